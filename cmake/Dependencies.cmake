@@ -1,0 +1,74 @@
+# Every library from outside, under the name by which CMakeLists.txt links it. Debian 12's
+# packages suffice for all but SQLite (tools/setup.sh installs them). Heavy header-only libraries
+# become one object each, compiled once: the other translation units see declarations only.
+find_package(Threads REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
+find_package(fmt REQUIRED)
+
+# separate_library(<target> <header> LINK <library>...): one object made of <header>.
+function(separate_library target header)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  set(source ${PROJECT_BINARY_DIR}/libraries/${target}.cc)
+  file(CONFIGURE OUTPUT ${source} CONTENT "#include <${header}>\n")
+  add_library(${target} STATIC ${source})
+  target_include_directories(${target} SYSTEM PUBLIC ${Boost_INCLUDE_DIRS})
+  target_link_libraries(${target} PUBLIC ${ARG_LINK} Threads::Threads)
+endfunction()
+
+# Debian installs Boost's headers as one package without naming the libraries in it: no COMPONENTS
+# here.
+find_package(Boost 1.81 REQUIRED)
+# Everywhere alike: a translation unit without these would hold a second definition of all of Asio.
+add_compile_definitions(BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION)
+separate_library(boost_json boost/json/src.hpp)
+separate_library(boost_asio boost/asio/impl/src.hpp)
+separate_library(boost_beast boost/beast/src.hpp LINK boost_asio)
+
+find_package(spdlog REQUIRED)
+add_library(spdlog INTERFACE)
+target_link_libraries(spdlog INTERFACE spdlog::spdlog fmt::fmt)
+
+find_package(CLI11 REQUIRED)
+add_library(cli11 INTERFACE)
+target_link_libraries(cli11 INTERFACE CLI11::CLI11)
+
+find_path(VALIJSON_INCLUDE_DIR valijson/validator.hpp REQUIRED)
+add_library(valijson INTERFACE)
+target_include_directories(valijson SYSTEM INTERFACE ${VALIJSON_INCLUDE_DIR})
+
+# SQLite: older releases than 3.51.3 can damage a database when the WAL is reset, and Debian 12
+# has 3.40.
+set(SQLITE_VERSION_MIN 3.51.3)
+option(DORMOUSE_SYSTEM_SQLITE "Link the system's SQLite (${SQLITE_VERSION_MIN} or later)" OFF)
+set(DORMOUSE_SQLITE_DIR ${PROJECT_SOURCE_DIR}/build/sqlite
+    CACHE PATH "Folder with sqlite3.c and sqlite3.h")
+if(DORMOUSE_SYSTEM_SQLITE)
+  find_package(SQLite3 ${SQLITE_VERSION_MIN} REQUIRED)
+  add_library(sqlite INTERFACE)
+  target_link_libraries(sqlite INTERFACE SQLite::SQLite3)
+else()
+  if(NOT EXISTS ${DORMOUSE_SQLITE_DIR}/sqlite3.c)
+    message(FATAL_ERROR "No sqlite3.c in ${DORMOUSE_SQLITE_DIR}: run tools/setup.sh")
+  endif()
+  file(STRINGS ${DORMOUSE_SQLITE_DIR}/sqlite3.h version_line REGEX "^#define SQLITE_VERSION +\"")
+  string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" sqlite_version "${version_line}")
+  if(NOT sqlite_version VERSION_GREATER_EQUAL SQLITE_VERSION_MIN)
+    message(FATAL_ERROR "SQLite ${sqlite_version} is too old, ${SQLITE_VERSION_MIN} is needed")
+  endif()
+  add_library(sqlite STATIC ${DORMOUSE_SQLITE_DIR}/sqlite3.c)
+  target_include_directories(sqlite SYSTEM PUBLIC ${DORMOUSE_SQLITE_DIR})
+  # Hidden symbols: a program that embeds Dormouse may link an SQLite of its own.
+  target_compile_definitions(sqlite PRIVATE
+    SQLITE_THREADSAFE=2 SQLITE_DQS=0 SQLITE_OMIT_LOAD_EXTENSION SQLITE_OMIT_DEPRECATED
+    SQLITE_LIKE_DOESNT_MATCH_BLOBS HAVE_FDATASYNC=1
+    "SQLITE_API=__attribute__((visibility(\"hidden\")))")
+  # At -O2 it takes twice as long to compile: not worth it where nobody measures.
+  target_compile_options(sqlite PRIVATE -w $<IF:$<CONFIG:Debug>,-O1,-O2>)
+  target_link_libraries(sqlite PUBLIC Threads::Threads)
+endif()
+
+if(DORMOUSE_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(rapidcheck REQUIRED)
+  find_package(benchmark REQUIRED)
+endif()

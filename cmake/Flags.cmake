@@ -1,0 +1,94 @@
+# How our own code is compiled. Two targets come out of this file:
+#   dormouse_flags   warnings and hardening, for our own code and no library's
+#   dormouse_public  include/, the public headers
+# What must be the same in every object of a binary (sanitizers, linker, path mapping) is set for
+# all targets.
+include(CheckCXXCompilerFlag)
+include(CheckPIESupported)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+endif()
+# -g1 gives stack traces with lines at half the compile time of -g. NDEBUG silences the libraries'
+# own assertions; ours (base/check.h) are always on.
+set(CMAKE_C_FLAGS_DEBUG "-O0 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  foreach(language C CXX)
+    if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    endif()
+  endforeach()
+endif()
+
+# g++ 12 takes no linker by version, only a folder (-B) to look for ld.lld in.
+find_program(LLD_PROGRAM NAMES ld.lld PATHS /usr/lib/llvm-19/bin NO_DEFAULT_PATH)
+find_program(LLD_PROGRAM NAMES ld.lld)
+if(LLD_PROGRAM)
+  cmake_path(GET LLD_PROGRAM PARENT_PATH lld_folder)
+  add_link_options(-fuse-ld=lld -B${lld_folder})
+endif()
+
+# __FILE__ and debug information name src/..., wherever the tree was built. ccache hands relative
+# paths to the compiler, so each mapping stands twice. A later one wins: Layer.cmake adds one for
+# each layer's include root.
+cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_BINARY_DIR}
+           OUTPUT_VARIABLE source_from_binary)
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
+                    -ffile-prefix-map=${source_from_binary}/=
+                    -ffile-prefix-map=${PROJECT_BINARY_DIR}/=build/)
+
+if(DORMOUSE_SANITIZE)
+  add_compile_options(-fsanitize=${DORMOUSE_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${DORMOUSE_SANITIZE})
+endif()
+if(DORMOUSE_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()
+
+check_pie_supported(LANGUAGES CXX)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+add_library(dormouse_flags INTERFACE)
+target_compile_options(dormouse_flags INTERFACE
+  -Wall -Wextra -Wconversion -Wformat=2 -Werror=format-security
+  # g++ leaves sign conversions out of -Wconversion for C++, clang does not: the same rule for both.
+  -Wno-sign-conversion)
+target_compile_definitions(dormouse_flags INTERFACE _GLIBCXX_ASSERTIONS)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # A member left out of a designated initialiser has its default: that is what they are used for
+  # here.
+  target_compile_options(dormouse_flags INTERFACE -Wno-missing-designated-field-initializers)
+  # libstdc++ 12's std::stable_sort calls what libstdc++ 12 deprecates; g++ knows that it is not us.
+  target_compile_options(dormouse_flags INTERFACE -Wno-deprecated-declarations)
+endif()
+if(DORMOUSE_WERROR)
+  target_compile_options(dormouse_flags INTERFACE -Werror)
+endif()
+
+# The OpenSSF hardening list. Not with sanitizers: _FORTIFY_SOURCE and zeroed variables hide what
+# they look for.
+if(NOT DORMOUSE_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_options(dormouse_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
+               -ftrivial-auto-var-init=zero -fno-delete-null-pointer-checks -fno-strict-overflow)
+    string(MAKE_C_IDENTIFIER "DORMOUSE_HAS${flag}" known)
+    check_cxx_compiler_flag(${flag} ${known})
+    if(${known})
+      target_compile_options(dormouse_flags INTERFACE ${flag})
+    endif()
+  endforeach()
+  add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack,-z,nodlopen)
+endif()
+
+add_library(dormouse_public INTERFACE)
+file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.h)
+target_sources(dormouse_public INTERFACE
+  FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${public_headers})
+set_target_properties(dormouse_public PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)

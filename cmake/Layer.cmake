@@ -1,0 +1,64 @@
+# add_layer(<folder under src> DEPS <folder>... LINK <library>...) declares one layer.
+#
+# Includes are written from src/ ("store/sqlite/sqlite_store.h"). A layer sees only its own
+# headers and those of the layers it names, because each layer's include root is a directory
+# holding a single symlink: including an unnamed layer does not compile. Tests (*_test.cc) become
+# one binary a layer, <layer>_tests, and the slow ones (*_slow_test.cc) another,
+# <layer>_slow_tests; benchmarks (*_bench.cc) <layer>_bench, built when asked for. A main.cc
+# belongs to an executable, not to the layer: in the archive it would stand in for the test
+# runner's main.
+function(add_layer folder)
+  cmake_parse_arguments(ARG "" "" "DEPS;LINK;TEST_DEPS;TEST_LINK" ${ARGN})
+  string(REPLACE "/" "_" target ${folder})
+  list(TRANSFORM ARG_DEPS REPLACE "/" "_")
+  list(TRANSFORM ARG_TEST_DEPS REPLACE "/" "_")
+  set(root ${PROJECT_BINARY_DIR}/layers/${target})
+  cmake_path(GET folder PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${root}/${parent})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${folder} ${root}/${folder} SYMBOLIC)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cc)
+  set(tests ${sources})
+  set(benches ${sources})
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench|_fuzz|/main)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER benches INCLUDE REGEX "_bench\\.cc$")
+  file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR}/src CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/src/${folder}/*.h)
+  list(TRANSFORM headers PREPEND "${root}/")
+  if(NOT sources)  # CMake takes no archive without a source, and a layer may be headers alone
+    set(sources ${PROJECT_BINARY_DIR}/libraries/headers_only.cc)
+    file(CONFIGURE OUTPUT ${sources} CONTENT "")
+  endif()
+  add_library(${target} STATIC ${sources})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX VERIFY_INTERFACE_HEADER_SETS ON)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
+  target_include_directories(${target} PUBLIC ${root})
+  target_compile_options(${target} PUBLIC -ffile-prefix-map=${root}/=src/
+                         -ffile-prefix-map=layers/${target}/=src/)
+  target_link_libraries(${target} PUBLIC ${ARG_DEPS} dormouse_public
+                        PRIVATE dormouse_flags ${ARG_LINK})
+  if(NOT DORMOUSE_TESTS)
+    return()
+  endif()
+  set(slow ${tests})
+  list(FILTER slow INCLUDE REGEX "_slow_test\\.cc$")
+  list(FILTER tests EXCLUDE REGEX "_slow_test\\.cc$")
+  set(libraries ${target} ${ARG_TEST_DEPS} dormouse_flags ${ARG_LINK} ${ARG_TEST_LINK})
+  if(tests)
+    add_layer_tests(${target}_tests "${tests}" "${libraries}")
+  endif()
+  if(slow)
+    add_layer_tests(${target}_slow_tests "${slow}" "${libraries}")
+    set_tests_properties(${target}_slow_tests PROPERTIES LABELS slow)
+  endif()
+  if(benches)
+    add_executable(${target}_bench EXCLUDE_FROM_ALL ${benches})
+    target_link_libraries(${target}_bench PRIVATE ${libraries} benchmark::benchmark_main)
+  endif()
+endfunction()
+
+function(add_layer_tests name sources libraries)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+endfunction()

@@ -1,0 +1,73 @@
+#pragma once
+// Identifiers. A session's id is 16 bytes: the first five hold the number under which the store keeps it
+// (so no look-up index is needed), the rest is random. Whatever belongs to a session is named by the
+// session and a number in it, so that any node finds the session from the text of any id alone:
+//   ses_<22>                      session
+//   trn_<22>_<n>                  its n-th turn
+//   msg_<22>_<n>                  the message that event n brought
+//   rcp_<22>_<n>                  the receipt that event n left
+//   pnd_<22>_<call>_<gen>_<22>    one pause of one call; the last part is 128 random bits
+// <22> is base64url (RFC 4648 §5) of 16 bytes, without padding. An id is no authority.
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dormouse {
+
+using Seq = std::uint64_t;         // number of an event in its session, from 1 without gaps
+using Epoch = std::uint64_t;       // which owner of a session wrote an intent
+using CallNo = std::uint32_t;      // number of a tool call in its session, from 1
+using TurnNo = std::uint32_t;      // number of a turn in its session, from 1
+using Generation = std::uint32_t;  // number of a pause of one call, from 1
+using Bits128 = std::array<std::uint8_t, 16>;
+
+struct SessionId {
+    Bits128 bytes{};
+
+    // REQUIRES: number < 2^40. The first five bytes of `random` are replaced.
+    [[nodiscard]] static SessionId make(std::uint64_t number, Bits128 random);
+    [[nodiscard]] static std::optional<SessionId> parse(std::string_view text);
+    [[nodiscard]] std::uint64_t number() const;  // 40 bits
+    [[nodiscard]] std::string text() const;      // ses_…
+    [[nodiscard]] std::string bare() const;      // the 22 characters alone
+
+    friend auto operator<=>(SessionId const&, SessionId const&) = default;
+};
+
+struct PendingId {
+    SessionId session;
+    CallNo call = 0;
+    Generation generation = 0;
+    Bits128 nonce{};
+
+    [[nodiscard]] static std::optional<PendingId> parse(std::string_view text);
+    [[nodiscard]] std::string text() const;  // pnd_…
+
+    friend auto operator<=>(PendingId const&, PendingId const&) = default;
+};
+
+// "trn_", "msg_" or "rcp_" and the number; `prefix` is one of those.
+[[nodiscard]] std::string numbered_id(std::string_view prefix, SessionId const& session, std::uint64_t number);
+
+struct NumberedId {
+    SessionId session;
+    std::uint64_t number = 0;
+};
+// nullopt if `text` is not `prefix`_<22>_<n>.
+[[nodiscard]] std::optional<NumberedId> parse_numbered(std::string_view prefix, std::string_view text);
+
+// The session that any of our ids (ses_, trn_, msg_, rcp_, pnd_, prt_) belongs to.
+[[nodiscard]] std::optional<SessionId> session_of(std::string_view id);
+
+}  // namespace dormouse
+
+template <>
+struct std::hash<dormouse::SessionId> {
+    std::size_t operator()(dormouse::SessionId const& id) const noexcept;
+};

@@ -1,0 +1,20 @@
+#pragma once
+// The demo agents `demo` and `demo-each`: a scripted model and small tools, for newcomers and as a fixed point for
+// checks from outside. What they do is written in docs/demo-agent.md; no network is used.
+
+#include "agent/tool.h"
+
+namespace dormouse::agent {
+
+void add_demo_agents(Registry& registry);
+
+// Their model. The last user message decides what is called; when the calls have settled it says one line for each.
+class DemoModel final : public Model {
+public:
+    [[nodiscard]] Reply reply(session::ModelView const& view) const override;
+};
+
+// "5s", "250ms", "3m", "2h", "1d"; nullopt for anything else.
+[[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
+
+}  // namespace dormouse::agent

@@ -1,0 +1,170 @@
+#include "agent/demo.h"
+
+#include "base/text.h"
+#include "json/json.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::agent {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at <= text.size();) {
+        std::size_t const end = std::min(text.find(' ', at), text.size());
+        words.emplace_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return words;
+}
+
+bool is_target(std::string_view word) {
+    auto const fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-'; };
+    return !word.empty() && word.size() <= 64 && std::ranges::all_of(word, fits);
+}
+
+Json object(std::vector<std::pair<std::string_view, std::string_view>> const& members) {
+    json::Writer out;
+    out.begin_object();
+    for (auto const& [name, value] : members) out.member(name, value);
+    return out.end_object().json();
+}
+
+// deploy A and B and C [within 5s]
+std::vector<ModelCall> deploys(std::vector<std::string> words) {
+    std::string within;
+    if (words.size() >= 4 && words[words.size() - 2] == "within" && parse_duration(words.back())) {
+        within = words.back();
+        words.resize(words.size() - 2);
+    }
+    if (words.size() % 2 != 0) return {};
+    std::vector<ModelCall> calls;
+    for (std::size_t i = 1; i < words.size(); i += 2) {
+        bool const joined = i == 1 || words[i - 1] == "and";
+        if (!joined || !is_target(words[i])) return {};
+        std::vector<std::pair<std::string_view, std::string_view>> input{{"target", words[i]}};
+        if (!within.empty()) input.emplace_back("within", within);
+        calls.push_back({"", "deploy", object(input)});
+    }
+    return calls;
+}
+
+std::vector<ModelCall> calls_for(std::string_view text) {
+    auto const words = words_of(text);
+    std::string_view const verb = words[0];
+    if (verb == "deploy") return deploys(words);
+    if (verb == "ask" && text.size() > 4) return {{"", "ask_human", object({{"question", text.substr(4)}})}};
+    if (text == "fail") return {{"", "fail", object({})}};
+    if (words.size() != 2) return {};
+    std::string_view const word = words[1];
+    if (verb == "approve" && is_target(word)) return {{"", "dangerous", object({{"action", word}})}};
+    if (verb == "approve-deploy" && is_target(word)) return {{"", "approve_deploy", object({{"target", word}})}};
+    if (!parse_duration(word)) return {};
+    if (verb == "wait") return {{"", "wait_for", object({{"for", word}})}};
+    if (verb == "sleepy") return {{"", "sleepy", object({{"for", word}})}};
+    if (verb == "sleepy-never") return {{"", "sleepy_never", object({{"for", word}})}};
+    return {};
+}
+
+std::string plain(json::View value) {
+    auto text = value.string();
+    return text ? *text : std::string(value.raw());
+}
+
+std::string text_of(Json const& parts) {
+    std::string text;
+    json::View(parts).elements([&](json::View part) { text += part["text"].string_or(""); });
+    return text;
+}
+
+// "<tool> <first argument>: <output>"
+std::string line_for(ViewCall const& call) {
+    std::string line = call.tool;
+    bool first = true;
+    json::View(call.input).members([&](std::string_view, json::View value) {
+        if (std::exchange(first, false)) line += " " + plain(value);
+    });
+    if (call.error) return line + " failed: " + call.error_text;
+    return line + ": " + plain(json::View(call.output));
+}
+
+std::size_t characters(std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::int64_t tokens(std::size_t characters) { return static_cast<std::int64_t>((characters + 3) / 4); }
+
+std::size_t size_of(ModelView const& view) {
+    std::size_t size = 0;
+    for (ViewMessage const& message : view.messages) {
+        size += characters(text_of(message.parts));
+        for (ViewCall const& call : message.calls) {
+            size += characters(call.input.text()) + characters(call.error ? call.error_text : call.output.text());
+        }
+    }
+    return size;
+}
+
+// What has come since the model last spoke.
+struct News {
+    std::vector<ViewCall> settled;       // in request order
+    std::optional<std::string> message;  // the newest prompt
+};
+
+News news_in(ModelView const& view) {
+    News news;
+    auto const is_assistant = [](ViewMessage const& m) { return m.role == ViewMessage::Role::assistant; };
+    auto const last = std::ranges::find_if(view.messages.rbegin(), view.messages.rend(), is_assistant);
+    if (last != view.messages.rend()) {
+        for (ViewCall const& call : last->calls) {
+            if (!call.open) news.settled.push_back(call);
+        }
+    }
+    for (auto it = last.base(); it != view.messages.end(); ++it) {
+        if (it->source == InputSource::result) {
+            for (ViewCall const& call : it->calls) news.settled.push_back(call);
+        } else {
+            news.message = text_of(it->parts);
+        }
+    }
+    std::ranges::sort(news.settled, {}, &ViewCall::call);
+    return news;
+}
+
+}  // namespace
+
+std::optional<Duration> parse_duration(std::string_view text) {
+    auto const digits = text.find_first_not_of("0123456789");
+    if (digits == 0 || digits == std::string_view::npos || digits > 9) return std::nullopt;
+    auto const number = static_cast<std::int64_t>(*parse_number(text.substr(0, digits)));
+    std::string_view const unit = text.substr(digits);
+    if (unit == "ms") return Duration(number);
+    if (unit == "s") return Duration(number * 1'000);
+    if (unit == "m") return Duration(number * 60'000);
+    if (unit == "h") return Duration(number * 3'600'000);
+    if (unit == "d") return Duration(number * 86'400'000);
+    return std::nullopt;
+}
+
+Reply DemoModel::reply(ModelView const& view) const {
+    News const news = news_in(view);
+    Reply reply;
+    for (ViewCall const& call : news.settled) reply.text += (reply.text.empty() ? "" : "\n") + line_for(call);
+    if (news.message) {
+        reply.calls = calls_for(*news.message);
+        if (reply.calls.empty()) reply.text += (reply.text.empty() ? "" : "\n") + ("You said: " + *news.message);
+    }
+    std::size_t said = characters(reply.text);
+    for (std::size_t i = 0; i < reply.calls.size(); ++i) {
+        reply.calls[i].id = "demo_" + std::to_string(i);
+        said += characters(reply.calls[i].tool) + characters(reply.calls[i].input.text());
+    }
+    reply.usage = {tokens(size_of(view)), tokens(said), 0};
+    return reply;
+}
+
+}  // namespace dormouse::agent

@@ -1,0 +1,168 @@
+#include "agent/demo.h"
+
+#include "json/json.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace dormouse::agent {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::string member(Json const& input, std::string_view name) { return json::View(input)[name].string_or(""); }
+
+Json schema(std::string_view properties, std::string_view required) {
+    return Json::trusted(R"({"type":"object","properties":{)" + std::string(properties) + R"(},"required":[)" +
+                         std::string(required) + R"(],"additionalProperties":false})");
+}
+
+Json text_schema(std::string const& name) {
+    return schema("\"" + name + R"(":{"type":"string"})", "\"" + name + "\"");
+}
+
+PauseTerms register_deploy(Json const& input) {
+    PauseTerms pause;
+    json::Writer out;
+    out.begin_object().member("status", "queued").member("target", member(input, "target")).end_object();
+    pause.placeholder = out.json();
+    if (auto within = parse_duration(member(input, "within"))) pause.timeout = within;
+    return pause;
+}
+
+Tool deploy_tool(std::string name, std::string description) {
+    Tool tool;
+    tool.name = std::move(name);
+    tool.description = std::move(description);
+    tool.schema = schema(R"("target":{"type":"string"},"within":{"type":"string"})", R"("target")");
+    tool.terms.may_pause = {PauseReason::tool_result};
+    tool.registers = register_deploy;
+    return tool;
+}
+
+Tool ask_human() {
+    Tool tool;
+    tool.name = "ask_human";
+    tool.description = "Asks a person; the answer may come days later.";
+    tool.schema = text_schema("question");
+    tool.terms.crash = CrashPolicy::retry;
+    tool.terms.may_pause = {PauseReason::user_input};
+    tool.registers = [](Json const& input) {
+        PauseTerms pause;
+        pause.reason = PauseReason::user_input;
+        pause.continuation = Continuation::message;
+        pause.message = member(input, "question");
+        return pause;
+    };
+    return tool;
+}
+
+// A timer that outlives the process: its deadline is the outcome that is waited for.
+Tool wait_for() {
+    Tool tool;
+    tool.name = "wait_for";
+    tool.description = "Waits, without a process, for a time such as 5s, 3m or 2h.";
+    tool.schema = text_schema("for");
+    tool.terms.crash = CrashPolicy::retry;
+    tool.terms.may_pause = {PauseReason::handoff};
+    tool.registers = [](Json const& input) {
+        PauseTerms pause;
+        pause.reason = PauseReason::handoff;
+        pause.continuation = Continuation::tool_response;
+        pause.timeout = parse_duration(member(input, "for")).value_or(Duration(0));
+        pause.on_deadline = OnDeadline::done;
+        return pause;
+    };
+    return tool;
+}
+
+Tool dangerous() {
+    Tool tool;
+    tool.name = "dangerous";
+    tool.description = "Does something that a person must allow first.";
+    tool.schema = text_schema("action");
+    tool.terms.gates = {"approval"};
+    tool.run = [](ToolCall const& call, std::stop_token) -> ToolResult {
+        json::Writer out;
+        out.begin_object().member("done", member(call.input, "action")).member("runs", call.attempt).end_object();
+        return Done{out.json()};
+    };
+    return tool;
+}
+
+Tool failing() {
+    Tool tool;
+    tool.name = "fail";
+    tool.description = "Fails, always.";
+    tool.schema = schema("", "");
+    tool.terms.crash = CrashPolicy::retry;
+    tool.run = [](ToolCall const&, std::stop_token) -> ToolResult { return Failed{"this tool always fails"}; };
+    return tool;
+}
+
+Tool sleepy(std::string name, CrashPolicy crash) {
+    Tool tool;
+    tool.name = std::move(name);
+    tool.description = "Takes the time that it is told, then says so.";
+    tool.schema = text_schema("for");
+    tool.terms.crash = crash;
+    tool.run = [](ToolCall const& call, std::stop_token stop) -> ToolResult {
+        std::string const time = member(call.input, "for");
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any woken;
+        woken.wait_for(lock, stop, parse_duration(time).value_or(Duration(0)), [] { return false; });
+        if (stop.stop_requested()) return Failed{"stopped"};
+        return Done{Json::trusted(json::quote("slept " + time))};
+    };
+    return tool;
+}
+
+// Asks a person once; the person's word is the verdict.
+Verdict decide_approval(GateCall const& call) {
+    if (!call.decision) {
+        PauseTerms pause;
+        pause.reason = PauseReason::approval;
+        pause.continuation = Continuation::reentry;
+        pause.message = "Allow " + call.tool + " " + std::string(call.input.text()) + "?";
+        return pause;
+    }
+    if (!call.decision->approved) {
+        std::string const& reason = call.decision->reason;
+        return Deny{"denied: " + (reason.empty() ? std::string("no reason given") : reason)};
+    }
+    Allow allow;
+    if (!call.decision->arguments.is_null()) allow.input = call.decision->arguments;
+    return allow;
+}
+
+}  // namespace
+
+void add_demo_agents(Registry& registry) {
+    registry.add(deploy_tool("deploy", "Starts a deployment; its result comes from outside."));
+    registry.add(dangerous());
+    Tool approve_deploy = deploy_tool("approve_deploy", "Deploys after a person has allowed it.");
+    approve_deploy.terms.gates = {"approval"};
+    registry.add(std::move(approve_deploy));
+    registry.add(ask_human());
+    registry.add(wait_for());
+    registry.add(failing());
+    registry.add(sleepy("sleepy", CrashPolicy::retry));
+    registry.add(sleepy("sleepy_never", CrashPolicy::never));
+    registry.add(Gate{"approval", decide_approval});
+    Agent demo;
+    demo.id = "demo";
+    demo.description = "A scripted agent to play with; it needs no network.";
+    demo.model = std::make_shared<DemoModel>();
+    for (Tool const& tool : registry.tools()) demo.tools.push_back(tool.name);
+    demo.terms.digest = "demo-1";
+    Agent each = demo;
+    each.id = "demo-each";
+    each.description = "The same, asked again as each call settles.";
+    each.terms.join = {1, false};
+    registry.add(std::move(demo));
+    registry.add(std::move(each));
+}
+
+}  // namespace dormouse::agent

@@ -1,0 +1,108 @@
+#include "agent/effects.h"
+
+#include "json/json.h"
+#include "json/schema.h"
+
+#include <memory>
+
+namespace dormouse::agent {
+
+using namespace dormouse::session;
+
+namespace {
+
+Json text_parts(std::string const& text) {
+    json::Writer out;
+    out.begin_array();
+    if (!text.empty()) out.begin_object().member("type", "text").member("text", text).end_object();
+    return out.end_array().json();
+}
+
+Sha256 digest_of(ToolResult const& result) {
+    if (auto const* done = std::get_if<Done>(&result)) return sha256(json::canonical_object("output", done->output));
+    auto const* failed = std::get_if<Failed>(&result);
+    return sha256(json::canonical_object("error", Json::trusted(json::quote(failed ? failed->message : "paused"))));
+}
+
+ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
+    ToolOutcome outcome;
+    outcome.pending = run.pending;
+    outcome.attempt = run.attempt;
+    outcome.digest = digest_of(result);
+    if (auto* done = std::get_if<Done>(&result)) {
+        outcome.what = ToolOutcome::Done{json::compact(done->output), done->title, json::compact(done->metadata)};
+    } else if (auto* failed = std::get_if<Failed>(&result)) {
+        outcome.what = ToolOutcome::Failed{failed->message, false};
+    } else {
+        outcome.what = std::get<PauseTerms>(std::move(result));
+    }
+    return outcome;
+}
+
+// A tool is somebody's code: what it throws is its error, told to the model.
+ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token stop) {
+    try {
+        if (tool.registers) return tool.registers(call.input);
+        return tool.run(call, std::move(stop));
+    } catch (std::exception const& error) {
+        return Failed{std::string("the tool threw: ") + error.what()};
+    }
+}
+
+}  // namespace
+
+void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta, port::Outcome done) {
+    AskModel const& ask = request.ask;
+    Agent const* const agent = registry_.agent(request.agent);
+    if (!agent) {
+        Trouble const gone{"agent_gone", "There is no agent '" + request.agent + "' any more."};
+        return done(ModelFailure{ask.turn, ask.step, ask.attempt, gone, false, std::nullopt});
+    }
+    Reply const reply = agent->model->reply(request.view);
+    if (!reply.text.empty()) delta({port::Delta::Kind::text, reply.text});
+    ModelReply out{ask.turn, ask.step, ask.attempt, reply.finish, text_parts(reply.text), {}, reply.usage};
+    for (ModelCall const& call : reply.calls) out.calls.push_back(registry_.prepare(*agent, call));
+    done(std::move(out));
+}
+
+void AgentEffects::run_tool(SessionId session, EffectId id, std::string, RunTool run, port::Outcome done) {
+    Tool const* const tool = registry_.tool(run.tool);
+    if (!tool) return done(outcome_of(run, Failed{"the tool '" + run.tool + "' is not there any more"}));
+    // Filled in on the worker, read on the loop after it.
+    auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait to run"});
+    ToolCall const call{run.pending, run.attempt, run.input};
+    auto job = [tool, call, result](std::stop_token stop) { *result = run_guarded(*tool, call, std::move(stop)); };
+    auto finished = [this, key = Key(session, id), run = std::move(run), result, done = std::move(done)](bool) mutable {
+        running_.erase(key);
+        done(outcome_of(run, std::move(*result)));
+    };
+    running_[{session, id}] = workers_.run(std::move(job), std::move(finished));
+}
+
+void AgentEffects::ask_gate(SessionId, EffectId, std::string, AskGate ask, port::Outcome done) {
+    GateOutcome outcome{ask.call, ask.gate, GateOutcome::Gone{}};
+    Gate const* const gate = registry_.gate(ask.gate);
+    if (!gate) return done(std::move(outcome));
+    Verdict verdict = gate->decide({ask.tool, ask.input, ask.decision});
+    if (auto* allow = std::get_if<Allow>(&verdict)) {
+        GateOutcome::Allow out{allow->input, {}};
+        if (out.input) out.input_digest = sha256(json::canonical(*out.input));
+        outcome.what = std::move(out);
+    } else if (auto* deny = std::get_if<Deny>(&verdict)) {
+        outcome.what = GateOutcome::Deny{deny->message};
+    } else {
+        outcome.what = std::get<PauseTerms>(std::move(verdict));
+    }
+    done(std::move(outcome));
+}
+
+void AgentEffects::stop(SessionId session, EffectId id) {
+    if (auto found = running_.find({session, id}); found != running_.end()) found->second.request_stop();
+}
+
+std::optional<TurnTerms> AgentEffects::terms(std::string const& agent) const {
+    Agent const* const found = registry_.agent(agent);
+    return found ? std::optional(found->terms) : std::nullopt;
+}
+
+}  // namespace dormouse::agent

@@ -1,0 +1,76 @@
+#include "agent/tool.h"
+
+#include "base/check.h"
+#include "base/text.h"
+#include "json/json.h"
+#include "json/schema.h"
+
+#include <algorithm>
+
+namespace dormouse::agent {
+
+namespace {
+
+template <class T, class Key>
+T const* find(std::vector<T> const& all, std::string_view name, Key key) {
+    auto const found = std::ranges::find(all, name, key);
+    return found == all.end() ? nullptr : &*found;
+}
+
+std::string unknown_tool(Agent const& agent, std::string const& name) {
+    std::vector<std::string_view> known(agent.tools.begin(), agent.tools.end());
+    std::string text = "there is no tool '" + name + "'";
+    if (auto const near = nearest(name, known); !near.empty()) text += "; did you mean '" + std::string(near) + "'?";
+    return text;
+}
+
+std::string bad_arguments(std::vector<json::Violation> const& violations) {
+    std::string text = "the arguments do not fit:";
+    for (json::Violation const& violation : violations) text += " " + violation.pointer + " " + violation.message + ";";
+    text.pop_back();
+    return text;
+}
+
+}  // namespace
+
+void Registry::add(Tool tool) {
+    CHECK(!this->tool(tool.name));
+    tools_.push_back(std::move(tool));
+}
+
+void Registry::add(Gate gate) {
+    CHECK(!this->gate(gate.name));
+    gates_.push_back(std::move(gate));
+}
+
+void Registry::add(Agent agent) {
+    CHECK(!this->agent(agent.id));
+    agents_.push_back(std::move(agent));
+}
+
+Tool const* Registry::tool(std::string_view name) const { return find(tools_, name, &Tool::name); }
+Gate const* Registry::gate(std::string_view name) const { return find(gates_, name, &Gate::name); }
+Agent const* Registry::agent(std::string_view id) const { return find(agents_, id, &Agent::id); }
+
+session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) const {
+    session::CallSpec spec;
+    spec.model_id = call.id;
+    spec.tool = call.tool;
+    spec.input = json::compact(call.input);
+    spec.input_digest = sha256(json::canonical(spec.input));
+    bool const has = std::ranges::find(agent.tools, call.tool) != agent.tools.end();
+    Tool const* const tool = has ? this->tool(call.tool) : nullptr;
+    if (!tool) {
+        spec.refused = unknown_tool(agent, call.tool);
+        return spec;
+    }
+    spec.terms = tool->terms;
+    if (auto const violations = json::violations(tool->schema, spec.input); !violations.empty()) {
+        spec.refused = bad_arguments(violations);
+        return spec;
+    }
+    if (tool->registers) spec.at_once = tool->registers(spec.input);
+    return spec;
+}
+
+}  // namespace dormouse::agent

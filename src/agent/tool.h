@@ -1,0 +1,117 @@
+#pragma once
+// Tools and gates as values: what they declare and what they do. A registry made in main holds them.
+
+#include <dormouse/error.h>
+
+#include "port/effects.h"
+#include "session/vocabulary.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dormouse::agent {
+
+struct ToolCall {
+    PendingId pending;          // where its outcome may be sent; also its idempotency key
+    std::uint32_t attempt = 1;  // how often this call was durably started
+    Json input;
+};
+
+struct Done {
+    Json output;
+    std::string title = {};
+    Json metadata = {};
+};
+struct Failed {
+    std::string message;
+};
+using ToolResult = std::variant<Done, Failed, session::PauseTerms>;
+
+struct Tool {
+    std::string name;
+    std::string description;
+    Json schema;  // of its input
+    session::ToolTerms terms = {};
+    // Set for a tool that does nothing but register: the pause that a call makes at once. Pure.
+    std::function<session::PauseTerms(Json const& input)> registers = {};
+    // Runs on a worker thread; may block; should end soon after a stop request. REQUIRED unless `registers` is set.
+    std::function<ToolResult(ToolCall const&, std::stop_token)> run = {};
+};
+
+struct GateCall {
+    std::string tool;
+    Json input;
+    std::optional<session::Submission> decision;  // what its pause was answered with
+};
+struct Allow {
+    std::optional<Json> input = {};  // edited arguments
+};
+struct Deny {
+    std::string message;
+};
+using Verdict = std::variant<Allow, Deny, session::PauseTerms>;
+
+// Pure and quick: asked again after a crash, and with the decision when its pause was answered.
+struct Gate {
+    std::string name;
+    std::function<Verdict(GateCall const&)> decide;
+};
+
+// What a model says to a view. `calls` in request order.
+struct ModelCall {
+    std::string id;
+    std::string tool;
+    Json input;
+};
+struct Reply {
+    std::string text;
+    std::vector<ModelCall> calls;
+    session::FinishReason finish = session::FinishReason::stop;
+    session::Usage usage;
+};
+
+class Model {
+public:
+    virtual ~Model() = default;
+    // Pure, for models that compute; real ones bring an interface of their own.
+    [[nodiscard]] virtual Reply reply(session::ModelView const& view) const = 0;
+};
+
+struct Agent {
+    std::string id;
+    std::string description;
+    std::shared_ptr<Model const> model;
+    std::vector<std::string> tools;
+    session::TurnTerms terms = {};
+};
+
+class Registry {
+public:
+    // REQUIRES: the name is new.
+    void add(Tool tool);
+    void add(Gate gate);
+    void add(Agent agent);
+
+    [[nodiscard]] Tool const* tool(std::string_view name) const;
+    [[nodiscard]] Gate const* gate(std::string_view name) const;
+    [[nodiscard]] Agent const* agent(std::string_view id) const;
+    [[nodiscard]] std::vector<Agent> const& agents() const { return agents_; }
+    [[nodiscard]] std::vector<Tool> const& tools() const { return tools_; }
+
+    // Checks a call that a model makes and gives it the terms of its tool: unknown names and arguments that do not fit
+    // are refused there, with the text for the model.
+    [[nodiscard]] session::CallSpec prepare(Agent const& agent, ModelCall const& call) const;
+
+private:
+    // A handful of each, in the order of adding: that is the order in which they are listed.
+    std::vector<Tool> tools_;
+    std::vector<Gate> gates_;
+    std::vector<Agent> agents_;
+};
+
+}  // namespace dormouse::agent

@@ -1,0 +1,17 @@
+#pragma once
+// The first token: $DORMOUSE_TOKEN when set, and the one in DIR/token (mode 0600), made when there is none.
+
+#include <dormouse/error.h>
+
+#include "port/world.h"
+#include "server/gate.h"
+
+#include <filesystem>
+#include <vector>
+
+namespace dormouse::app {
+
+[[nodiscard]] Result<std::vector<server::Token>> load_tokens(std::filesystem::path const& directory,
+                                                             port::Entropy& entropy);
+
+}  // namespace dormouse::app

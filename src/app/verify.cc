@@ -1,0 +1,50 @@
+#include "app/programs.h"
+
+#include "json/json.h"
+#include "runner/verify.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <cstdio>
+
+namespace dormouse::app {
+
+namespace {
+
+void print_json(runner::VerifyReport const& report) {
+    json::Writer out;
+    out.begin_object().member("ok", report.findings.empty()).member("sessions", report.sessions);
+    out.member("events", report.events).key("findings").begin_array();
+    for (runner::Finding const& finding : report.findings) {
+        out.begin_object().member("sessionID", finding.session.text()).member("what", finding.what).end_object();
+    }
+    std::puts(out.end_array().end_object().take().c_str());
+}
+
+}  // namespace
+
+int verify(cli::VerifyOptions const& options) {
+    auto store = store::SqliteStore::open(options.data);
+    if (!store) {
+        std::fprintf(stderr, "dormouse verify: %s\n", store.error().detail.c_str());
+        return info(store.error().code).exit;
+    }
+    auto report = runner::verify(**store, [](std::uint64_t sessions) {
+        if (sessions % 100'000 == 0) std::fprintf(stderr, "verify: %llu sessions\n", static_cast<unsigned long long>(sessions));
+    });
+    if (!report) {
+        std::fprintf(stderr, "dormouse verify: %s\n", report.error().detail.c_str());
+        return info(report.error().code).exit;
+    }
+    if (options.json) {
+        print_json(*report);
+    } else {
+        for (runner::Finding const& finding : report->findings) {
+            std::printf("%s: %s\n", finding.session.text().c_str(), finding.what.c_str());
+        }
+        std::printf("%llu sessions, %llu events, %zu findings\n", static_cast<unsigned long long>(report->sessions),
+                    static_cast<unsigned long long>(report->events), report->findings.size());
+    }
+    return report->findings.empty() ? 0 : 1;
+}
+
+}  // namespace dormouse::app

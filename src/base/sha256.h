@@ -1,0 +1,23 @@
+#pragma once
+// SHA-256 (FIPS 180-4) by OpenSSL.
+
+#include <dormouse/id.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dormouse {
+
+using Sha256 = std::array<std::uint8_t, 32>;
+using Random = std::array<std::uint8_t, 32>;  // what a command brings as its randomness
+
+[[nodiscard]] Sha256 sha256(std::string_view bytes);
+// "sha256:" and 64 hex digits: how digests look on every surface.
+[[nodiscard]] std::string digest_text(Sha256 const& digest);
+// SHA-256(random ‖ n as 4 bytes, big-endian) cut to 128 bits: the n-th id drawn from a command.
+[[nodiscard]] Bits128 draw(Random const& random, std::uint32_t n);
+
+}  // namespace dormouse

@@ -1,0 +1,47 @@
+#include "base/sha256.h"
+
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace dormouse {
+namespace {
+
+TEST(Sha256, KnownAnswersOfFips180) {
+    EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    EXPECT_EQ(hex(sha256("abc")),
+              "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(hex(sha256(std::string(1'000'000, 'a'))),
+              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Sha256, DigestNamesItsAlgorithm) {
+    EXPECT_EQ(digest_text(sha256("abc")),
+              "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Draw, IsTheDigestOfRandomAndBigEndianNumber) {
+    Random random{};
+    random[0] = 'x';
+    std::string bytes(random.begin(), random.end());
+    Bits128 const expected = [&] {
+        Sha256 const digest = sha256(bytes + std::string("\x01\x02\x03\x04", 4));
+        Bits128 cut;
+        std::copy_n(digest.begin(), 16, cut.begin());
+        return cut;
+    }();
+    EXPECT_EQ(draw(random, 0x01020304), expected);
+}
+
+TEST(Draw, GivesAnotherIdForEachNumber) {
+    std::set<Bits128> drawn;
+    for (std::uint32_t n = 0; n < 1000; ++n) {
+        drawn.insert(draw(Random{}, n));
+    }
+    EXPECT_EQ(drawn.size(), 1000u);
+}
+
+}  // namespace
+}  // namespace dormouse

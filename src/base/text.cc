@@ -1,0 +1,228 @@
+#include "base/text.h"
+
+#include "base/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+namespace dormouse {
+
+namespace {
+
+constexpr std::string_view base64url_digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::uint8_t no_digit = 0xFF;
+
+constexpr std::array<std::uint8_t, 256> base64url_values = [] {
+    std::array<std::uint8_t, 256> values{};
+    values.fill(no_digit);
+    for (std::size_t i = 0; i < base64url_digits.size(); ++i) {
+        values[static_cast<std::uint8_t>(base64url_digits[i])] = static_cast<std::uint8_t>(i);
+    }
+    return values;
+}();
+
+struct Range {
+    char32_t first, last;
+};
+
+// What a terminal obeys or does not show: Unicode's categories Cc, Zl, Zp, its bidirectional
+// controls, and the default ignorable characters. Variation selectors 1 to 16 stay: emoji in
+// ordinary text carry them.
+constexpr std::array<Range, 19> unsafe_on_terminals{{
+    {0x0000, 0x001F},    // C0
+    {0x007F, 0x009F},    // DEL, C1
+    {0x00AD, 0x00AD},    // soft hyphen
+    {0x034F, 0x034F},    // combining grapheme joiner
+    {0x061C, 0x061C},    // Arabic letter mark
+    {0x115F, 0x1160},    // Hangul fillers
+    {0x17B4, 0x17B5},    // Khmer inherent vowels
+    {0x180B, 0x180F},    // Mongolian selectors, vowel separator
+    {0x200B, 0x200F},    // zero width space and joiners, direction marks
+    {0x2028, 0x202E},    // line and paragraph separator, embeddings and overrides
+    {0x2060, 0x206F},    // word joiner, invisible operators, isolates
+    {0x3164, 0x3164},    // Hangul filler
+    {0xFEFF, 0xFEFF},    // byte order mark
+    {0xFFA0, 0xFFA0},    // half width Hangul filler
+    {0xFFF0, 0xFFFB},    // specials, interlinear annotation
+    {0x13430, 0x1343F},  // hieroglyph format controls
+    {0x1BCA0, 0x1BCA3},  // shorthand format controls
+    {0x1D173, 0x1D17A},  // musical format controls
+    {0xE0000, 0xE0FFF},  // tags, variation selectors 17 to 256
+}};
+
+bool unsafe(char32_t code) {
+    return std::ranges::any_of(unsafe_on_terminals, [code](Range const& range) {
+        return range.first <= code && code <= range.last;
+    });
+}
+
+void append_escape(std::string& out, std::string_view opening, std::uint32_t number) {
+    std::array<char, 8> digits;
+    auto const end = std::to_chars(digits.begin(), digits.end(), number, 16).ptr;
+    out.append(opening).append(digits.begin(), end).push_back('}');
+}
+
+// Nothing longer is a slip of the pen for one of our names; bounds the work for outside text.
+constexpr std::size_t word_max = 64;
+
+char lower(char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Insertions, deletions, replacements and swaps of neighbours from `a` to `b`; case is free.
+// REQUIRES: both at most word_max long.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    using Row = std::array<std::size_t, word_max + 1>;
+    Row before{};
+    Row above{};
+    Row row{};
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+        above[j] = j;
+    }
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            bool const same = lower(a[i - 1]) == lower(b[j - 1]);
+            row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0u : 1u)});
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1])) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
+        }
+        before = above;
+        above = row;
+    }
+    return above[b.size()];
+}
+
+// How many slips a word of this length may have; in a very short one any change makes another word.
+std::size_t slips(std::size_t length) {
+    return length < 3 ? 0 : length < 6 ? 1 : length < 9 ? 2 : 3;
+}
+
+}  // namespace
+
+std::string base64url(std::span<std::uint8_t const> bytes) {
+    std::string text;
+    text.reserve((bytes.size() * 4 + 2) / 3);
+    std::uint32_t bits = 0;
+    unsigned held = 0;
+    for (std::uint8_t const byte : bytes) {
+        bits = (bits << 8 | byte) & 0xFFFF;
+        for (held += 8; held >= 6; held -= 6) {
+            text.push_back(base64url_digits[bits >> (held - 6) & 0x3F]);
+        }
+    }
+    if (held > 0) {
+        text.push_back(base64url_digits[bits << (6 - held) & 0x3F]);
+    }
+    return text;
+}
+
+std::optional<Bits128> parse_base64url_128(std::string_view text) {
+    if (text.size() != 22) {
+        return std::nullopt;
+    }
+    Bits128 bytes;
+    std::size_t filled = 0;
+    std::uint32_t bits = 0;
+    unsigned held = 0;
+    for (char const c : text) {
+        std::uint8_t const value = base64url_values[static_cast<std::uint8_t>(c)];
+        if (value == no_digit) {
+            return std::nullopt;
+        }
+        bits = (bits << 6 | value) & 0xFFFF;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            bytes[filled++] = static_cast<std::uint8_t>(bits >> held & 0xFF);
+        }
+    }
+    // 22 digits hold 132 bits; the last four must be zero, or one id would have sixteen spellings.
+    return (bits & 0xF) == 0 ? std::optional(bytes) : std::nullopt;
+}
+
+std::string hex(std::span<std::uint8_t const> bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    text.reserve(bytes.size() * 2);
+    for (std::uint8_t const byte : bytes) {
+        text.push_back(digits[byte >> 4]);
+        text.push_back(digits[byte & 0xF]);
+    }
+    return text;
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+    if (text.empty() || (text[0] == '0' && text.size() > 1)) {
+        return std::nullopt;
+    }
+    std::uint64_t number = 0;
+    char const* const end = text.data() + text.size();
+    auto const [stop, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+bool valid_utf8(std::string_view text) {
+    constexpr std::uint64_t high_bits = 0x8080808080808080;
+    while (!text.empty()) {
+        std::uint64_t eight = high_bits;
+        if (text.size() >= sizeof eight) {
+            std::memcpy(&eight, text.data(), sizeof eight);
+        }
+        if ((eight & high_bits) == 0) {
+            text.remove_prefix(sizeof eight);
+            continue;
+        }
+        Utf8 const next = decode_utf8(text);
+        if (!next.valid) {
+            return false;
+        }
+        text.remove_prefix(next.length);
+    }
+    return true;
+}
+
+std::string escape_for_terminal(std::string_view text, bool keep_newlines) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        Utf8 const next = decode_utf8(text);
+        std::string_view const bytes = text.substr(0, next.length);
+        bool const layout = keep_newlines && (next.code == '\n' || next.code == '\t');
+        if (!next.valid) {
+            for (char const byte : bytes) {
+                append_escape(out, "\\x{", static_cast<std::uint8_t>(byte));
+            }
+        } else if (unsafe(next.code) && !layout) {
+            append_escape(out, "\\u{", next.code);
+        } else {
+            out.append(bytes);
+        }
+        text.remove_prefix(next.length);
+    }
+    return out;
+}
+
+std::string_view nearest(std::string_view word, std::span<std::string_view const> candidates) {
+    if (word.size() > word_max) {
+        return {};
+    }
+    std::string_view best;
+    std::size_t best_distance = slips(word.size()) + 1;
+    for (std::string_view const candidate : candidates) {
+        if (candidate.size() > word_max) {
+            continue;
+        }
+        std::size_t const distance = edit_distance(word, candidate);
+        if (distance < best_distance) {
+            best = candidate;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+}  // namespace dormouse

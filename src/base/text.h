@@ -1,0 +1,26 @@
+#pragma once
+// Small conversions between bytes and text.
+
+#include <dormouse/id.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dormouse {
+
+[[nodiscard]] std::string base64url(std::span<std::uint8_t const> bytes);  // no padding
+// nullopt unless `text` is exactly the 22 characters of 16 bytes, in canonical form.
+[[nodiscard]] std::optional<Bits128> parse_base64url_128(std::string_view text);
+[[nodiscard]] std::string hex(std::span<std::uint8_t const> bytes);  // lower case
+// A decimal number without sign, leading zeros or overflow of 64 bits.
+[[nodiscard]] std::optional<std::uint64_t> parse_number(std::string_view text);
+[[nodiscard]] bool valid_utf8(std::string_view text);
+// Control, bidirectional and other invisible characters as \u{…}: safe to show on a terminal.
+[[nodiscard]] std::string escape_for_terminal(std::string_view text, bool keep_newlines = false);
+// The candidate nearest to `word` by edit distance, if near enough to be a slip of the pen; else empty.
+[[nodiscard]] std::string_view nearest(std::string_view word, std::span<std::string_view const> candidates);
+
+}  // namespace dormouse

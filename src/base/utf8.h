@@ -1,0 +1,24 @@
+#pragma once
+// UTF-8 (RFC 3629), one character at a time.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dormouse {
+
+struct Utf8 {
+    char32_t code = U'\uFFFD';
+    std::uint8_t length = 1;  // bytes taken; when invalid: those that one U+FFFD stands for
+    bool valid = false;
+};
+
+// The first character of `text`. REQUIRES: `text` is not empty. An ill-formed sequence takes its
+// longest prefix that could have become a character (Unicode 15, 3.9, "maximal subpart"), at
+// least one byte.
+[[nodiscard]] Utf8 decode_utf8(std::string_view text);
+
+// REQUIRES: `code` is a Unicode scalar value.
+void append_utf8(std::string& out, char32_t code);
+
+}  // namespace dormouse

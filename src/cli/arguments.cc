@@ -1,0 +1,286 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace dormouse::cli {
+namespace {
+
+// Builds the commands into one Invocation; the one that was named is left in `command`.
+class Grammar {
+public:
+    explicit Grammar(std::string const& version);
+    [[nodiscard]] std::expected<Invocation, Notice> parse(std::vector<std::string> words);
+
+private:
+    template <class Args>
+    CLI::App* add(std::string const& name, std::string const& about, std::string const& example,
+                  std::shared_ptr<Args> const& args);
+
+    void add_programs();
+    void add_prompt();
+    void add_lists();
+    void add_submissions();
+    void add_decisions();
+    void add_moves();
+    void add_checks();
+    void add_bench();
+
+    CLI::App app_{"Agent sessions that sleep while their tools work, and wake exactly once."};
+    Global global_;
+    std::function<Command()> chosen_;
+};
+
+Grammar::Grammar(std::string const& version) {
+    app_.name("dormouse");
+    app_.set_version_flag("--version", "dormouse " + version);
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    app_.option_defaults()->group("Options of every command");
+    app_.add_option("--server", global_.server,
+                    "Address of the server ($DORMOUSE_URL, http://127.0.0.1:3676)");
+    app_.add_option("--data", global_.data,
+                    "Data directory; holds the token ($XDG_DATA_HOME/dormouse)");
+    app_.add_option("--project", global_.project, "Project of lists and new sessions (default)");
+    app_.add_flag("--json", global_.json, "Print the API's objects unchanged");
+    app_.option_defaults()->group("Options");
+    app_.footer(
+        "\nExit status: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 expired or "
+        "cancelled,\n"
+        "6 not allowed, 7 server not reachable, 8 refused for now, 10 sleeps, 130 interrupted.\n\n"
+        "Example:\n  dormouse serve &\n  dormouse prompt 'deploy A'\n  dormouse result pnd_… live");
+    add_programs();
+    add_prompt();
+    add_lists();
+    add_submissions();
+    add_decisions();
+    add_moves();
+    add_checks();
+    add_bench();
+}
+
+template <class Args>
+CLI::App* Grammar::add(std::string const& name, std::string const& about,
+                       std::string const& example, std::shared_ptr<Args> const& args) {
+    auto* const command = app_.add_subcommand(name, about);
+    command->footer("\nExample:\n  " + example);
+    command->callback([this, args] { chosen_ = [args] { return Command(*args); }; });
+    return command;
+}
+
+void Grammar::add_programs() {
+    auto const serve = std::make_shared<ServeArgs>();
+    auto* const s = add("serve", "Run the server",
+                        "dormouse serve --listen 127.0.0.1:3676 --data ./sessions", serve);
+    auto& options = serve->options;
+    s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one")
+        ->capture_default_str();
+    s->add_option("--store", options.store, "Where sessions are kept")
+        ->check(CLI::IsMember({"sqlite", "memory"}))
+        ->capture_default_str();
+    s->add_option("--ready-fd", options.ready_fd,
+                  "Write 'ready URL' here instead of to standard output")
+        ->check(CLI::NonNegativeNumber);
+    s->add_flag("--insecure", options.insecure, "Listen beyond loopback without TLS");
+    s->add_option("--allowed-host", options.allowed_hosts, "One more Host to answer to");
+    s->add_option("--allowed-origin", options.allowed_origins, "One more Origin to answer to");
+    s->add_option("--public-url", options.public_url, "Links are made from this address");
+
+    auto const demo = std::make_shared<DemoArgs>();
+    auto* const d = add("demo", "Show the main job: sleep, SIGKILL, restart, wake exactly once",
+                        "dormouse demo", demo);
+    d->add_flag("--keep", demo->keep, "Keep the data directory to look at it afterwards");
+}
+
+void Grammar::add_prompt() {
+    auto const args = std::make_shared<PromptArgs>();
+    auto* const p =
+        add("prompt", "Send a prompt and follow the turn live",
+            "dormouse prompt 'deploy A'\n  echo 'and now B' | dormouse prompt -c -", args);
+    p->add_option("text", args->text, "What to say; - reads standard input")->required();
+    auto* const session =
+        p->add_option("-s,--session", args->session, "Go on with this session (id or alias)");
+    auto* const last =
+        p->add_flag("-c,--continue", args->last, "Go on with the session prompted last");
+    auto* const fresh = p->add_flag("--new", args->fresh, "A new session (the default)");
+    session->excludes(last)->excludes(fresh);
+    last->excludes(fresh);
+    p->add_option("-a,--agent", args->agent, "Agent of a new session")->capture_default_str();
+    p->add_option("--when", args->when, "If a turn is open: queue, steer, interrupt or reject")
+        ->check(CLI::IsMember({"queue", "steer", "interrupt", "reject"}));
+    p->add_option("--answers", args->answers, "The pending call that this answers");
+    p->add_flag("--no-follow", args->no_follow, "Return as soon as it is accepted");
+}
+
+void Grammar::add_lists() {
+    auto const sessions = std::make_shared<SessionsArgs>();
+    auto* const s =
+        add("sessions", "List sessions, newest first", "dormouse sessions --limit 5", sessions);
+    s->add_option("--limit", sessions->limit, "How many")
+        ->check(CLI::Range(1, 200))
+        ->capture_default_str();
+    s->add_flag("--all", sessions->all, "All of them");
+
+    auto const show = std::make_shared<ShowArgs>();
+    auto* const w = add("show", "A session with its messages, or a pending call",
+                        "dormouse show ses_AAAAAAE", show);
+    w->add_option("id", show->id, "Session or pending call; a unique beginning is enough")
+        ->required();
+
+    auto const tail = std::make_shared<TailArgs>();
+    auto* const t =
+        add("tail", "A session's events, live", "dormouse tail ses_AAAAAAE --after 12", tail);
+    t->add_option("session", tail->session, "Session; a unique beginning is enough")->required();
+    t->add_option("--after", tail->after, "Only events after this sequence number");
+    t->add_flag("--no-follow", tail->no_follow, "Only what is there now");
+
+    auto const pending = std::make_shared<PendingArgs>();
+    auto* const p =
+        add("pending", "What waits for an outcome", "dormouse pending --tool deploy", pending);
+    p->add_option("-s,--session", pending->session, "Only of this session");
+    p->add_option("--tool", pending->tool, "Only of this tool");
+    p->add_option("--status", pending->status, "Only in this status (waiting, completed, …)");
+    p->add_option("--limit", pending->limit, "How many")
+        ->check(CLI::Range(1, 200))
+        ->capture_default_str();
+}
+
+void Grammar::add_submissions() {
+    using Kind = SubmitArgs::Kind;
+    auto const result = std::make_shared<SubmitArgs>();
+    auto* const r = add("result", "Give a pending call its result",
+                        "dormouse result pnd_… live\n  dormouse result pnd_… --json-value "
+                        "'{\"url\":\"https://…\"}'",
+                        result);
+    auto const error = std::make_shared<SubmitArgs>(SubmitArgs{.kind = Kind::error});
+    auto* const e = add("error", "Tell a pending call that it failed",
+                        "dormouse error pnd_… 'no such branch'", error);
+    auto const progress = std::make_shared<SubmitArgs>(SubmitArgs{.kind = Kind::progress});
+    auto* const g = add("progress", "Report progress of a pending call",
+                        "dormouse progress pnd_… '50 %' --key 50", progress);
+    for (auto const& [command, args] :
+         {std::pair(r, result), std::pair(e, error), std::pair(g, progress)}) {
+        command->add_option("id", args->id, "Pending call; a unique beginning is enough")
+            ->required();
+        auto* const one = command->add_option_group("value", "One of these");
+        one->add_option("text", args->text, "Text; - reads standard input");
+        if (command != e) one->add_option("--json-value", args->json_value, "A JSON value");
+        one->add_option("--file", args->file, "A file: JSON if its name ends in .json, else text");
+        one->require_option(1);
+    }
+    r->add_option("--title", result->title, "A title for people");
+    r->add_option("--metadata", result->metadata, "A JSON object kept beside the result");
+    g->add_option("--key", progress->key, "Repeating the same key changes nothing");
+}
+
+void Grammar::add_decisions() {
+    auto const approve = std::make_shared<DecideArgs>(DecideArgs{.approved = true});
+    auto* const a = add("approve", "Allow what waits for approval",
+                        "dormouse approve pnd_… --reason 'checked'", approve);
+    auto const deny = std::make_shared<DecideArgs>();
+    auto* const d = add("deny", "Refuse what waits for approval",
+                        "dormouse deny pnd_… --reason 'not on a Friday'", deny);
+    for (auto const& [command, args] : {std::pair(a, approve), std::pair(d, deny)}) {
+        command->add_option("id", args->id, "Pending call; a unique beginning is enough")
+            ->required();
+        command->add_option("--reason", args->reason, "Why; the model is told");
+    }
+    a->add_option("--arguments", approve->arguments, "JSON: run it with these arguments instead");
+    a->add_option("--content", approve->content, "JSON: what the form was filled in with");
+
+    auto const cancel = std::make_shared<CancelArgs>();
+    auto* const c = add("cancel", "Cancel a pending call, or a session's turn",
+                        "dormouse cancel ses_AAAAAAE", cancel);
+    c->add_option("id", cancel->id, "Pending call or session; a unique beginning is enough")
+        ->required();
+    c->add_flag("--all", cancel->all, "Of a session: the queued prompts too");
+}
+
+void Grammar::add_moves() {
+    constexpr std::pair<char const*, char const*> moves[] = {
+        {"resume", "Make a paused session active again"},
+        {"retry", "Ask the model again after a turn that failed"},
+        {"end", "End a session; what it waits for is cancelled"},
+    };
+    for (auto const& [name, about] : moves) {
+        auto const args = std::make_shared<MoveArgs>(MoveArgs{.move = name, .session = {}});
+        auto* const m = add(name, about, std::string("dormouse ") + name + " ses_AAAAAAE", args);
+        m->add_option("session", args->session, "Session; a unique beginning is enough")
+            ->required();
+    }
+    auto const fork = std::make_shared<ForkArgs>();
+    auto* const f = add("fork", "A new session with the past of another",
+                        "dormouse fork ses_AAAAAAE --seq 12", fork);
+    f->add_option("session", fork->session, "Session; a unique beginning is enough")->required();
+    f->add_option("--seq", fork->seq,
+                  "Up to the last committed step at or before this event (default: all)");
+    f->add_option("--title", fork->title, "Title of the new session");
+}
+
+void Grammar::add_checks() {
+    auto const explain = std::make_shared<ExplainArgs>();
+    auto* const e = add("explain", "Who resolved it, when, and which turn used it",
+                        "dormouse explain pnd_…", explain);
+    e->add_option("id", explain->id, "Pending call, session, turn, message or receipt")->required();
+    add("doctor", "Prove that no session is stuck", "dormouse doctor",
+        std::make_shared<DoctorArgs>());
+    add("verify", "Check the data directory while no server uses it",
+        "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
+}
+
+void Grammar::add_bench() {
+    auto const bench = std::make_shared<BenchArgs>();
+    auto* const b =
+        add("bench", "Measure pauses and resumes over HTTP against the disk's own speed",
+            "dormouse bench --jobs 8000 --connections 1,32,64\n  dormouse bench --dormant 1000000",
+            bench);
+    b->add_option("--jobs", bench->jobs, "Sessions a round (a sixth of it at one connection)")
+        ->check(CLI::Range(10, 10'000'000))
+        ->capture_default_str();
+    b->add_option("--rounds", bench->rounds, "Rounds; the median is reported")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
+    b->add_option("--connections", bench->connections, "Connection counts")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    b->add_option("--dormant", bench->dormant, "Also: what this many sleeping sessions cost")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+    b->add_flag("--growth", bench->growth, "Also: how the file grows with one long session");
+}
+
+std::string command_of(std::vector<std::string> const& words) {
+    auto const at =
+        std::find_if(words.begin(), words.end(), [](auto const& w) { return !w.starts_with('-'); });
+    return at == words.end() ? std::string() : " " + *at;
+}
+
+std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words) {
+    auto const named = command_of(words);
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+    try {
+        app_.parse(std::move(words));
+    } catch (CLI::CallForHelp const&) {
+        auto const chosen = app_.get_subcommands();
+        return std::unexpected(
+            Notice{status::done, (chosen.empty() ? &app_ : chosen.front())->help()});
+    } catch (CLI::CallForVersion const&) {
+        return std::unexpected(Notice{status::done, app_.version() + "\n"});
+    } catch (CLI::ParseError const& error) {
+        auto const help = app_.get_subcommands().empty() ? std::string() : named;
+        return std::unexpected(Notice{status::usage, std::string("dormouse: ") + error.what() +
+                                                         "\n  See: dormouse" + help + " --help\n"});
+    }
+    return Invocation{global_, chosen_()};
+}
+
+}  // namespace
+
+std::expected<Invocation, Notice> parse(std::vector<std::string> words,
+                                        std::string const& version) {
+    return Grammar(version).parse(std::move(words));
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,115 @@
+#pragma once
+// The command line as values. parse() is pure; the only file that names CLI11 is arguments.cc.
+
+#include "cli/cli.h"
+#include "cli/settings.h"
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dormouse::cli {
+
+struct ServeArgs {
+    ServeOptions options;
+};
+struct DemoArgs {
+    bool keep = false;  // the data directory stays
+};
+struct PromptArgs {
+    std::string text;  // "-": standard input
+    std::string session;
+    bool last = false;
+    bool fresh = false;
+    std::string agent = "demo";
+    std::string when;
+    std::string answers;
+    bool no_follow = false;
+};
+struct SessionsArgs {
+    int limit = 20;
+    bool all = false;
+};
+struct ShowArgs {
+    std::string id;  // of a session or a pending call
+};
+struct TailArgs {
+    std::string session;
+    std::uint64_t after = 0;
+    bool no_follow = false;
+};
+struct PendingArgs {
+    std::string session;
+    std::string tool;
+    std::string status;
+    int limit = 50;
+};
+// An outcome or progress for a pending call. Exactly one of text, json_value and file.
+struct SubmitArgs {
+    enum class Kind : std::uint8_t { result, error, progress };
+    Kind kind = Kind::result;
+    std::string id = {};
+    std::optional<std::string> text = {};  // "-": standard input
+    std::optional<std::string> json_value = {};
+    std::optional<std::string> file = {};  // *.json is JSON, everything else text
+    std::string title = {};
+    std::string metadata = {};  // JSON object
+    std::string key = {};       // progress
+};
+struct DecideArgs {
+    bool approved = false;
+    std::string id = {};
+    std::string reason = {};
+    std::string arguments = {};  // JSON
+    std::string content = {};    // JSON
+};
+struct CancelArgs {
+    std::string id;  // of a session or a pending call
+    bool all = false;
+};
+// resume, retry and end: POST …/{id}/<move>.
+struct MoveArgs {
+    std::string move;
+    std::string session;
+};
+struct ForkArgs {
+    std::string session;
+    std::uint64_t seq = 0;
+    std::string title;
+};
+struct ExplainArgs {
+    std::string id;
+};
+struct DoctorArgs {};
+struct VerifyArgs {};
+struct BenchArgs {
+    int jobs = 8000;
+    int rounds = 3;
+    std::vector<int> connections = {1, 32, 64};
+    std::int64_t dormant = 0;  // 0: not measured
+    bool growth = false;
+};
+
+using Command = std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs,
+                             PendingArgs, SubmitArgs, DecideArgs, CancelArgs, MoveArgs, ForkArgs,
+                             ExplainArgs, DoctorArgs, VerifyArgs, BenchArgs>;
+
+struct Invocation {
+    Global global;
+    Command command;
+};
+
+// Not a command to run: a text to print and the status to end with (help, version, a mistake).
+struct Notice {
+    int exit = status::done;
+    std::string text;
+};
+
+// `words` without the program's name.
+[[nodiscard]] std::expected<Invocation, Notice> parse(std::vector<std::string> words,
+                                                      std::string const& version);
+
+}  // namespace dormouse::cli

@@ -1,0 +1,76 @@
+#include "cli/commands.h"
+
+#include <chrono>
+#include <istream>
+#include <iterator>
+#include <ostream>
+
+namespace dormouse::cli {
+
+Outcome<Client> Context::connect(int interrupt_fd) const {
+    auto address = parse_url(server_url(global, env));
+    if (!address) return std::unexpected(address.error());
+    Client::Options options;
+    options.address = *std::move(address);
+    options.token = token(global, env);
+    options.interrupt_fd = interrupt_fd;
+    return Client(std::move(options));
+}
+
+void Context::show(Json const& json, std::string const& text) const {
+    if (global.json) {
+        out << json.text() << '\n';
+    } else {
+        out << text;
+    }
+    out.flush();
+}
+
+Time wall_clock() {
+    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+Outcome<std::string> text_or_input(Context const& context, std::string const& text) {
+    if (text != "-") return text;
+    std::string all{std::istreambuf_iterator<char>(context.in), {}};
+    if (all.ends_with('\n')) all.pop_back();
+    if (all.ends_with('\r')) all.pop_back();
+    return all;
+}
+
+Outcome<Json> json_argument(std::string_view flag, std::string_view text) {
+    auto value = json::check(text);
+    if (value) return *value;
+    return failure(status::usage, std::string(flag) + " is not JSON: " + value.error().detail,
+                   "A string needs its quotes: '\"live\"'.");
+}
+
+Outcome<int> execute(Context const& context, ServeArgs const& args) {
+    auto options = args.options;
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    options.data = *std::move(directory);
+    return context.programs.serve(options);
+}
+
+Outcome<int> execute(Context const& context, VerifyArgs const&) {
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    return context.programs.verify({.data = *std::move(directory), .json = context.global.json});
+}
+
+int execute(Context const& context, Command const& command) {
+    auto const exit = std::visit([&](auto const& args) { return execute(context, args); }, command);
+    if (exit) return *exit;
+    context.out.flush();
+    auto const& failed = exit.error();
+    if (context.global.json && !failed.problem.is_null()) {
+        context.err << failed.problem.text() << '\n';
+    } else {
+        context.err << text(failed);
+    }
+    context.err.flush();
+    return failed.exit;
+}
+
+}  // namespace dormouse::cli

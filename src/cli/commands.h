@@ -1,0 +1,58 @@
+#pragma once
+// One function a command: what was parsed in, exit status out. They print through Context and reach
+// the server through its client.
+
+#include "cli/arguments.h"
+#include "cli/client.h"
+#include "cli/render.h"
+#include "cli/settings.h"
+
+#include <iosfwd>
+#include <string>
+
+namespace dormouse::cli {
+
+// What a command may touch. The referenced objects outlive it.
+struct Context {
+    Global const& global;
+    Environment const& env;
+    Programs const& programs;
+    std::istream& in;
+    std::ostream& out;
+    std::ostream& err;
+    Style style = {};
+    std::size_t columns = 0;  // of the terminal; 0: not one
+
+    [[nodiscard]] Outcome<Client> connect(int interrupt_fd = -1) const;
+    [[nodiscard]] std::string flags() const { return repeated_flags(global); }
+    // Prints `json` unchanged with --json, else `text`.
+    void show(Json const& json, std::string const& text) const;
+};
+
+[[nodiscard]] Time wall_clock();
+// `text`, or standard input for "-"; the last line break is not part of it.
+[[nodiscard]] Outcome<std::string> text_or_input(Context const& context, std::string const& text);
+// JSON that a flag holds. Failures: usage.
+[[nodiscard]] Outcome<Json> json_argument(std::string_view flag, std::string_view text);
+
+[[nodiscard]] Outcome<int> execute(Context const& context, ServeArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DemoArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, PromptArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, SessionsArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ShowArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, TailArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, PendingArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, SubmitArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DecideArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, CancelArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, MoveArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ForkArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ExplainArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DoctorArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
+
+// Runs the command and prints its failure, if any. The exit status.
+[[nodiscard]] int execute(Context const& context, Command const& command);
+
+}  // namespace dormouse::cli

@@ -1,0 +1,151 @@
+// Commands that change nothing: sessions, show, tail, pending, explain, doctor.
+
+#include "cli/commands.h"
+#include "cli/resolve.h"
+#include "cli/socket.h"
+#include "cli/story.h"
+
+#include <functional>
+#include <ostream>
+
+namespace dormouse::cli {
+namespace {
+
+// Prints page after page of `target` (which has a query) until the list ends or `all` is false.
+Outcome<int> print_pages(Context const& context, Client& client, std::string const& target,
+                         bool all, std::function<std::string(json::View items)> const& text) {
+    std::string cursor;
+    do {
+        auto const page = client.get(target + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
+        if (!page) return std::unexpected(page.error());
+        json::View const body(page->body);
+        cursor = body["next"].string_or("");
+        context.show(page->body, text(body["items"]));
+    } while (all && !cursor.empty());
+    if (!cursor.empty() && !context.global.json) context.out << "there are more\n";
+    return status::done;
+}
+
+Outcome<int> print_messages(Context const& context, Client& client, std::string const& session) {
+    return print_pages(context, client, "/api/sessions/" + session + "/messages?limit=200", true,
+                       [&](json::View items) {
+                           std::string out;
+                           items.elements([&](json::View message) {
+                               out += "\n" + message_text(message, context.style);
+                           });
+                           return out;
+                       });
+}
+
+void print_event(Context const& context, SseEvent const& event) {
+    auto const checked = json::check(event.data);
+    // Deltas and notices of the stream are no events: they have no number.
+    if (!checked || !json::View(*checked)["seq"].exists()) return;
+    context.show(*checked, event_line(json::View(*checked), context.columns, context.style));
+}
+
+Outcome<int> print_events_so_far(Context const& context, Client& client, std::string const& target,
+                                 std::uint64_t after) {
+    for (;;) {
+        auto const page = client.get(target + "?limit=200&after=" + std::to_string(after));
+        if (!page) return std::unexpected(page.error());
+        auto const items = json::View(page->body)["items"];
+        items.elements([&](json::View event) {
+            context.show(event.copy(), event_line(event, context.columns, context.style));
+            after = static_cast<std::uint64_t>(event["seq"].integer_or(0));
+        });
+        if (items.size() == 0 || json::View(page->body)["next"].is_null()) return status::done;
+    }
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, SessionsArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const target = "/api/projects/" + encode(context.global.project) +
+                        "/sessions?limit=" + std::to_string(args.all ? 200 : args.limit);
+    return print_pages(context, *client, target, args.all, [&](json::View items) {
+        return sessions_table(items, wall_clock(), context.style);
+    });
+}
+
+Outcome<int> execute(Context const& context, PendingArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto target = "/async-tool/pending?limit=" + std::to_string(args.limit);
+    if (args.session.empty()) {
+        target += "&project=" + encode(context.global.project);
+    } else {
+        auto const session = resolve_session(*client, context.global.project, args.session);
+        if (!session) return std::unexpected(session.error());
+        target += "&sessionID=" + *session;
+    }
+    if (!args.tool.empty()) target += "&tool=" + encode(args.tool);
+    if (!args.status.empty()) target += "&status=" + encode(args.status);
+    return print_pages(context, *client, target, false, [&](json::View items) {
+        return pending_table(items, wall_clock(), context.style);
+    });
+}
+
+Outcome<int> execute(Context const& context, ShowArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const id = resolve_either(*client, context.global.project, args.id);
+    if (!id) return std::unexpected(id.error());
+    bool const pending = id->starts_with("pnd_");
+    auto const reply = client->get((pending ? "/async-tool/pending/" : "/api/sessions/") + *id);
+    if (!reply) return std::unexpected(reply.error());
+    json::View const body(reply->body);
+    if (pending) {
+        context.show(reply->body, pending_text(body, wall_clock(), context.style));
+        return status::done;
+    }
+    context.show(reply->body, session_text(body, wall_clock(), context.style));
+    return print_messages(context, *client, *id);
+}
+
+Outcome<int> execute(Context const& context, TailArgs const& args) {
+    Interrupts const interrupts;
+    auto client = context.connect(interrupts.fd());
+    if (!client) return std::unexpected(client.error());
+    auto const session = resolve_session(*client, context.global.project, args.session);
+    if (!session) return std::unexpected(session.error());
+    auto const target = "/api/sessions/" + *session + "/events";
+    if (args.no_follow) return print_events_so_far(context, *client, target, args.after);
+    auto const after = args.after == 0 ? std::string() : std::to_string(args.after);
+    auto const read = client->events(target, after, [&](SseEvent const& event) {
+        print_event(context, event);
+        return Client::Stream::go_on;
+    });
+    if (!read && read.error().exit == status::interrupted) return status::interrupted;
+    if (!read) return std::unexpected(read.error());
+    return status::done;
+}
+
+Outcome<int> execute(Context const& context, ExplainArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto id = args.id;
+    if (id.starts_with("pnd_") || id.starts_with("ses_")) {
+        auto const whole = resolve_either(*client, context.global.project, id);
+        if (!whole) return std::unexpected(whole.error());
+        id = *whole;
+    }
+    auto const reply = client->get("/api/explain/" + encode(id));
+    if (!reply) return std::unexpected(reply.error());
+    context.show(reply->body, explain_text(json::View(reply->body), wall_clock(), context.style));
+    return status::done;
+}
+
+Outcome<int> execute(Context const& context, DoctorArgs const&) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const reply = client->get("/api/doctor");
+    if (!reply) return std::unexpected(reply.error());
+    json::View const report(reply->body);
+    context.show(reply->body, doctor_text(report, context.style));
+    return report["ok"].boolean_or(false) ? status::done : status::failed;
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,286 @@
+#include "cli/commands.h"
+
+#include "cli/fake_server.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace dormouse::cli {
+namespace {
+
+std::string const session = "ses_AAAAAAEAAAAAAAAAAAAAAA";
+std::string const pending = "pnd_AAAAAAEAAAAAAAAAAAAAAA_1_1_AAAAAAAAAAAAAAAAAAAAAA";
+
+// The command line from its words to its exit status, against a server that has its answers ready.
+class Commands : public testing::Test {
+protected:
+    Commands() { std::filesystem::create_directories(folder_); }
+    ~Commands() override { std::filesystem::remove_all(folder_); }
+
+    int run(std::vector<std::string> words) {
+        for (auto const& word :
+             {std::string("--server"), server_.url(), std::string("--data"), folder_}) {
+            words.push_back(word);
+        }
+        auto const parsed = parse(words, "");
+        if (!parsed) return parsed.error().exit;
+        Programs const programs{
+            .serve = [this](ServeOptions const& options) { return served_ = options, 0; },
+            .verify = [](VerifyOptions const& options) { return options.json ? 1 : 0; },
+            .version = ""};
+        Environment const env;
+        out_.str("");
+        err_.str("");
+        Context const context{.global = parsed->global,
+                              .env = env,
+                              .programs = programs,
+                              .in = in_,
+                              .out = out_,
+                              .err = err_};
+        return execute(context, parsed->command);
+    }
+
+    FakeServer server_;
+    std::istringstream in_;
+    std::ostringstream out_;
+    std::ostringstream err_;
+    ServeOptions served_;
+    std::string const folder_ =
+        (std::filesystem::temp_directory_path() /
+         ("dormouse-commands-" + std::to_string(reinterpret_cast<std::uintptr_t>(this))))
+            .string();
+};
+
+std::string event(int seq, std::string const& type, std::string const& data) {
+    return "id: " + std::to_string(seq) + "\nevent: " + type +
+           "\ndata: {\"seq\":" + std::to_string(seq) + ",\"type\":\"" + type +
+           "\",\"turnID\":\"trn_1\",\"at\":0,\"data\":" + data + "}\n\n";
+}
+
+std::string const sleeping =
+    R"({"id":")" + session + R"(","seq":5,"activity":{"type":"waiting_async"}})";
+std::string const busy = R"({"id":")" + session + R"(","seq":3,"activity":{"type":"busy"}})";
+
+TEST_F(Commands, a_prompt_tells_its_turn_and_ends_with_it) {
+    server_.answer("POST /api/projects/default/sessions", 201, R"({"id":")" + session + R"("})");
+    server_.answer("POST /api/sessions/" + session + "/prompt", 202,
+                   R"({"turnID":"trn_1","messageID":"m","seq":2})");
+    server_.answer("GET /api/sessions/" + session, 200, busy);
+    server_.answer("GET /api/sessions/" + session + "/events", 200,
+                   event(2, "input_received", "{}") +
+                       event(4, "model_replied",
+                             R"({"parts":[{"type":"text","text":"You said: hi"}],"calls":[]})") +
+                       event(5, "turn_ended", R"({"finishReason":"stop"})"));
+    EXPECT_EQ(run({"prompt", "hi"}), status::done) << err_.str();
+    EXPECT_EQ(out_.str(), session + "\nYou said: hi\n");
+    EXPECT_EQ(server_.body_of("POST /api/projects/default/sessions"), R"({"agentID":"demo"})");
+    EXPECT_EQ(server_.body_of("POST /api/sessions/" + session + "/prompt"), R"({"text":"hi"})");
+}
+
+TEST_F(Commands, a_prompt_whose_session_sleeps_says_how_to_wake_it) {
+    server_.answer("POST /api/sessions/" + session + "/prompt", 202,
+                   R"({"turnID":"trn_1","messageID":"m","seq":2})");
+    server_.answer("GET /api/sessions/" + session, 200, busy);
+    server_.answer("GET /api/sessions/" + session, 200, sleeping);
+    server_.answer("GET /api/sessions/" + session + "/events", 200,
+                   event(4, "model_replied",
+                         R"({"parts":[],"calls":[{"callID":"c","tool":"deploy","input":{}}]})") +
+                       event(5, "call_paused", "{}"));
+    server_.answer("GET /async-tool/pending?limit=200&sessionID=" + session, 200,
+                   R"({"items":[{"id":")" + pending +
+                       R"(","tool":"deploy","input":{},"reason":"tool_result"}],"next":null})");
+    EXPECT_EQ(run({"prompt", "-s", session, "deploy A"}), status::sleeps) << err_.str();
+    auto const text = out_.str();
+    EXPECT_NE(text.find("→ deploy {}\nsleeps: deploy {} waits for its result\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("dormouse result " + pending + " 'TEXT' --server "), std::string::npos)
+        << text;
+}
+
+TEST_F(Commands, a_prompt_behind_a_turn_that_sleeps_says_so_at_once) {
+    server_.answer("POST /api/sessions/" + session + "/prompt", 202,
+                   R"({"turnID":"trn_2","messageID":"m","seq":6})");
+    server_.answer("GET /api/sessions/" + session, 200,
+                   R"({"seq":6,"activity":{"type":"waiting_async"}})");
+    server_.answer("GET /api/sessions/" + session + "/events", 200,
+                   event(6, "input_received", "{}"));
+    server_.answer("GET /async-tool/pending?limit=200&sessionID=" + session, 200,
+                   R"({"items":[{"id":")" + pending +
+                       R"(","tool":"deploy","input":{},"reason":"tool_result"}],"next":null})");
+    EXPECT_EQ(run({"prompt", "-s", session, "and B"}), status::sleeps) << err_.str();
+}
+
+TEST_F(Commands, the_last_session_goes_on) {
+    server_.answer("POST /api/sessions/" + session + "/prompt", 202,
+                   R"({"turnID":"trn_1","messageID":"m","seq":2})");
+    EXPECT_EQ(run({"prompt", "-c", "--no-follow", "x"}), status::not_found);
+    EXPECT_EQ(run({"prompt", "-s", session, "--no-follow", "x"}), status::done) << err_.str();
+    in_.str("from a pipe\n");
+    EXPECT_EQ(run({"prompt", "-c", "--no-follow", "--json", "-"}), status::done) << err_.str();
+    EXPECT_EQ(out_.str(), R"({"turnID":"trn_1","messageID":"m","seq":2})"
+                          "\n");
+    EXPECT_EQ(server_.seen().back().body, R"({"text":"from a pipe"})");
+}
+
+TEST_F(Commands, a_turn_that_failed_ends_with_one) {
+    server_.answer("POST /api/sessions/" + session + "/prompt", 202,
+                   R"({"turnID":"trn_1","messageID":"m","seq":2})");
+    server_.answer("GET /api/sessions/" + session, 200, busy);
+    server_.answer("GET /api/sessions/" + session + "/events", 200,
+                   event(5, "turn_ended", R"({"finishReason":"error","error":{"message":"no"}})"));
+    EXPECT_EQ(run({"prompt", "-s", session, "x"}), status::failed);
+}
+
+struct Submission {
+    std::vector<std::string> words;
+    std::string line;
+    std::string body;
+};
+
+TEST_F(Commands, submissions_say_on_the_wire_what_was_typed) {
+    std::string const id = R"({"pendingID":")" + pending + "\",";
+    std::vector<Submission> const table{
+        {{"result", pending, "live"},
+         "POST /async-tool/result",
+         id + R"("result":{"output":"live"}})"},
+        {{"result", pending, "--json-value", "{\"n\": 1}", "--title", "T", "--metadata", "{}"},
+         "POST /async-tool/result",
+         id + R"("result":{"title":"T","output":{"n": 1},"metadata":{}}})"},
+        {{"error", pending, "no such branch"},
+         "POST /async-tool/error",
+         id + R"("error":"no such branch"})"},
+        {{"progress", pending, "--json-value", "50", "--key", "k"},
+         "POST /async-tool/progress",
+         id + R"("payload":50,"key":"k"})"},
+    };
+    for (auto const& row : table) {
+        server_.answer(row.line, 200, R"({"outcome":"applied","duplicate":false,"receipt":null})");
+        EXPECT_EQ(run(row.words), status::done) << err_.str();
+        EXPECT_EQ(server_.seen().back().line, row.line);
+        EXPECT_EQ(server_.seen().back().body, row.body);
+    }
+}
+
+TEST_F(Commands, a_result_may_be_a_file_or_standard_input) {
+    server_.answer("POST /async-tool/result", 200, R"({"outcome":"applied"})");
+    std::ofstream(folder_ + "/out.json") << "[1,\n2]";
+    EXPECT_EQ(run({"result", pending, "--file", folder_ + "/out.json"}), status::done)
+        << err_.str();
+    EXPECT_NE(server_.seen().back().body.find("\"output\":[1,\n2]"), std::string::npos);
+    in_.str("two\nlines\n");
+    EXPECT_EQ(run({"result", pending, "-"}), status::done) << err_.str();
+    EXPECT_NE(server_.seen().back().body.find(R"("output":"two\nlines")"), std::string::npos);
+    EXPECT_EQ(run({"result", pending, "--file", folder_ + "/none"}), status::usage);
+}
+
+TEST_F(Commands, what_is_not_json_never_leaves_the_house) {
+    EXPECT_EQ(run({"result", pending, "--json-value", "{live}"}), status::usage);
+    EXPECT_TRUE(server_.seen().empty());
+    EXPECT_NE(err_.str().find("--json-value is not JSON"), std::string::npos);
+}
+
+TEST_F(Commands, every_refusal_of_the_server_has_its_exit_status) {
+    for (CodeInfo const& row : codes()) {
+        auto const problem =
+            R"({"title":"T","code":")" + std::string(row.text) + R"(","next":"stop"})";
+        server_.always("POST /async-tool/error", row.http, problem);
+        EXPECT_EQ(run({"error", pending, "x"}), row.exit) << row.text;
+    }
+}
+
+TEST_F(Commands, a_problem_is_printed_unchanged_with_json) {
+    auto const problem = R"({"title":"T","code":"conflict","digest":"sha256:1"})";
+    server_.answer("POST /async-tool/error", 409, problem);
+    EXPECT_EQ(run({"error", pending, "x", "--json"}), status::conflict);
+    EXPECT_EQ(err_.str(), std::string(problem) + "\n");
+}
+
+TEST_F(Commands, approve_shows_the_server_the_digest_of_what_was_shown) {
+    server_.answer(
+        "GET /async-tool/pending/" + pending, 200,
+        R"({"id":"x","tool":"dangerous","input":{"action":"X"},"inputDigest":"sha256:in"})");
+    server_.answer("POST /async-tool/decision", 200, R"({"outcome":"applied","receipt":null})");
+    EXPECT_EQ(run({"approve", pending, "--reason", "ok", "--arguments", "{\"action\":\"Y\"}"}),
+              status::done);
+    EXPECT_EQ(server_.seen().back().body, R"({"pendingID":")" + pending +
+                                              R"(","approved":true,"inputDigest":"sha256:in",)"
+                                              R"("reason":"ok","arguments":{"action":"Y"}})");
+    EXPECT_EQ(out_.str(), "approve dangerous {\"action\":\"X\"}: applied\n");
+    EXPECT_EQ(run({"deny", pending}), status::done);
+    EXPECT_NE(server_.seen().back().body.find(R"("approved":false)"), std::string::npos);
+}
+
+TEST_F(Commands, cancel_takes_calls_and_sessions) {
+    server_.answer("DELETE /async-tool/pending/" + pending, 200,
+                   R"({"outcome":"applied","receipt":null})");
+    server_.answer("POST /api/sessions/" + session + "/cancel", 200, busy);
+    EXPECT_EQ(run({"cancel", pending}), status::done) << err_.str();
+    EXPECT_EQ(run({"cancel", session}), status::done) << err_.str();
+    EXPECT_EQ(server_.seen().back().body, R"({"turn":true})");
+    EXPECT_EQ(run({"cancel", session, "--all"}), status::done) << err_.str();
+    EXPECT_EQ(server_.seen().back().body, R"({"all":true})");
+    EXPECT_EQ(run({"cancel", pending, "--all"}), status::usage);
+}
+
+TEST_F(Commands, fork_is_at_the_end_unless_told_otherwise) {
+    server_.answer("GET /api/sessions/" + session, 200, sleeping);
+    server_.answer("POST /api/sessions/" + session + "/fork", 201, busy);
+    EXPECT_EQ(run({"fork", session}), status::done) << err_.str();
+    EXPECT_EQ(server_.seen().back().body, R"({"seq":5})");
+    EXPECT_EQ(run({"fork", session, "--seq", "3", "--title", "try"}), status::done) << err_.str();
+    EXPECT_EQ(server_.seen().back().body, R"({"seq":3,"title":"try"})");
+}
+
+TEST_F(Commands, lists_print_the_servers_objects_unchanged_with_json) {
+    std::string const page = R"({"items":[ ],"next":null})";
+    server_.answer("GET /async-tool/pending?limit=50&project=default&tool=a%20b", 200, page);
+    EXPECT_EQ(run({"pending", "--tool", "a b", "--json"}), status::done) << err_.str();
+    EXPECT_EQ(out_.str(), page + "\n");
+}
+
+TEST_F(Commands, sessions_follows_all_pages_when_asked) {
+    server_.answer("GET /api/projects/default/sessions?limit=200", 200,
+                   R"({"items":[],"next":"n"})");
+    server_.answer("GET /api/projects/default/sessions?limit=200&cursor=n", 200,
+                   R"({"items":[],"next":null})");
+    EXPECT_EQ(run({"sessions", "--all", "--json"}), status::done) << err_.str();
+    EXPECT_EQ(server_.seen().size(), 2U);
+}
+
+TEST_F(Commands, tail_without_following_prints_what_is_there) {
+    server_.answer("GET /api/sessions/" + session + "/events?limit=200&after=3", 200,
+                   R"({"items":[{"seq":4,"type":"note","at":0,"data":{}}],"next":null})");
+    EXPECT_EQ(run({"tail", session, "--after", "3", "--no-follow", "--json"}), status::done)
+        << err_.str();
+    EXPECT_EQ(out_.str(), "{\"seq\":4,\"type\":\"note\",\"at\":0,\"data\":{}}\n");
+}
+
+TEST_F(Commands, doctor_fails_when_something_is_stuck) {
+    server_.answer("GET /api/doctor", 200, R"({"ok":true,"stuck":[],"nodes":1,"queues":{}})");
+    server_.answer("GET /api/doctor", 200,
+                   R"({"ok":false,"stuck":[{"sessionID":"s","why":"w","next":"n"}]})");
+    EXPECT_EQ(run({"doctor"}), status::done);
+    EXPECT_EQ(run({"doctor"}), status::failed);
+}
+
+TEST_F(Commands, show_prints_a_session_with_its_messages) {
+    server_.answer("GET /api/sessions/" + session, 200, sleeping);
+    server_.answer("GET /api/sessions/" + session + "/messages?limit=200", 200,
+                   R"({"items":[{"role":"user","time":{"created":0},)"
+                   R"("parts":[{"type":"text","text":"hello"}]}],"next":null})");
+    EXPECT_EQ(run({"show", session}), status::done) << err_.str();
+    EXPECT_NE(out_.str().find(session), std::string::npos);
+    EXPECT_NE(out_.str().find("  hello\n"), std::string::npos);
+}
+
+TEST_F(Commands, serve_gets_the_data_directory) {
+    EXPECT_EQ(run({"serve", "--listen", "127.0.0.1:0"}), 0);
+    EXPECT_EQ(served_.data, folder_);
+    EXPECT_EQ(served_.listen, "127.0.0.1:0");
+}
+
+}  // namespace
+}  // namespace dormouse::cli

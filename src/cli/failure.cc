@@ -1,0 +1,125 @@
+#include "cli/failure.h"
+
+#include "base/text.h"
+#include "json/json.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dormouse::cli {
+namespace {
+
+struct Remedy {
+    std::string_view code;
+    std::string_view text;
+};
+
+// What a person at a terminal does about a code; the others get the general advice of their `next`.
+constexpr std::array remedies{
+    Remedy{"unauthenticated",
+           "Set $DORMOUSE_TOKEN, or name the server's data directory (it holds the token): --data "
+           "DIR."},
+    Remedy{"forbidden", "Use a token whose role allows this."},
+    Remedy{"not_an_answerer", "Ask somebody who may answer: dormouse pending --json lists them."},
+    Remedy{"not_found", "See what there is: dormouse sessions, dormouse pending."},
+    Remedy{"conflict", "See who settled it and how: dormouse explain ID."},
+    Remedy{"expired", "Its time was up; see what became of it: dormouse explain ID."},
+    Remedy{"cancelled", "It was cancelled; see by whom: dormouse explain ID."},
+    Remedy{"session_busy",
+           "Queue the prompt (--when queue), steer the turn (--when steer), or wait."},
+    Remedy{"ambiguous", "Several calls wait for an answer; name one: --answers ID."},
+    Remedy{"input_changed", "Look again at what it will get: dormouse pending. Then decide again."},
+    Remedy{"wrong_kind", "Approvals take approve or deny; everything else result or error."},
+    Remedy{"wrong_host",
+           "Reach the server by the address that it listens on, or allow this host there."},
+};
+
+std::string general_advice(json::View problem) {
+    auto const next = problem["next"].string_or("");
+    auto const wait_ms = problem["retryAfter"].integer_or(0);
+    if (next == "retry" && wait_ms > 0) {
+        return "Try again in " + std::to_string((wait_ms + 999) / 1000) + " s.";
+    }
+    if (next == "retry") return "Try again.";
+    if (next == "fix") return "Correct it and send it again.";
+    if (next == "reopen") return "Open it again with a new prompt.";
+    return {};
+}
+
+std::string remedy_of(json::View problem) {
+    auto const code = problem["code"].string_or("");
+    auto const* const found = std::find_if(remedies.begin(), remedies.end(),
+                                           [&](Remedy const& r) { return r.code == code; });
+    return found == remedies.end() ? general_advice(problem) : std::string(found->text);
+}
+
+int exit_of_http(int http_status) {
+    switch (http_status) {
+        case 401:
+        case 403: return status::not_allowed;
+        case 404: return status::not_found;
+        case 409: return status::conflict;
+        case 410: return status::gone;
+        case 429:
+        case 503: return status::refused;
+        default: return status::failed;
+    }
+}
+
+int exit_of(std::string_view code, int http_status) {
+    for (CodeInfo const& row : codes()) {
+        if (row.text == code) return row.exit;
+    }
+    return exit_of_http(http_status);
+}
+
+// The place in the request that is wrong, when the problem names one.
+std::string place(json::View problem) {
+    std::string out;
+    if (auto const field = problem["field"].string()) out += " Field: " + *field + ".";
+    if (auto const nearest = problem["nearest"].string(); nearest && !nearest->empty()) {
+        out += " Did you mean " + *nearest + "?";
+    }
+    problem["errors"].elements([&](json::View error) {
+        out += "\n  " + error["pointer"].string_or("") + ": " + error["message"].string_or("");
+    });
+    return out;
+}
+
+}  // namespace
+
+std::unexpected<Failure> failure(int exit, std::string what, std::string remedy) {
+    return std::unexpected(Failure{exit, std::move(what), std::move(remedy), {}});
+}
+
+Failure failure_of_reply(int http_status, std::string_view body) {
+    auto const checked = json::check(body);
+    auto const problem = checked ? json::View(*checked) : json::View();
+    if (!problem["code"].exists()) {
+        return Failure{
+            exit_of_http(http_status),
+            "the server answered " + std::to_string(http_status) + " without a problem document",
+            "Is this address a Dormouse server? Check --server or $DORMOUSE_URL.",
+            {}};
+    }
+    auto const code = problem["code"].string_or("");
+    auto what = problem["title"].string_or(code);
+    if (auto const detail = problem["detail"].string();
+        detail && !detail->empty() && *detail != what) {
+        what += ": " + *detail;
+    }
+    what += place(problem) + " (" + code + ")";
+    return Failure{exit_of(code, http_status), std::move(what), remedy_of(problem), *checked};
+}
+
+std::string text(Failure const& failure) {
+    std::string out = "dormouse: " + escape_for_terminal(failure.what, true) + "\n";
+    if (!failure.remedy.empty()) out += "  " + escape_for_terminal(failure.remedy, true) + "\n";
+    return out;
+}
+
+std::string code_of(Failure const& failure) {
+    return json::View(failure.problem)["code"].string_or("");
+}
+
+}  // namespace dormouse::cli

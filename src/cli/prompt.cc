@@ -1,0 +1,211 @@
+// prompt: sends a text and follows its turn until it ends or sleeps.
+
+#include "cli/commands.h"
+#include "cli/resolve.h"
+#include "cli/socket.h"
+#include "cli/story.h"
+
+#include <algorithm>
+#include <ostream>
+
+namespace dormouse::cli {
+namespace {
+
+// One prompt on its way: the accepted turn and the stream that tells it.
+class Follower {
+public:
+    Follower(Context const& context, Client& client, std::string session, json::View accepted)
+        : context_(context),
+          client_(client),
+          session_(std::move(session)),
+          turn_(accepted["turnID"].string_or("")),
+          seq_(accepted["seq"].integer_or(1)),
+          after_(seq_ - 1),
+          story_(turn_, context.global.json ? Style{} : context.style) {}
+
+    [[nodiscard]] Outcome<int> follow();
+
+private:
+    // When the session rests, notes at which event it came to rest: all up to there is to be told
+    // first.
+    [[nodiscard]] Outcome<void> look();
+    [[nodiscard]] Client::Stream take(SseEvent const& event);
+    // Until the turn ends or the session rests.
+    [[nodiscard]] Outcome<void> read();
+    [[nodiscard]] Outcome<int> told();
+    // The commands that settle what waits; empty when nothing does any more.
+    [[nodiscard]] Outcome<std::string> what_waits() const;
+    [[nodiscard]] Outcome<int> show_turn(int exit) const;
+    [[nodiscard]] Outcome<Json> turn() const;
+
+    Context const& context_;
+    Client& client_;
+    std::string session_;
+    std::string turn_;
+    std::int64_t seq_;    // the newest event known; first the one that the prompt became
+    std::int64_t after_;  // the newest event told
+    TurnStory story_;
+    std::int64_t rests_at_ = 0;  // 0: it is at work
+    std::string finish_;
+    std::optional<Failure> failed_;
+};
+
+Outcome<void> Follower::look() {
+    auto const reply = client_.get("/api/sessions/" + session_);
+    if (!reply) return std::unexpected(reply.error());
+    json::View const session(reply->body);
+    bool const sleeps = session["activity"]["type"].string_or("") == "waiting_async";
+    rests_at_ = sleeps ? session["seq"].integer_or(0) : 0;
+    return {};
+}
+
+Client::Stream Follower::take(SseEvent const& event) {
+    auto const checked = json::check(event.data);
+    if (!checked) return Client::Stream::go_on;
+    json::View const view(*checked);
+    auto const told = story_.tell(event.event, view);
+    if (!context_.global.json) context_.out << told.text << std::flush;
+    after_ = view["seq"].integer_or(after_);  // what is no event has none
+    seq_ = std::max(seq_, after_);
+    if (told.finish) {
+        finish_ = *told.finish;
+        return Client::Stream::stop;
+    }
+    if (told.may_sleep && after_ >= seq_ && after_ > rests_at_) {
+        if (auto const looked = look(); !looked) {
+            failed_ = looked.error();
+            return Client::Stream::stop;
+        }
+    }
+    return rests_at_ != 0 && after_ >= rests_at_ ? Client::Stream::stop : Client::Stream::go_on;
+}
+
+Outcome<void> Follower::read() {
+    auto const read =
+        client_.events("/api/sessions/" + session_ + "/events", std::to_string(after_),
+                       [this](SseEvent const& event) { return take(event); });
+    if (!read) return read;
+    if (failed_) return std::unexpected(*failed_);
+    return {};
+}
+
+Outcome<int> Follower::follow() {
+    for (;;) {
+        // The prompt may wait behind a turn that sleeps: then no event would come, and this
+        // notices.
+        auto step = look();
+        if (step && (rests_at_ == 0 || after_ < rests_at_)) step = read();
+        if (!step && step.error().exit == status::interrupted) {
+            context_.err << "interrupted; the turn goes on: dormouse tail " << session_
+                         << context_.flags() << '\n';
+            return status::interrupted;
+        }
+        if (!step) return std::unexpected(step.error());
+        if (!finish_.empty()) return told();
+        auto const waits = what_waits();
+        if (!waits) return std::unexpected(waits.error());
+        if (waits->empty()) continue;  // settled in this very moment: it goes on
+        if (!context_.global.json) context_.out << *waits << std::flush;
+        return show_turn(status::sleeps);
+    }
+}
+
+Outcome<Json> Follower::turn() const {
+    auto const target = "/api/sessions/" + session_ + "/turns?limit=200";
+    Json found;
+    std::string cursor;
+    do {
+        auto const reply =
+            client_.get(target + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
+        if (!reply) return std::unexpected(reply.error());
+        json::View const page(reply->body);
+        page["items"].elements([&](json::View turn) {
+            if (turn["id"].string_or("") == turn_) found = turn.copy();
+        });
+        cursor = page["next"].string_or("");
+    } while (found.is_null() && !cursor.empty());
+    return found;
+}
+
+Outcome<int> Follower::show_turn(int exit) const {
+    if (!context_.global.json) return exit;
+    auto const object = turn();
+    if (!object) return std::unexpected(object.error());
+    context_.show(*object, "");
+    return exit;
+}
+
+Outcome<int> Follower::told() {
+    if (finish_ == "cancelled") return show_turn(status::gone);
+    return show_turn(finish_ == "stop" || finish_ == "length" ? status::done : status::failed);
+}
+
+Outcome<std::string> Follower::what_waits() const {
+    auto const reply = client_.get("/async-tool/pending?limit=200&sessionID=" + session_);
+    if (!reply) return std::unexpected(reply.error());
+    std::string text;
+    json::View(reply->body)["items"].elements([&](json::View call) {
+        text += how_to_settle(call, wall_clock(), context_.flags(), context_.style);
+    });
+    return text;
+}
+
+Outcome<std::string> new_session(Context const& context, Client& client, std::string const& agent) {
+    json::Writer body;
+    body.begin_object().member("agentID", agent).end_object();
+    auto const target = "/api/projects/" + encode(context.global.project) + "/sessions";
+    auto const reply = client.post(target, body.json(), Keyed::yes);
+    if (!reply) return std::unexpected(reply.error());
+    return json::View(reply->body)["id"].string_or("");
+}
+
+Outcome<std::string> session_of(Context const& context, Client& client, PromptArgs const& args) {
+    if (!args.session.empty()) return resolve_session(client, context.global.project, args.session);
+    if (!args.last) return new_session(context, client, args.agent);
+    auto const url = server_url(context.global, context.env);
+    auto const last = last_session(data_directory(context.global, context.env), url);
+    if (!last.empty()) return last;
+    return failure(status::not_found, "no session was prompted before on " + url,
+                   "Start one: dormouse prompt 'TEXT'. Or name one: -s SESSION.");
+}
+
+Outcome<Reply> send(Client& client, PromptArgs const& args, std::string const& session,
+                    std::string const& text, std::string const& answers) {
+    json::Writer body;
+    body.begin_object().member("text", text);
+    if (!args.when.empty()) body.member("when", args.when);
+    if (!answers.empty()) body.member("answers", answers);
+    body.end_object();
+    return client.post("/api/sessions/" + session + "/prompt", body.json(), Keyed::yes);
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, PromptArgs const& args) {
+    Interrupts const interrupts;
+    auto const text = text_or_input(context, args.text);
+    if (!text) return std::unexpected(text.error());
+    auto client = context.connect(interrupts.fd());
+    if (!client) return std::unexpected(client.error());
+    auto const session = session_of(context, *client, args);
+    if (!session) return std::unexpected(session.error());
+    std::string answers;
+    if (!args.answers.empty()) {
+        auto const id = resolve_pending(*client, context.global.project, args.answers);
+        if (!id) return std::unexpected(id.error());
+        answers = *id;
+    }
+    auto const accepted = send(*client, args, *session, *text, answers);
+    if (!accepted) return std::unexpected(accepted.error());
+    remember_session(data_directory(context.global, context.env),
+                     server_url(context.global, context.env), *session);
+    if (args.no_follow) {
+        context.show(accepted->body, *session + "\n");
+        return status::done;
+    }
+    if (!context.global.json)
+        context.out << context.style(Paint::dim, *session) << '\n' << std::flush;
+    return Follower(context, *client, *session, json::View(accepted->body)).follow();
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,72 @@
+#pragma once
+// Text for people: colours, aligned tables, ages, and the API's objects in words. Pure. Everything
+// that comes from outside passes escape_for_terminal() here; nothing else prints what the server
+// sent.
+
+#include <dormouse/time.h>
+
+#include "json/json.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dormouse::cli {
+
+enum class Paint : std::uint8_t { plain, bold, dim, red, green, yellow, cyan };
+
+// Colours, or none: only a terminal gets them.
+struct Style {
+    bool color = false;
+    [[nodiscard]] std::string operator()(Paint paint, std::string_view text) const;
+};
+
+// Columns as wide as their widest cell; two spaces between; the last column is not padded.
+class Table {
+public:
+    explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}
+    // Cells are escaped here; REQUIRES: as many as the head has.
+    void add(std::vector<std::string> cells, Paint paint = Paint::plain);
+    [[nodiscard]] std::string text(Style style) const;
+    [[nodiscard]] bool empty() const { return rows_.size() == 1; }
+
+private:
+    std::vector<std::vector<std::string>> rows_;
+    std::vector<Paint> paints_{Paint::bold};
+};
+
+// Code points, which is what a terminal shows for most scripts.
+[[nodiscard]] std::size_t width(std::string_view text);
+// At most `columns` wide, with … where something was left out.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
+
+// "3 s", "12 min", "5 h 10 min", "3 d 4 h": rounded down to what matters.
+[[nodiscard]] std::string in_words(Duration duration);
+[[nodiscard]] std::string ago(std::int64_t at_ms, Time now);  // "3 min ago"; "-" for 0
+[[nodiscard]] std::string ahead(std::int64_t at_ms,
+                                Time now);  // "in 3 min", "3 min overdue"; "none" for 0
+[[nodiscard]] std::string clock_text(std::int64_t at_ms);  // local time of day, HH:MM:SS
+
+// A JSON value in a line: a string as it is, everything else compact.
+[[nodiscard]] std::string plain(json::View value);
+// Any JSON as an indented list of "name: value", for answers whose shape has no picture of its own.
+[[nodiscard]] std::string outline(json::View value);
+
+// One line on what the session does: "waits for deploy (pnd_…)", "busy, step 2".
+[[nodiscard]] std::string activity_text(json::View activity);
+[[nodiscard]] std::string sessions_table(json::View items, Time now, Style style);
+[[nodiscard]] std::string pending_table(json::View items, Time now, Style style);
+[[nodiscard]] std::string session_text(json::View session, Time now, Style style);
+[[nodiscard]] std::string message_text(json::View message, Style style);
+[[nodiscard]] std::string pending_text(json::View call, Time now, Style style);
+// What a submission left behind: "applied: result, completed, sha256:…".
+[[nodiscard]] std::string submission_text(json::View answer);
+// Who settled what, when, and which step used it: the answer of explain.
+[[nodiscard]] std::string explain_text(json::View answer, Time now, Style style);
+[[nodiscard]] std::string doctor_text(json::View report, Style style);
+
+// What waits, and the commands that settle it; `flags` is repeated_flags(). Ends in a line break.
+[[nodiscard]] std::string how_to_settle(json::View call, Time now, std::string const& flags,
+                                        Style style);
+
+}  // namespace dormouse::cli

@@ -1,0 +1,230 @@
+// The API's objects in words (shapes: design, "Object shapes").
+
+#include "cli/render.h"
+
+#include "base/text.h"
+#include "cli/settings.h"
+
+namespace dormouse::cli {
+namespace {
+
+constexpr std::size_t title_columns = 40;
+constexpr std::size_t input_columns = 60;
+
+std::string safe(json::View value) { return escape_for_terminal(plain(value)); }
+
+Paint paint_of(std::string_view word) {
+    if (word == "waiting" || word == "waiting_async" || word == "paused") return Paint::yellow;
+    if (word == "error" || word == "failed") return Paint::red;
+    if (word == "expired" || word == "cancelled") return Paint::dim;
+    return Paint::plain;
+}
+
+// "deploy {"target":"A"}"
+std::string call_text(json::View call) {
+    return plain(call["tool"]) + " " + shortened(plain(call["input"]), input_columns);
+}
+
+std::string tool_part_text(json::View part, Style style) {
+    auto const state = part["state"];
+    auto const status = state["status"].string_or("");
+    auto out = "  " + style(Paint::cyan,
+                            escape_for_terminal(plain(part["tool"]) + " " + plain(state["input"])));
+    out += "  " + style(paint_of(status), escape_for_terminal(status));
+    if (status == "waiting_async") out += " " + safe(state["pendingID"]);
+    if (status == "completed") out += ": " + safe(state["output"]);
+    if (status == "error") out += ": " + safe(state["error"]);
+    return out + "\n";
+}
+
+std::string waits_for(json::View call) {
+    auto const reason = call["reason"].string_or("");
+    if (call["inDoubt"].boolean_or(false))
+        return "may have run before a crash; its outcome is unknown";
+    if (reason == "approval") return "waits for approval";
+    if (reason == "user_input") return "waits for an answer";
+    if (reason == "elicitation") return "waits for a form to be filled in";
+    if (reason == "handoff") return "goes on by itself";
+    return "waits for its result";
+}
+
+std::string command(std::string const& verb, std::string const& id, std::string const& rest,
+                    std::string const& flags) {
+    return "  dormouse " + verb + " " + shell_word(id) + (rest.empty() ? "" : " " + rest) + flags +
+           "\n";
+}
+
+}  // namespace
+
+std::string activity_text(json::View activity) {
+    auto const type = activity["type"].string_or("");
+    if (type == "busy") return "busy, step " + plain(activity["step"]);
+    if (type == "retry") return "tries again: " + plain(activity["message"]);
+    if (type != "waiting_async") return type;
+    auto const count = activity["pendingIDs"].size();
+    return "waits for " + plain(activity["tool"]) +
+           (count > 1 ? " and " + std::to_string(count - 1) + " more" : std::string());
+}
+
+std::string sessions_table(json::View items, Time now, Style style) {
+    Table table({"SESSION", "AGENT", "STATUS", "ACTIVITY", "CHANGED", "TITLE"});
+    items.elements([&](json::View s) {
+        auto const title = s["title"].string_or(s["alias"].string_or(""));
+        table.add(
+            {plain(s["id"]), plain(s["agentID"]), plain(s["status"]), activity_text(s["activity"]),
+             ago(s["time"]["updated"].integer_or(0), now), shortened(title, title_columns)},
+            paint_of(s["activity"]["type"].string_or("")));
+    });
+    return table.empty() ? "no sessions yet; start one with: dormouse prompt 'deploy A'\n"
+                         : table.text(style);
+}
+
+std::string pending_table(json::View items, Time now, Style style) {
+    Table table({"PENDING", "CALL", "REASON", "STATUS", "SINCE", "DEADLINE"});
+    items.elements([&](json::View call) {
+        auto const status = call["status"].string_or("");
+        bool const open = status == "waiting" || status == "processing";
+        table.add({plain(call["id"]), call_text(call), plain(call["reason"]), status,
+                   ago(call["time"]["created"].integer_or(0), now),
+                   open ? ahead(call["timeout"].integer_or(0), now) : "-"},
+                  open ? Paint::plain : paint_of(status));
+    });
+    return table.empty() ? "nothing waits\n" : table.text(style);
+}
+
+std::string session_text(json::View session, Time now, Style style) {
+    auto out = style(Paint::bold, safe(session["id"])) + "  agent " + safe(session["agentID"]) +
+               "  " + safe(session["status"]) + ", " +
+               escape_for_terminal(activity_text(session["activity"])) + "\n";
+    if (auto const title = session["title"].string())
+        out += "title     " + escape_for_terminal(*title) + "\n";
+    if (auto const alias = session["alias"].string())
+        out += "alias     " + escape_for_terminal(*alias) + "\n";
+    if (auto const from = session["forkedFrom"]; from.exists() && !from.is_null()) {
+        out += "forked    " + safe(from) + "\n";
+    }
+    if (auto const error = session["error"]; error.exists() && !error.is_null()) {
+        out += style(Paint::red,
+                     "error     " + safe(error["message"]) + " (" + safe(error["code"]) + ")") +
+               "\n";
+    }
+    out += "created   " + ago(session["time"]["created"].integer_or(0), now) + "\n";
+    out +=
+        "events    " + safe(session["seq"]) + ", messages " + safe(session["messageCount"]) + "\n";
+    session["activity"]["pendingIDs"].elements(
+        [&](json::View id) { out += "waits     " + style(Paint::yellow, safe(id)) + "\n"; });
+    return out;
+}
+
+std::string message_text(json::View message, Style style) {
+    auto const role = message["role"].string_or("");
+    auto out = style(role == "user" ? Paint::green : Paint::bold, escape_for_terminal(role)) + " " +
+               style(Paint::dim, clock_text(message["time"]["created"].integer_or(0))) + "\n";
+    message["parts"].elements([&](json::View part) {
+        auto const type = part["type"].string_or("");
+        if (type == "text") out += "  " + escape_for_terminal(plain(part["text"]), true) + "\n";
+        if (type == "reasoning") {
+            out += style(Paint::dim, "  " + escape_for_terminal(plain(part["text"]), true)) + "\n";
+        }
+        if (type == "tool") out += tool_part_text(part, style);
+        if (type == "image" || type == "file")
+            out += "  [" + safe(part["name"]) + ", " + safe(part["mime"]) + "]\n";
+    });
+    return out;
+}
+
+std::string pending_text(json::View call, Time now, Style style) {
+    auto const status = call["status"].string_or("");
+    auto out = style(Paint::bold, safe(call["id"])) + "  " +
+               style(paint_of(status), escape_for_terminal(status)) + "\n";
+    out +=
+        "call      " + escape_for_terminal(plain(call["tool"]) + " " + plain(call["input"])) + "\n";
+    out += "session   " + safe(call["sessionID"]) + "\n";
+    out += "reason    " + safe(call["reason"]) + "\n";
+    if (auto const message = call["message"].string())
+        out += "asks      " + escape_for_terminal(*message) + "\n";
+    out += "since     " + ago(call["time"]["created"].integer_or(0), now) + "\n";
+    out += "deadline  " + ahead(call["timeout"].integer_or(0), now) + "\n";
+    if (auto const digest = call["inputDigest"].string())
+        out += "input     " + escape_for_terminal(*digest) + "\n";
+    if (auto const result = call["result"]; result.exists() && !result.is_null()) {
+        out += "result    " + safe(result["output"]) + "\n";
+    }
+    if (auto const error = call["error"].string())
+        out += "error     " + escape_for_terminal(*error) + "\n";
+    if (auto const receipt = call["receipt"]; receipt.exists() && !receipt.is_null()) {
+        out += "settled   " + clock_text(receipt["at"].integer_or(0)) + " by " +
+               safe(receipt["by"]["type"]) + " " + safe(receipt["by"]["name"]) + ", " +
+               safe(receipt["digest"]) + "\n";
+        auto const used = receipt["consumed"];
+        out += used.is_null() || !used.exists()
+                   ? "used      not yet\n"
+                   : "used      by " + safe(used["turnID"]) + ", step " + safe(used["step"]) + "\n";
+    }
+    return out;
+}
+
+std::string submission_text(json::View answer) {
+    auto const outcome = answer["outcome"].string_or("applied");
+    auto const receipt = answer["receipt"];
+    auto out = escape_for_terminal(outcome);
+    if (outcome == "duplicate")
+        out = "duplicate: the same was already taken; the first receipt stands";
+    if (outcome == "counted") out = "counted: more votes are needed";
+    if (!receipt.exists() || receipt.is_null()) return out + "\n";
+    out += "\n  " + safe(receipt["kind"]) + ", " + safe(receipt["status"]) + ", " +
+           safe(receipt["digest"]);
+    return out + ", receipt " + safe(receipt["id"]) + "\n";
+}
+
+std::string explain_text(json::View answer, Time now, Style style) {
+    auto const session = answer["session"];
+    auto out = session_text(session, now, style);
+    answer["calls"].elements([&](json::View call) {
+        out += "\n" + pending_text(call["pending"], now, style);
+        out += "attempts  " + safe(call["attempts"]) + "\n";
+    });
+    if (answer["calls"].size() == 0) out += "no call of it ever waited\n";
+    return out;
+}
+
+std::string doctor_text(json::View report, Style style) {
+    bool const ok = report["ok"].boolean_or(false);
+    auto out = ok ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
+    if (!ok) out += style(Paint::red, std::to_string(report["stuck"].size()) + " stuck") + "\n";
+    report["stuck"].elements([&](json::View stuck) {
+        out += "  " + safe(stuck["sessionID"]) + ": " + safe(stuck["why"]) +
+               "\n    next: " + safe(stuck["next"]) + "\n";
+    });
+    report.members([&](std::string_view key, json::View value) {
+        if (key == "ok" || key == "stuck") return;
+        out += escape_for_terminal(key) + ": ";
+        bool const simple = value.kind() != json::Kind::object && value.kind() != json::Kind::array;
+        bool const nested = !simple && value.size() > 0;
+        out += nested ? "\n" + outline(value) : safe(value) + "\n";
+    });
+    return out;
+}
+
+std::string how_to_settle(json::View call, Time now, std::string const& flags, Style style) {
+    auto const id = call["id"].string_or("");
+    auto const reason = call["reason"].string_or("");
+    auto const deadline = call["timeout"].integer_or(0);
+    auto out = style(Paint::yellow, "sleeps: ") + escape_for_terminal(call_text(call)) + " " +
+               waits_for(call);
+    if (deadline != 0) out += ", deadline " + ahead(deadline, now);
+    out += "\n";
+    if (auto const message = call["message"].string())
+        out += "  asks: " + escape_for_terminal(*message) + "\n";
+    if (reason == "approval") {
+        out += command("approve", id, "", flags) + command("deny", id, "--reason 'WHY'", flags);
+    } else if (reason == "elicitation") {
+        out += command("approve", id, "--content '{…}'", flags) + command("deny", id, "", flags);
+    } else if (reason != "handoff") {
+        out += command("result", id, "'TEXT'", flags) +
+               command("error", id, "'WHAT WENT WRONG'", flags);
+    }
+    return out + command("cancel", id, "", flags);
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,145 @@
+#include "cli/render.h"
+
+#include "json/json.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr Time now = from_ms(1'795'290'000'000);
+
+TEST(Table, aligns_columns_and_does_not_pad_the_last) {
+    Table table({"ID", "WHAT"});
+    table.add({"1", "ä"});
+    table.add({"1234", "b"});
+    EXPECT_EQ(table.text({}), "ID    WHAT\n1     ä\n1234  b\n");
+}
+
+TEST(Table, escapes_what_could_steer_a_terminal) {
+    Table table({"TITLE"});
+    table.add({"a\x1b[2Jb\u202Ec"});
+    auto const text = table.text({});
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_EQ(text.find("\u202E"), std::string::npos);
+}
+
+TEST(Style, colours_only_when_asked) {
+    EXPECT_EQ(Style{false}(Paint::red, "x"), "x");
+    EXPECT_EQ(Style{true}(Paint::red, "x"), "\x1b[31mx\x1b[0m");
+}
+
+TEST(Words, say_durations_as_people_do) {
+    EXPECT_EQ(in_words(Duration(40)), "40 ms");
+    EXPECT_EQ(in_words(Duration(3'000)), "3 s");
+    EXPECT_EQ(in_words(Duration(3'600'000)), "1 h");
+    EXPECT_EQ(in_words(Duration(18'600'000)), "5 h 10 min");
+    EXPECT_EQ(in_words(Duration(273'600'000)), "3 d 4 h");
+    EXPECT_EQ(ago(to_ms(now) - 120'000, now), "2 min ago");
+    EXPECT_EQ(ahead(to_ms(now) + 60'000, now), "in 1 min");
+    EXPECT_EQ(ahead(to_ms(now) - 60'000, now), "1 min overdue");
+    EXPECT_EQ(ahead(0, now), "none");
+}
+
+TEST(Words, are_cut_by_characters_not_bytes) {
+    EXPECT_EQ(shortened("äöüß", 4), "äöüß");
+    EXPECT_EQ(shortened("äöüßx", 4), "äöü…");
+    EXPECT_EQ(width("äöü…"), 4U);
+}
+
+constexpr char const* waiting_call =
+    R"({"id":"pnd_1","tool":"deploy","input":{"target":"A"},"reason":"tool_result",)"
+    R"("status":"waiting","timeout":1795293600000,"time":{"created":1795289940000},)"
+    R"("message":null,"inDoubt":false,"receipt":null})";
+
+TEST(Pending, is_a_table_of_what_waits) {
+    auto const items = "[" + std::string(waiting_call) + "]";
+    EXPECT_EQ(pending_table(json::View(items), now, {}),
+              "PENDING  CALL                   REASON       STATUS   SINCE      DEADLINE\n"
+              "pnd_1    deploy {\"target\":\"A\"}  tool_result  waiting  1 min ago  in 1 h\n");
+    EXPECT_EQ(pending_table(json::View("[]"), now, {}), "nothing waits\n");
+}
+
+TEST(Pending, says_how_to_settle_a_result) {
+    EXPECT_EQ(how_to_settle(json::View(waiting_call), now, " --data d", {}),
+              "sleeps: deploy {\"target\":\"A\"} waits for its result, deadline in 1 h\n"
+              "  dormouse result pnd_1 'TEXT' --data d\n"
+              "  dormouse error pnd_1 'WHAT WENT WRONG' --data d\n"
+              "  dormouse cancel pnd_1 --data d\n");
+}
+
+TEST(Pending, says_how_to_settle_an_approval) {
+    auto const call = R"({"id":"pnd_2","tool":"dangerous","input":{"action":"X"},)"
+                      R"("reason":"approval","timeout":null,)"
+                      R"("message":"Really?"})";
+    auto const text = how_to_settle(json::View(call), now, "", {});
+    EXPECT_NE(text.find("waits for approval\n  asks: Really?\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  dormouse approve pnd_2\n  dormouse deny pnd_2 --reason 'WHY'\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Pending, tells_who_settled_it_and_which_step_used_it) {
+    auto const call =
+        R"({"id":"pnd_1","status":"completed","tool":"deploy","input":{},"time":{"created":1},)"
+        R"("receipt":{"digest":"sha256:1","at":1795290000000,"by":{"type":"token","name":"ann"},)"
+        R"("consumed":{"turnID":"trn_1","step":2}}})";
+    auto const text = pending_text(json::View(call), now, {});
+    EXPECT_NE(text.find("by token ann, sha256:1\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("used      by trn_1, step 2\n"), std::string::npos) << text;
+}
+
+TEST(Sessions, show_what_each_one_does) {
+    auto const items =
+        R"([{"id":"ses_1","agentID":"demo","status":"active","title":null,"alias":"ops",)"
+        R"("activity":{"type":"waiting_async","tool":"deploy","pendingIDs":["pnd_1","pnd_2"]},)"
+        R"("time":{"updated":1795289997000}}])";
+    auto const text = sessions_table(json::View(items), now, {});
+    EXPECT_NE(text.find("ses_1    demo   active  waits for deploy and 1 more  3 s ago  ops\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Messages, show_text_and_tools) {
+    auto const message = R"({"role":"assistant","time":{"created":0},"parts":[)"
+                         R"({"type":"text","text":"On it.\nNow."},)"
+                         R"({"type":"tool","tool":"deploy","state":{"status":"completed",)"
+                         R"("input":{"target":"A"},"output":"live"}}]})";
+    auto const text = message_text(json::View(message), {});
+    EXPECT_NE(text.find("  On it.\nNow.\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  deploy {\"target\":\"A\"}  completed: live\n"), std::string::npos)
+        << text;
+}
+
+TEST(Submissions, say_applied_or_duplicate) {
+    auto const applied = R"({"outcome":"applied","receipt":{"id":"rcp_1","kind":"result",)"
+                         R"("status":"completed","digest":"sha256:1"}})";
+    EXPECT_EQ(submission_text(json::View(applied)),
+              "applied\n  result, completed, sha256:1, receipt rcp_1\n");
+    auto const again = R"({"outcome":"duplicate","duplicate":true,"receipt":null})";
+    EXPECT_EQ(submission_text(json::View(again)).substr(0, 10), "duplicate:");
+}
+
+TEST(Doctor, names_what_is_stuck) {
+    auto const text = doctor_text(json::View(R"({"ok":false,"stuck":[{"sessionID":"ses_1",)"
+                                             R"("why":"lost","next":"repair"}],"nodes":2})"),
+                                  {});
+    EXPECT_EQ(text, "1 stuck\n  ses_1: lost\n    next: repair\nnodes: 2\n");
+}
+
+TEST(Explain, tells_each_call_with_its_end) {
+    auto const text = explain_text(
+        json::View(R"({"session":{"id":"ses_1"},"calls":[{"attempts":1,"pending":{"id":"pnd_1",)"
+                   R"("status":"waiting","time":{"created":1}}}]})"),
+        now, {});
+    EXPECT_NE(text.find("\npnd_1  waiting\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("attempts  1\n"), std::string::npos) << text;
+}
+
+TEST(Outline, shows_any_json) {
+    EXPECT_EQ(outline(json::View(R"({"a":{"b":1},"c":[],"d":["x",{"e":null}]})")),
+              "a:\n  b: 1\nc: []\nd:\n  - x\n  -\n    e: -\n");
+}
+
+}  // namespace
+}  // namespace dormouse::cli

@@ -1,0 +1,105 @@
+#include "cli/resolve.h"
+
+#include <dormouse/id.h>
+
+#include "base/text.h"
+#include "json/json.h"
+
+#include <functional>
+#include <vector>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr std::size_t shown_max = 8;
+
+std::string listed(std::vector<std::string> const& ids) {
+    std::string out;
+    for (std::size_t i = 0; i < ids.size() && i < shown_max; ++i) out += "\n  " + ids[i];
+    if (ids.size() > shown_max)
+        out += "\n  and " + std::to_string(ids.size() - shown_max) + " more";
+    return out;
+}
+
+std::string_view noun(std::string_view prefix) {
+    return prefix == "pnd_" ? "open call" : "session";
+}
+
+// Pages through a list, newest first, until `each` returns false.
+Outcome<void> each_item(Client& client, std::string const& target,
+                        std::function<bool(json::View)> const& each) {
+    std::string cursor;
+    for (std::size_t seen = 0; seen < resolve_max;) {
+        auto const page = client.get(target + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
+        if (!page) return std::unexpected(page.error());
+        bool go_on = true;
+        json::View const body(page->body);
+        body["items"].elements([&](json::View item) { go_on = go_on && each(item); });
+        seen += body["items"].size();
+        cursor = body["next"].string_or("");
+        if (!go_on || cursor.empty()) return {};
+    }
+    return {};
+}
+
+Outcome<std::string> resolve(Client& client, std::string const& target, std::string const& given,
+                             std::string_view prefix) {
+    std::vector<std::string> ids;
+    std::string by_alias;
+    auto const done = each_item(client, target, [&](json::View item) {
+        ids.push_back(item["id"].string_or(""));
+        if (item["alias"].string_or("") == given) by_alias = ids.back();
+        return ids.back() != given;
+    });
+    if (!done) return std::unexpected(done.error());
+    if (!by_alias.empty()) return by_alias;
+    return match(given, prefix, ids);
+}
+
+}  // namespace
+
+Outcome<std::string> match(std::string_view given, std::string_view prefix,
+                           std::span<std::string const> ids) {
+    auto const whole =
+        given.starts_with(prefix) ? std::string(given) : std::string(prefix) + std::string(given);
+    std::vector<std::string> found;
+    for (auto const& id : ids) {
+        if (id == whole) return id;
+        if (id.starts_with(whole)) found.push_back(id);
+    }
+    if (found.size() == 1) return found.front();
+    auto const name = std::string(noun(prefix));
+    if (found.empty()) {
+        return failure(status::not_found, "no " + name + " begins with " + std::string(given),
+                       prefix == "pnd_" ? "See what waits: dormouse pending."
+                                        : "See them: dormouse sessions --all.");
+    }
+    return failure(status::usage,
+                   std::string(given) + " is the beginning of " + std::to_string(found.size()) +
+                       " ids:" + listed(found),
+                   "Give more of it.");
+}
+
+Outcome<std::string> resolve_session(Client& client, std::string const& project,
+                                     std::string const& given) {
+    if (given.empty()) return failure(status::usage, "the session's id is empty");
+    if (SessionId::parse(given)) return given;
+    return resolve(client, "/api/projects/" + encode(project) + "/sessions?limit=200", given,
+                   "ses_");
+}
+
+Outcome<std::string> resolve_pending(Client& client, std::string const& project,
+                                     std::string const& given) {
+    if (given.empty()) return failure(status::usage, "the call's id is empty");
+    if (PendingId::parse(given)) return given;
+    return resolve(client, "/async-tool/pending?project=" + encode(project) + "&limit=200", given,
+                   "pnd_");
+}
+
+Outcome<std::string> resolve_either(Client& client, std::string const& project,
+                                    std::string const& given) {
+    return given.starts_with("pnd_") ? resolve_pending(client, project, given)
+                                     : resolve_session(client, project, given);
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,30 @@
+#pragma once
+// Ids may be cut to a unique prefix; here they become whole again.
+
+#include "cli/client.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dormouse::cli {
+
+// The one of `ids` that `given` means: itself, or the only one that begins with it (with or without
+// `prefix`, "ses_" or "pnd_"). Failures: not found; ambiguous, naming the candidates. Pure.
+[[nodiscard]] Outcome<std::string> match(std::string_view given, std::string_view prefix,
+                                         std::span<std::string const> ids);
+
+// `given` as the whole id of a session (its alias will do) or of a pending call. A whole id is
+// returned unasked; a prefix is looked for in the newest `resolve_max` sessions or open calls of
+// the project.
+inline constexpr std::size_t resolve_max = 10'000;
+[[nodiscard]] Outcome<std::string> resolve_session(Client& client, std::string const& project,
+                                                   std::string const& given);
+[[nodiscard]] Outcome<std::string> resolve_pending(Client& client, std::string const& project,
+                                                   std::string const& given);
+// What names itself by its prefix (ses_, pnd_), for commands that take both: with neither, a
+// session.
+[[nodiscard]] Outcome<std::string> resolve_either(Client& client, std::string const& project,
+                                                  std::string const& given);
+
+}  // namespace dormouse::cli

@@ -1,0 +1,112 @@
+#include "cli/settings.h"
+
+#include "base/text.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+namespace dormouse::cli {
+namespace {
+
+std::string variable(char const* name) {
+    char const* const value = std::getenv(name);
+    return value == nullptr ? std::string() : std::string(value);
+}
+
+std::vector<std::string> lines_of(std::filesystem::path const& path) {
+    std::ifstream file(path);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+}
+
+std::string trimmed(std::string text) {
+    auto const last = text.find_last_not_of(" \t\r\n");
+    text.erase(last == std::string::npos ? 0 : last + 1);
+    return text;
+}
+
+}  // namespace
+
+Environment environment() {
+    return {.home = variable("HOME"),
+            .xdg_data_home = variable("XDG_DATA_HOME"),
+            .token = variable("DORMOUSE_TOKEN"),
+            .url = variable("DORMOUSE_URL"),
+            .no_color = variable("NO_COLOR"),
+            .term = variable("TERM")};
+}
+
+std::string data_directory(Global const& global, Environment const& env) {
+    if (!global.data.empty()) return global.data;
+    if (!env.xdg_data_home.empty()) return env.xdg_data_home + "/dormouse";
+    if (!env.home.empty()) return env.home + "/.local/share/dormouse";
+    return {};
+}
+
+Outcome<std::string> needed_data_directory(Global const& global, Environment const& env) {
+    auto directory = data_directory(global, env);
+    if (!directory.empty()) return directory;
+    return failure(status::usage, "no data directory: HOME and XDG_DATA_HOME are empty",
+                   "Name one: --data DIR.");
+}
+
+std::string server_url(Global const& global, Environment const& env) {
+    if (!global.server.empty()) return global.server;
+    return env.url.empty() ? "http://127.0.0.1:3676" : env.url;
+}
+
+std::string token(Global const& global, Environment const& env) {
+    if (!env.token.empty()) return env.token;
+    auto const directory = data_directory(global, env);
+    if (directory.empty()) return {};
+    auto const lines = lines_of(directory + "/token");
+    return lines.empty() ? std::string() : trimmed(lines.front());
+}
+
+std::string repeated_flags(Global const& global) {
+    std::string out;
+    if (!global.server.empty()) out += " --server " + shell_word(global.server);
+    if (!global.data.empty()) out += " --data " + shell_word(global.data);
+    return out;
+}
+
+std::string shell_word(std::string_view text) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) {
+        return std::string(text);
+    }
+    std::string out = "'";
+    for (char const c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+std::string last_session(std::string const& directory, std::string const& url) {
+    if (directory.empty()) return {};
+    for (auto const& line : lines_of(directory + "/last-session")) {
+        auto const space = line.rfind(' ');
+        if (space != std::string::npos && line.substr(0, space) == url)
+            return line.substr(space + 1);
+    }
+    return {};
+}
+
+void remember_session(std::string const& directory, std::string const& url,
+                      std::string const& session) {
+    if (directory.empty()) return;
+    std::error_code ignored;
+    std::filesystem::create_directories(directory, ignored);
+    auto const path = directory + "/last-session";
+    std::string kept = url + " " + session + "\n";
+    for (auto const& line : lines_of(path)) {
+        if (!line.starts_with(url + " ")) kept += line + "\n";
+    }
+    auto const fresh = path + ".new";
+    if (!(std::ofstream(fresh) << kept).flush()) return;
+    std::filesystem::rename(fresh, path, ignored);
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,77 @@
+#include "cli/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace dormouse::cli {
+namespace {
+
+class Folder : public testing::Test {
+protected:
+    Folder() { std::filesystem::create_directories(path_); }
+    ~Folder() override { std::filesystem::remove_all(path_); }
+
+    std::string const path_ =
+        (std::filesystem::temp_directory_path() /
+         ("dormouse-settings-" + std::to_string(reinterpret_cast<std::uintptr_t>(this))))
+            .string();
+};
+
+TEST(Settings, the_data_directory_comes_from_flag_then_xdg_then_home) {
+    Environment env{.home = "/home/ann", .xdg_data_home = "/xdg"};
+    Global global;
+    global.data = "/given";
+    EXPECT_EQ(data_directory(global, env), "/given");
+    global.data.clear();
+    EXPECT_EQ(data_directory(global, env), "/xdg/dormouse");
+    env.xdg_data_home.clear();
+    EXPECT_EQ(data_directory(global, env), "/home/ann/.local/share/dormouse");
+}
+
+TEST(Settings, without_a_home_serve_asks_for_data) {
+    auto const directory = needed_data_directory({}, {});
+    ASSERT_FALSE(directory);
+    EXPECT_EQ(directory.error().exit, status::usage);
+    EXPECT_NE(directory.error().remedy.find("--data"), std::string::npos);
+}
+
+TEST(Settings, the_server_comes_from_flag_then_environment_then_default) {
+    Environment env;
+    EXPECT_EQ(server_url({}, env), "http://127.0.0.1:3676");
+    env.url = "http://env:1";
+    EXPECT_EQ(server_url({}, env), "http://env:1");
+    Global global;
+    global.server = "http://flag:1";
+    EXPECT_EQ(server_url(global, env), "http://flag:1");
+}
+
+TEST_F(Folder, the_token_is_the_environments_or_the_first_line_of_its_file) {
+    Global global;
+    global.data = path_;
+    EXPECT_EQ(token(global, {}), "");
+    std::ofstream(path_ + "/token") << "secret \nmore\n";
+    EXPECT_EQ(token(global, {}), "secret");
+    Environment env;
+    env.token = "other";
+    EXPECT_EQ(token(global, env), "other");
+}
+
+TEST_F(Folder, the_last_session_is_remembered_for_each_server) {
+    remember_session(path_, "http://a:1", "ses_1");
+    remember_session(path_, "http://b:1", "ses_2");
+    remember_session(path_, "http://a:1", "ses_3");
+    EXPECT_EQ(last_session(path_, "http://a:1"), "ses_3");
+    EXPECT_EQ(last_session(path_, "http://b:1"), "ses_2");
+    EXPECT_EQ(last_session(path_, "http://c:1"), "");
+}
+
+TEST(Settings, words_are_quoted_as_a_shell_needs_them) {
+    EXPECT_EQ(shell_word("ses_AZ-9"), "ses_AZ-9");
+    EXPECT_EQ(shell_word("it's here"), "'it'\\''s here'");
+    EXPECT_EQ(shell_word(""), "''");
+}
+
+}  // namespace
+}  // namespace dormouse::cli

@@ -1,0 +1,74 @@
+#pragma once
+// A TCP connection with deadlines, and the interrupt key as something to wait for. Blocking; one
+// thread.
+
+#include <dormouse/time.h>
+
+#include "cli/failure.h"
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dormouse::cli {
+
+using Deadline = std::chrono::steady_clock::time_point;
+[[nodiscard]] Deadline in(Duration duration);
+
+// A file descriptor that closes itself.
+class Descriptor {
+public:
+    Descriptor() = default;
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept;
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    ~Descriptor();
+
+    [[nodiscard]] int get() const { return fd_; }
+    [[nodiscard]] bool open() const { return fd_ >= 0; }
+    void close();
+
+private:
+    int fd_ = -1;
+};
+
+// While it lives Ctrl-C makes fd() readable and does not end the process.
+class Interrupts {
+public:
+    Interrupts();
+    ~Interrupts();
+    Interrupts(Interrupts const&) = delete;
+    Interrupts& operator=(Interrupts const&) = delete;
+
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    // Waits; true if Ctrl-C came meanwhile.
+    [[nodiscard]] bool sleep(Duration duration) const;
+
+private:
+    Descriptor fd_;
+};
+
+// Errors: exit `unreachable` when the connection is refused, lost or too slow; `interrupted` when
+// `interrupt_fd` (−1: none) became readable.
+class Socket {
+public:
+    Socket() = default;
+    [[nodiscard]] static Outcome<Socket> connect(std::string const& host, std::string const& port,
+                                                 Deadline deadline, int interrupt_fd);
+
+    [[nodiscard]] Outcome<void> send(std::string_view bytes, Deadline deadline);
+    // How many bytes came; 0: the other side closed.
+    [[nodiscard]] Outcome<std::size_t> receive(std::span<char> into, Deadline deadline);
+
+    [[nodiscard]] bool open() const { return fd_.open(); }
+    void close() { fd_.close(); }
+
+private:
+    [[nodiscard]] Outcome<void> wait(short events, Deadline deadline) const;
+
+    Descriptor fd_;
+    int interrupt_fd_ = -1;
+};
+
+}  // namespace dormouse::cli

@@ -1,0 +1,31 @@
+#pragma once
+// Time and randomness of the machine.
+
+#include "port/world.h"
+
+#include <array>
+#include <cstddef>
+
+namespace dormouse::io {
+
+// Any thread.
+class SystemClock final : public port::Clock {
+public:
+    [[nodiscard]] Time now() const override;
+    [[nodiscard]] Duration monotonic() const override;
+};
+
+// Randomness of the kernel (getrandom), fetched 4 KiB at a time; what was handed out is wiped. One
+// thread; not to be used on both sides of a fork(), which would hand out the same bytes twice.
+class SystemEntropy final : public port::Entropy {
+public:
+    [[nodiscard]] Random random() override;
+
+private:
+    void refill();
+
+    std::array<std::uint8_t, 4096> buffer_{};
+    std::size_t used_ = buffer_.size();
+};
+
+}  // namespace dormouse::io

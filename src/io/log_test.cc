@@ -1,0 +1,88 @@
+#include "io/log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace dormouse::io {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
+
+// Lines of a log of one form.
+struct Written {
+    explicit Written(LogOptions::Form form, LogLevel level = LogLevel::debug)
+        : log({level, form, [this](std::string_view line) { lines.emplace_back(line); }}) {}
+    std::vector<std::string> lines;
+    Log log;
+};
+
+TEST(Log, writes_one_JSON_object_a_line) {
+    Written out(LogOptions::Form::json);
+    out.log.warn("store is slow",
+                 {{"took_ms", 1'250}, {"file", "a \"b\""}, {"retry", true}, {"share", 0.5}});
+    ASSERT_EQ(out.lines.size(), 1U);
+    EXPECT_THAT(
+        out.lines[0],
+        MatchesRegex("\\{\"time\":\"[0-9]+-[0-9]+-[0-9]+T[0-9:]+\\.[0-9]+Z\",\"level\":.*"));
+    EXPECT_THAT(out.lines[0],
+                EndsWith(R"("level":"warning","message":"store is slow","took_ms":1250,)"
+                         R"("file":"a \"b\"","retry":true,"share":0.5})"));
+}
+
+TEST(Log, writes_key_and_value_for_people) {
+    Written out(LogOptions::Form::text);
+    out.log.info(
+        "listening",
+        {{"address", "127.0.0.1:3676"}, {"agents", 2}, {"why", "two words"}, {"empty", ""}});
+    EXPECT_THAT(
+        out.lines.at(0),
+        EndsWith("info listening address=127.0.0.1:3676 agents=2 why=\"two words\" empty=\"\""));
+}
+
+TEST(Log, cannot_be_made_to_forge_a_line) {
+    Written json(LogOptions::Form::json);
+    json.log.info("a\nb", {{"x", "1\n{\"level\":\"error\"}\x1b[2J"}, {"bytes", "\xff\xfe"}});
+    EXPECT_THAT(json.lines.at(0), Not(HasSubstr("\n")));
+    EXPECT_THAT(json.lines.at(0), HasSubstr(R"(\u000a{\"level\")"));
+    EXPECT_THAT(json.lines.at(0), HasSubstr(R"("bytes":"\u00ff\u00fe")"));
+    Written text(LogOptions::Form::text);
+    text.log.info("a\nb", {{"x", "1\n2\x1b[2J"}});
+    EXPECT_THAT(text.lines.at(0), Not(HasSubstr("\n")));
+    EXPECT_THAT(text.lines.at(0), Not(HasSubstr("\x1b")));
+}
+
+TEST(Log, never_writes_what_is_named_a_secret) {
+    for (auto const form : {LogOptions::Form::json, LogOptions::Form::text}) {
+        Written out(form);
+        out.log.error(
+            "refused",
+            {{"authorization", "Bearer abc"}, {"webhook_secret", "abc"}, {"token", "abc"}});
+        EXPECT_THAT(out.lines.at(0), Not(HasSubstr("abc")));
+    }
+}
+
+TEST(Log, leaves_out_what_is_below_its_level) {
+    Written out(LogOptions::Form::text, LogLevel::warn);
+    out.log.debug("no");
+    out.log.info("no");
+    out.log.warn("yes");
+    out.log.error("yes");
+    EXPECT_EQ(out.lines.size(), 2U);
+    EXPECT_FALSE(out.log.writes(LogLevel::info));
+    EXPECT_TRUE(out.log.writes(LogLevel::error));
+}
+
+TEST(Log, prints_braces_as_they_are) {
+    Written out(LogOptions::Form::text);
+    out.log.info("{} %v", {{"x", "{0}"}});
+    EXPECT_THAT(out.lines.at(0), EndsWith("{} %v x={0}"));
+}
+
+}  // namespace
+}  // namespace dormouse::io

@@ -1,0 +1,108 @@
+#include "io/loop.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace dormouse::io {
+namespace {
+
+TEST(AsioLoop, runs_what_is_posted_in_order) {
+    AsioLoop loop;
+    std::vector<int> seen;
+    for (int i = 0; i < 1'000; ++i) loop.post([&seen, i] { seen.push_back(i); });
+    loop.post([&] { loop.stop(); });
+    loop.run();
+    ASSERT_EQ(seen.size(), 1'000U);
+    EXPECT_TRUE(std::ranges::is_sorted(seen));
+}
+
+TEST(AsioLoop, never_runs_work_inside_post) {
+    AsioLoop loop;
+    std::vector<int> seen;
+    loop.post([&] {
+        loop.post([&] {
+            seen.push_back(2);
+            loop.stop();
+        });
+        seen.push_back(1);
+    });
+    loop.run();
+    EXPECT_THAT(seen, testing::ElementsAre(1, 2));
+}
+
+TEST(AsioLoop, takes_posts_from_many_threads_each_in_its_order) {
+    AsioLoop loop;
+    constexpr int threads = 4;
+    constexpr int each = 20'000;
+    std::vector<std::vector<int>> seen(threads);
+    int total = 0;
+    std::vector<std::jthread> posters;
+    for (std::size_t t = 0; t < threads; ++t) {
+        posters.emplace_back([&, t] {
+            for (int i = 0; i < each; ++i) {
+                loop.post([&, t, i] {
+                    seen[t].push_back(i);
+                    if (++total == threads * each) loop.stop();
+                });
+            }
+        });
+    }
+    loop.run();
+    for (auto const& one : seen) {
+        EXPECT_EQ(one.size(), static_cast<std::size_t>(each));
+        EXPECT_TRUE(std::ranges::is_sorted(one));
+    }
+}
+
+TEST(AsioLoop, runs_delayed_work_by_its_time) {
+    AsioLoop loop;
+    std::vector<int> seen;
+    auto const start = std::chrono::steady_clock::now();
+    loop.after(Duration(40), [&] {
+        seen.push_back(40);
+        loop.stop();
+    });
+    loop.after(Duration(10), [&] { seen.push_back(10); });
+    loop.after(Duration(0), [&] { seen.push_back(0); });
+    loop.run();
+    EXPECT_THAT(seen, testing::ElementsAre(0, 10, 40));
+    EXPECT_GE(std::chrono::steady_clock::now() - start, Duration(40));
+}
+
+TEST(AsioLoop, keeps_what_was_not_run_for_the_next_run) {
+    AsioLoop loop;
+    int seen = 0;
+    loop.post([&] { loop.stop(); });
+    loop.run();
+    loop.post([&] {
+        ++seen;
+        loop.stop();
+    });
+    loop.run();
+    EXPECT_EQ(seen, 1);
+}
+
+// Work that posts when it is destroyed, as an unanswered Responder may.
+TEST(AsioLoop, destroys_what_it_never_ran) {
+    auto loop = std::make_unique<AsioLoop>();
+    int destroyed = 0;
+    struct Last {
+        AsioLoop* loop;
+        int* count;
+        ~Last() {
+            ++*count;
+            loop->post([] {});
+        }
+    };
+    loop->after(Duration(10'000), [last = std::make_shared<Last>(loop.get(), &destroyed)] {});
+    loop->post([last = std::make_shared<Last>(loop.get(), &destroyed)] {});
+    loop.reset();
+    EXPECT_EQ(destroyed, 2);
+}
+
+}  // namespace
+}  // namespace dormouse::io

@@ -1,0 +1,35 @@
+#pragma once
+// A blocking Store behind two threads: one for commit(), one for everything else (the two classes
+// of calls that port::Store allows at the same moment). Completions go to the loop in the order of
+// the calls of their kind.
+
+#include "io/worker.h"
+#include "port/world.h"
+
+#include <vector>
+
+namespace dormouse::io {
+
+class StoreThread final : public port::Journal {
+public:
+    // `store` and `loop` outlive this.
+    StoreThread(port::Store& store, port::Loop& loop);
+
+    // After stop() it is answered with store_unavailable.
+    void commit(std::vector<port::Append> appends,
+                port::Fn<void(std::vector<Result<void>>)> done) override;
+    // After stop() neither `work` nor `done` is run: there is nothing to answer with.
+    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
+
+    // Finishes what is queued and joins both threads; their completions have been posted by then,
+    // and run if the loop does. May be called twice.
+    void stop();
+
+private:
+    port::Store& store_;
+    port::Loop& loop_;
+    Worker writer_;
+    Worker reader_;
+};
+
+}  // namespace dormouse::io

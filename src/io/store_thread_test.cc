@@ -1,0 +1,149 @@
+#include "io/store_thread.h"
+
+#include "io/loop.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+namespace dormouse::io {
+namespace {
+
+// A store that fails appends with an odd head, and notes on which threads it was called.
+class OddStore final : public port::Store {
+public:
+    Epoch epoch() const override { return 1; }
+    std::uint64_t next_session_number() override { return 1; }
+    std::vector<Result<void>> commit(std::span<port::Append const> appends) override {
+        commit_thread = std::this_thread::get_id();
+        if (hold_commits.valid()) hold_commits.wait();
+        ++commits;
+        std::vector<Result<void>> results;
+        for (auto const& append : appends) {
+            if (append.after % 2 == 0)
+                results.emplace_back();
+            else
+                results.emplace_back(fail(Code::conflict, "odd"));
+        }
+        return results;
+    }
+    Result<port::Loaded> load(SessionId) override { return port::Loaded{}; }
+    Result<std::vector<port::Frame>> page(SessionId, Seq, std::size_t) override { return {}; }
+    Result<std::vector<Seq>> lookup(SessionId, std::span<std::string const>) override { return {}; }
+    Result<std::optional<port::PendingRow>> pending(SessionId, CallNo, Generation) override {
+        return {};
+    }
+    Result<std::vector<port::Due>> due(Time, std::optional<port::Due>, std::uint32_t) override {
+        return {};
+    }
+    Result<std::optional<Time>> next_due() override { return {}; }
+    Result<std::vector<port::SessionRow>> sessions(std::string const&, std::uint64_t,
+                                                   std::uint32_t) override {
+        return {};
+    }
+    Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t, std::uint32_t) override {
+        return {};
+    }
+    Result<std::vector<port::PendingListed>> list_pending(port::PendingFilter const&) override {
+        return {};
+    }
+    Result<std::vector<port::PendingRow>> pending_rows(SessionId) override { return {}; }
+    Result<std::vector<port::KeyRow>> key_rows(SessionId) override { return {}; }
+    Result<std::optional<SessionId>> find_created(Bits128 const&) override { return {}; }
+    Result<void> ping() override {
+        read_thread = std::this_thread::get_id();
+        return {};
+    }
+
+    std::thread::id commit_thread;
+    std::thread::id read_thread;
+    std::shared_future<void> hold_commits;
+    std::atomic<int> commits = 0;
+};
+
+std::vector<port::Append> append_after(Seq head) {
+    std::vector<port::Append> appends(1);
+    appends[0].after = head;
+    return appends;
+}
+
+TEST(StoreThread, answers_on_the_loop_in_the_order_of_the_calls) {
+    AsioLoop loop;
+    OddStore store;
+    StoreThread thread(store, loop);
+    std::vector<Seq> order;
+    std::vector<bool> done;
+    auto const here = std::this_thread::get_id();
+    for (Seq head = 0; head < 500; ++head) {
+        thread.commit(append_after(head), [&, head](std::vector<Result<void>> results) {
+            EXPECT_EQ(std::this_thread::get_id(), here);
+            order.push_back(head);
+            done.push_back(results.at(0).has_value());
+            if (head == 499) loop.stop();
+        });
+    }
+    EXPECT_TRUE(order.empty()) << "never inside the call that asked";
+    loop.run();
+    ASSERT_EQ(order.size(), 500U);
+    EXPECT_TRUE(std::ranges::is_sorted(order));
+    for (std::size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i], i % 2 == 0);
+    EXPECT_NE(store.commit_thread, here);
+}
+
+TEST(StoreThread, reads_while_a_commit_takes_its_time) {
+    AsioLoop loop;
+    OddStore store;
+    std::promise<void> release;
+    store.hold_commits = release.get_future().share();
+    StoreThread thread(store, loop);
+    std::vector<std::string> order;
+    thread.commit(append_after(0), [&](auto) {
+        order.emplace_back("committed");
+        loop.stop();
+    });
+    port::ask(
+        thread, [](port::Store& asked) { return asked.ping(); },
+        [&](Result<void> pinged) {
+            EXPECT_TRUE(pinged);
+            order.emplace_back("read");
+            release.set_value();
+        });
+    loop.run();
+    EXPECT_THAT(order, testing::ElementsAre("read", "committed"));
+    EXPECT_NE(store.commit_thread, store.read_thread);
+}
+
+TEST(StoreThread, finishes_what_is_queued_when_it_stops) {
+    AsioLoop loop;
+    OddStore store;
+    StoreThread thread(store, loop);
+    int answered = 0;
+    for (Seq head = 0; head < 100; ++head) {
+        thread.commit(append_after(head), [&](auto) { ++answered; });
+    }
+    thread.stop();
+    EXPECT_EQ(store.commits, 100);
+    loop.post([&] { loop.stop(); });
+    loop.run();
+    EXPECT_EQ(answered, 100);
+}
+
+TEST(StoreThread, refuses_commits_after_it_has_stopped) {
+    AsioLoop loop;
+    OddStore store;
+    StoreThread thread(store, loop);
+    thread.stop();
+    thread.commit(append_after(0), [&](std::vector<Result<void>> results) {
+        EXPECT_EQ(results.at(0).error().code, Code::store_unavailable);
+        loop.stop();
+    });
+    thread.read([](port::Store&) { FAIL(); }, [] { FAIL(); });
+    loop.run();
+    EXPECT_EQ(store.commits, 0);
+}
+
+}  // namespace
+}  // namespace dormouse::io

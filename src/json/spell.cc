@@ -1,0 +1,217 @@
+#include "json/spell.h"
+
+#include "base/check.h"
+#include "base/utf8.h"
+#include "json/swar.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace dormouse::json {
+
+namespace {
+
+bool must_escape(char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
+
+// The first byte that is not printable ASCII, or has to be escaped.
+char const* end_of_plain_run(char const* p, char const* end) {
+    while (end - p >= 8) {
+        EightBytes const eight(p);
+        std::size_t const first = EightBytes::first(eight.equal('"') | eight.equal('\\') |
+                                                    eight.below(0x20) | eight.not_ascii());
+        p += first;
+        if (first < 8) {
+            return p;
+        }
+    }
+    while (p < end && !must_escape(*p) && (*p & 0x80) == 0) {
+        ++p;
+    }
+    return p;
+}
+
+void append_escaped(std::string& out, char c) {
+    constexpr std::string_view hex_digits = "0123456789abcdef";
+    switch (c) {
+        case '"': out += "\\\""; return;
+        case '\\': out += "\\\\"; return;
+        case '\b': out += "\\b"; return;
+        case '\f': out += "\\f"; return;
+        case '\n': out += "\\n"; return;
+        case '\r': out += "\\r"; return;
+        case '\t': out += "\\t"; return;
+        default: break;
+    }
+    auto const byte = static_cast<unsigned char>(c);
+    out += "\\u00";
+    out += hex_digits[byte >> 4];
+    out += hex_digits[byte & 0xF];
+}
+
+char32_t hex4(std::string_view digits) {
+    std::uint16_t unit = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
+    return unit;
+}
+
+// Takes one escape off the front of `body`, which begins behind the backslash.
+void take_escape(std::string& out, std::string_view& body) {
+    char const c = body.front();
+    body.remove_prefix(1);
+    switch (c) {
+        case 'b': out += '\b'; return;
+        case 'f': out += '\f'; return;
+        case 'n': out += '\n'; return;
+        case 'r': out += '\r'; return;
+        case 't': out += '\t'; return;
+        case 'u': break;
+        default: out += c; return;
+    }
+    char32_t code = hex4(body.substr(0, 4));
+    body.remove_prefix(std::min<std::size_t>(4, body.size()));
+    bool const high_surrogate = 0xD800 <= code && code < 0xDC00;
+    if (high_surrogate && body.size() >= 6) {
+        code = 0x10000 + ((code - 0xD800) << 10) + (hex4(body.substr(2, 4)) - 0xDC00);
+        body.remove_prefix(6);
+    }
+    append_utf8(out, code);
+}
+
+// An exponent beyond this is beyond every double, and beyond what the digits of any text that fits
+// into memory could bring back.
+constexpr std::int64_t exponent_max = std::int64_t{1} << 48;
+
+std::int64_t parse_exponent(std::string_view text) {
+    bool const negative = text.starts_with('-');
+    if (negative || text.starts_with('+')) {
+        text.remove_prefix(1);
+    }
+    std::int64_t exponent = 0;
+    auto const [stop, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+    if (error != std::errc() || exponent > exponent_max) {
+        exponent = exponent_max;
+    }
+    return negative ? -exponent : exponent;
+}
+
+}  // namespace
+
+void append_quoted(std::string& out, std::string_view text) {
+    out += '"';
+    char const* run = text.data();
+    char const* p = run;
+    char const* const end = run + text.size();
+    while ((p = end_of_plain_run(p, end)) < end) {
+        if (must_escape(*p)) {
+            out.append(run, p);
+            append_escaped(out, *p);
+            run = ++p;
+            continue;
+        }
+        Utf8 const next = decode_utf8({p, end});
+        if (!next.valid) {
+            out.append(run, p).append("\uFFFD");
+            run = p + next.length;
+        }
+        p += next.length;
+    }
+    out.append(run, p);
+    out += '"';
+}
+
+std::string unescape(std::string_view body) {
+    std::string out;
+    out.reserve(body.size());
+    while (!body.empty()) {
+        std::size_t const backslash = std::min(body.find('\\'), body.size());
+        out.append(body.substr(0, backslash));
+        body.remove_prefix(backslash);
+        if (body.size() >= 2) {
+            body.remove_prefix(1);
+            take_escape(out, body);
+        } else {
+            body = {};
+        }
+    }
+    return out;
+}
+
+Decimal parse_decimal(std::string_view text) {
+    Decimal number;
+    number.negative = text.starts_with('-');
+    text.remove_prefix(number.negative ? 1 : 0);
+    std::size_t const e = std::min(text.find_first_of("eE"), text.size());
+    std::string_view const mantissa = text.substr(0, e);
+    std::size_t const dot = std::min(mantissa.find('.'), mantissa.size());
+    number.digits.reserve(mantissa.size());
+    number.digits.append(mantissa.substr(0, dot));
+    if (dot < mantissa.size()) {
+        number.digits.append(mantissa.substr(dot + 1));
+    }
+    std::size_t const last = number.digits.find_last_not_of('0');
+    if (last == std::string::npos) {
+        return Decimal{number.negative, {}, 0};
+    }
+    std::size_t const first = number.digits.find_first_not_of('0');
+    number.point = static_cast<std::int64_t>(dot) - static_cast<std::int64_t>(first);
+    if (e < text.size()) {
+        number.point += parse_exponent(text.substr(e + 1));
+    }
+    number.digits.erase(last + 1);
+    number.digits.erase(0, first);
+    return number;
+}
+
+double to_double(std::string_view text) {
+    double number = 0;
+    auto const [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc()) {
+        return number;
+    }
+    // from_chars says "out of range" for what is too small, too.
+    Decimal const exact = parse_decimal(text);
+    bool const too_large = !exact.digits.empty() && exact.point > 0;
+    double const size = too_large ? std::numeric_limits<double>::infinity() : 0.0;
+    return exact.negative ? -size : size;
+}
+
+void append_decimal(std::string& out, Decimal const& number) {
+    std::string_view const digits = number.digits;
+    if (digits.empty()) {
+        out += '0';
+        return;
+    }
+    if (number.negative) {
+        out += '-';
+    }
+    auto const count = static_cast<std::int64_t>(digits.size());
+    std::int64_t const point = number.point;
+    if (count <= point && point <= 21) {
+        out.append(digits).append(static_cast<std::size_t>(point - count), '0');
+    } else if (0 < point && point <= 21) {
+        auto const whole = static_cast<std::size_t>(point);
+        out.append(digits.substr(0, whole)).append(".").append(digits.substr(whole));
+    } else if (-6 < point && point <= 0) {
+        out.append("0.").append(static_cast<std::size_t>(-point), '0').append(digits);
+    } else {
+        out += digits[0];
+        if (count > 1) {
+            out.append(".").append(digits.substr(1));
+        }
+        out.append(point > 0 ? "e+" : "e-");
+        out.append(std::to_string(point > 0 ? point - 1 : 1 - point));
+    }
+}
+
+void append_double(std::string& out, double number) {
+    CHECK(std::isfinite(number));
+    std::array<char, 32> shortest;  // the longest is like -1.2345678901234567e-308
+    auto const end =
+        std::to_chars(shortest.begin(), shortest.end(), number, std::chars_format::scientific).ptr;
+    append_decimal(out, parse_decimal({shortest.begin(), end}));
+}
+
+}  // namespace dormouse::json

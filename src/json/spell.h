@@ -1,0 +1,41 @@
+#pragma once
+// How strings and numbers are spelled in JSON: for the writer, the view and the canonical form.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dormouse::json {
+
+// Appends `text` in quotes, escaped as RFC 8785, 3.2.2.2 says: only quote, backslash and the C0
+// controls. Each ill-formed UTF-8 sequence becomes U+FFFD.
+void append_quoted(std::string& out, std::string_view text);
+
+// What stands between the quotes of a valid JSON string, decoded into UTF-8.
+[[nodiscard]] std::string unescape(std::string_view body);
+
+// An exact decimal number: 0.DIGITS times 10^point.
+struct Decimal {
+    bool negative = false;
+    std::string digits = {};  // without zeros at either end; empty: the number is zero
+    std::int64_t point = 0;
+
+    [[nodiscard]] bool is_integer() const {
+        return point >= static_cast<std::int64_t>(digits.size());
+    }
+};
+
+// REQUIRES: `text` is a number by the grammar of RFC 8259.
+[[nodiscard]] Decimal parse_decimal(std::string_view text);
+
+// The nearest double; infinite if the number is too large for one. REQUIRES: as parse_decimal.
+[[nodiscard]] double to_double(std::string_view text);
+
+// Lays out the number as ECMAScript's Number::toString does (ECMA-262, 6.1.6.1.20), with these
+// digits; minus zero is "0".
+void append_decimal(std::string& out, Decimal const& number);
+
+// ECMAScript's Number::toString. REQUIRES: `number` is finite (CHECK).
+void append_double(std::string& out, double number);
+
+}  // namespace dormouse::json

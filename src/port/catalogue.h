@@ -1,0 +1,30 @@
+#pragma once
+// What the server may know of the configured agents, tools and gates.
+
+#include <dormouse/error.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dormouse::port {
+
+struct AgentEntry {
+    std::string id;
+    std::string kind;         // model or acp
+    std::string description;
+    std::string model;
+    std::vector<std::string> tools;
+};
+
+class Catalogue {
+public:
+    virtual ~Catalogue() = default;
+    [[nodiscard]] virtual std::vector<AgentEntry> agents() const = 0;
+    [[nodiscard]] virtual bool has_agent(std::string const& id) const = 0;
+    // JSON Schema of the tool's input; nullopt: there is no such tool (any more).
+    [[nodiscard]] virtual std::optional<Json> tool_schema(std::string const& tool) const = 0;
+    [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;
+};
+
+}  // namespace dormouse::port

@@ -1,0 +1,254 @@
+#include "runner/lane.h"
+
+#include "base/check.h"
+#include "runner/rows.h"
+#include "session/limits.h"
+#include "wire/state_json.h"
+
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+// The append that judge() is writing.
+struct Draft {
+    port::Append append;
+    std::vector<wire::RecordPtr> records;
+    std::size_t bytes = 0;
+};
+
+Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
+    if (!fresh) return;
+    state_.emplace();
+    state_->id = id;
+}
+
+void Lane::receive(Command command, Reply reply) {
+    if (inbox_.size() >= inbox_max) return reply(fail(Code::overloaded, "Too much waits for this session."));
+    inbox_.push_back({std::move(command), std::move(reply), {}});
+    turn();
+}
+
+void Lane::look(Look look) {
+    if (inbox_.size() >= inbox_max) return look(fail(Code::overloaded, "Too much waits for this session."));
+    inbox_.push_back({{}, {}, std::move(look)});
+    turn();
+}
+
+void Lane::turn() {
+    if (shut_ || inbox_.empty()) return;
+    shut_ = true;
+    if (state_) {
+        look_up();
+    } else {
+        load();
+    }
+}
+
+void Lane::load() {
+    port::ask(
+        host_.journal(), [id = id_](port::Store& store) { return read_session(store, id); },
+        [self = shared_from_this()](Result<LoadedSession> result) { self->loaded(std::move(result)); });
+}
+
+void Lane::loaded(Result<LoadedSession> result) {
+    if (!result) return forget(result.error());
+    state_ = std::move(result->state);
+    snapshot_seq_ = result->snapshot_seq;
+    wake_known_ = result->wake_known;
+    stored_wake_ = result->wake_at;
+    recent_.clear();
+    recent_bytes_ = 0;
+    remember(result->tail);
+    bool const exists = state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
+    // The first command of a new owner: verdicts on what the last one left in doubt (rule 3).
+    if (exists) {
+        Asked adopt;
+        adopt.command.at = host_.now();
+        adopt.command.random = host_.random();
+        adopt.command.body = Adopt{};
+        adopt.reply = [](Result<Answer>) {};
+        inbox_.push_front(std::move(adopt));
+    }
+    look_up();
+}
+
+// Closed things that commands in the inbox name are read before judging: exact, because what is closed never changes.
+void Lane::look_up() {
+    std::vector<std::pair<std::size_t, Wanted>> questions;
+    for (std::size_t i = 0; i < inbox_.size(); ++i) {
+        Asked& asked = inbox_[i];
+        if (asked.look || asked.looked_up) continue;
+        asked.looked_up = true;
+        Wanted wanted = session::wanted(*state_, asked.command);
+        if (wanted.receipt) {
+            auto const known = closed_.find({wanted.receipt->call, wanted.receipt->generation});
+            bool const same = known != closed_.end() && wanted.note && known->second.digest == *wanted.note;
+            if (same) wanted.receipt.reset();
+        }
+        if (earlier_.contains(wanted.earlier)) wanted.earlier.clear();
+        if (progress_.contains(wanted.progress)) wanted.progress.clear();
+        bool const nothing = !wanted.receipt && wanted.earlier.empty() && wanted.progress.empty();
+        if (!nothing) questions.emplace_back(i, std::move(wanted));
+    }
+    if (questions.empty()) return judge();
+    auto const places = std::make_shared<std::vector<std::pair<std::size_t, Wanted>>>(std::move(questions));
+    auto read = [id = id_, places](port::Store& store) -> Result<std::vector<Found>> {
+        std::vector<Found> out;
+        for (auto const& [place, wanted] : *places) {
+            auto found = read_found(store, id, wanted);
+            if (!found) return std::unexpected(std::move(found.error()));
+            out.push_back(std::move(*found));
+        }
+        return out;
+    };
+    port::ask(host_.journal(), std::move(read), [self = shared_from_this(), places](Result<std::vector<Found>> found) {
+        if (!found) return self->forget(found.error());
+        for (std::size_t i = 0; i < places->size(); ++i) {
+            self->inbox_[(*places)[i].first].found = std::move((*found)[i]);
+        }
+        self->judge();
+    });
+}
+
+// Judges what waits, in order, into one append. What came while closed things were being read waits for the next.
+void Lane::judge() {
+    Draft draft;
+    draft.append.session = id_;
+    draft.append.epoch = host_.epoch();
+    draft.append.after = state_->head;
+    notes_.clear();
+    while (!inbox_.empty() && draft.bytes < append_bytes_max) {
+        bool const ready = inbox_.front().look || inbox_.front().looked_up;
+        if (!ready) break;
+        Asked asked = std::move(inbox_.front());
+        inbox_.pop_front();
+        judge_one(asked, draft);
+    }
+    if (draft.records.empty()) return release();
+    send(std::move(draft));
+}
+
+void Lane::judge_one(Asked& asked, Draft& draft) {
+    if (asked.look) {
+        leaving_.push_back({{}, Answer{}, std::move(asked.look)});
+        return;
+    }
+    asked.command.found = found_for(asked.command, std::move(asked.found));
+    if (auto terms = host_.effects().terms(state_->agent)) asked.command.terms = std::move(*terms);
+    Decision decision = decide(*state_, host_.epoch(), asked.command);
+    for (Event& event : decision.events) {
+        remember_closed(event);
+        for (std::string& key : keys_of(event)) draft.append.keys.push_back({std::move(key), event.seq});
+        draft.records.push_back(wire::record(id_, std::move(event)));
+        draft.bytes += draft.records.back()->data.size();
+    }
+    for (PendingChange const& change : decision.pending) draft.append.pending.push_back(pending_row(change));
+    leaving_.push_back({std::move(asked.reply), std::move(decision.answer), {}});
+}
+
+void Lane::send(Draft draft) {
+    State const& state = *state_;
+    CHECK(state.head <= limits::seq_max);
+    port::Append& append = draft.append;
+    append.frame = {append.after + 1, static_cast<std::uint32_t>(draft.records.size()), wire::pack(draft.records)};
+    append.wake_at = wake_at(state);
+    append.wake_changed = !wake_known_ || append.wake_at != stored_wake_;
+    append.row = changed_row(state, draft.records);
+    append.erase = state.lifecycle == Lifecycle::deleted;
+    if (append.after == 0) append.create_key = create_key_;
+    if (!append.erase && state.head - snapshot_seq_ > snapshot_every) {
+        append.snapshot = port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
+        snapshot_seq_ = state.head;
+    }
+    stored_wake_ = append.wake_at;
+    wake_known_ = true;
+    fresh_ = std::move(draft.records);
+    host_.writer().append(std::move(append), [self = shared_from_this()](Result<void> durable) {
+        self->committed(std::move(durable));
+    });
+}
+
+void Lane::committed(Result<void> durable) {
+    if (!durable) return forget(durable.error());
+    remember(fresh_);
+    fresh_.clear();
+    release();
+}
+
+void Lane::release() {
+    for (Answered& out : std::exchange(leaving_, {})) {
+        if (out.look) {
+            bool const exists = state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
+            out.look(exists ? Result<Lane const*>(this) : fail(Code::not_found, "There is nothing with this id."));
+        } else {
+            out.reply(std::move(out.answer));
+        }
+    }
+    auto const watchers = watchers_;
+    for (auto const& [id, wake] : watchers) {
+        if (watchers_.contains(id)) (*wake)();
+    }
+    if (!host_.draining()) dispatch();
+    reopen();
+}
+
+// The disk may or may not hold what memory holds: trust neither, read again when next asked. What runs goes on running:
+// its outcome is a command like any other.
+void Lane::forget(Error const& error) {
+    state_.reset();
+    fresh_.clear();
+    closed_.clear();
+    earlier_.clear();
+    progress_.clear();
+    wake_known_ = false;
+    for (Answered& out : std::exchange(leaving_, {})) {
+        if (out.look) {
+            out.look(std::unexpected(error));
+        } else {
+            out.reply(std::unexpected(error));
+        }
+    }
+    for (Asked& asked : std::exchange(inbox_, {})) {
+        if (asked.look) {
+            asked.look(std::unexpected(error));
+        } else {
+            asked.reply(std::unexpected(error));
+        }
+    }
+    reopen();
+}
+
+void Lane::reopen() {
+    shut_ = false;
+    if (!inbox_.empty()) return turn();
+    if (state_) {
+        if (auto const at = next_timer(*state_)) host_.wake_soon(id_, *at);
+    }
+    if (may_sleep()) host_.rested(id_);
+}
+
+bool Lane::may_sleep() const { return !shut_ && inbox_.empty() && running_.empty() && watchers_.empty(); }
+
+bool Lane::wants_tick(Time now) const {
+    if (shut_ || !inbox_.empty()) return false;
+    if (!state_) return true;
+    for (auto const& [id, effect] : outstanding(*state_)) {
+        if (!running_.contains(id)) return true;
+    }
+    auto const at = next_timer(*state_);
+    return at && *at <= now;
+}
+
+std::uint64_t Lane::watch(port::Fn<void()> wake) {
+    watchers_.emplace(++next_watcher_, std::make_shared<port::Fn<void()>>(std::move(wake)));
+    return next_watcher_;
+}
+
+void Lane::unwatch(std::uint64_t id) {
+    watchers_.erase(id);
+    if (may_sleep()) host_.rested(id_);
+}
+
+}  // namespace dormouse::runner

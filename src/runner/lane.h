@@ -1,0 +1,146 @@
+#pragma once
+// A lane drives one session. It is a turnstile: while an append is on its way the lane is shut and what comes waits in
+// the inbox. When the append is durable, all that it caused leaves (answers, records, effects); then all that waited is
+// judged, in order, into one append. So state() is durable whenever anyone can see it, and nothing leaves before it is.
+//
+// THE FILE TO READ FIRST. One command's way: receive → turn → load (if memory is empty) → look_up (closed things) →
+// judge (decide, apply, encode) → JournalWriter → release (answers, readers, effects) → reopen.
+// Everything here runs on the loop.
+
+#include "port/effects.h"
+#include "runner/journal_writer.h"
+#include "runner/reading.h"
+#include "session/decide.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace dormouse::runner {
+
+class Lane;
+
+// What lanes share, and what a lane asks of its runner.
+class Host {
+public:
+    virtual ~Host() = default;
+    [[nodiscard]] virtual Time now() const = 0;
+    [[nodiscard]] virtual Random random() = 0;
+    [[nodiscard]] virtual Epoch epoch() const = 0;
+    [[nodiscard]] virtual port::Journal& journal() = 0;
+    [[nodiscard]] virtual JournalWriter& writer() = 0;
+    [[nodiscard]] virtual port::Effects& effects() = 0;
+    // An effect's outcome, for the session's lane, which may be another object by now.
+    virtual void offer(SessionId session, session::EffectId id, session::Command::Body outcome) = 0;
+    // The same after a second: the store did not take it.
+    virtual void offer_later(SessionId session, session::EffectId id, session::Command::Body outcome) = 0;
+    // The lane wants a tick at `at` (the scan would bring it within a second or two).
+    virtual void wake_soon(SessionId session, Time at) = 0;
+    // The lane has nothing in flight and may be put away.
+    virtual void rested(SessionId session) = 0;
+    virtual void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) = 0;
+    [[nodiscard]] virtual bool draining() const = 0;
+};
+
+class Lane : public std::enable_shared_from_this<Lane> {
+public:
+    using Reply = port::Fn<void(Result<session::Answer>)>;
+    using Look = port::Fn<void(Result<Lane const*>)>;
+
+    // `host` outlives this. `fresh`: the session was never stored (its first command creates it).
+    Lane(SessionId id, Host& host, bool fresh);
+
+    // Answers with overloaded when 10,000 wait. `create_key` goes with the append of a create.
+    void receive(session::Command command, Reply reply);
+    // Calls back with the lane when everything before it is durable: how reads pass the turnstile. Not found is an error.
+    void look(Look look);
+    // Taken up by dispatch: the outcome of an effect. Offered again until it has been answered.
+    void offer(session::EffectId id, session::Command::Body outcome);
+
+    // `wake` is called after every append that became durable, until unwatch(). It must not destroy the lane.
+    [[nodiscard]] std::uint64_t watch(port::Fn<void()> wake);
+    void unwatch(std::uint64_t id);
+
+    [[nodiscard]] SessionId id() const { return id_; }
+    // Durable. REQUIRES: called from a look or a wake.
+    [[nodiscard]] session::State const& state() const { return *state_; }
+    [[nodiscard]] bool loaded() const { return state_.has_value(); }
+    // The newest records, oldest first; all of them when recent_from_start().
+    [[nodiscard]] std::deque<wire::RecordPtr> const& recent() const { return recent_; }
+    [[nodiscard]] bool recent_from_start() const { return recent_.empty() || recent_.front()->event.seq == 1; }
+
+    [[nodiscard]] bool may_sleep() const;
+    // True when a tick at `now` could do something that nothing else in this process will.
+    [[nodiscard]] bool wants_tick(Time now) const;
+    void set_create_key(Bits128 key) { create_key_ = key; }
+    [[nodiscard]] std::size_t effects_running() const { return running_.size(); }
+
+private:
+    struct Asked {
+        session::Command command;
+        Reply reply;
+        Look look;  // set: a read, and no command
+        session::Found found = {};
+        bool looked_up = false;
+    };
+    struct Answered {
+        Reply reply;
+        Result<session::Answer> answer;
+        Look look;
+    };
+
+    void turn();
+    void load();
+    void loaded(Result<LoadedSession> loaded);
+    void look_up();
+    void judge();
+    void judge_one(Asked& asked, struct Draft& draft);
+    void send(struct Draft draft);
+    void committed(Result<void> durable);
+    void release();
+    void forget(Error const& error);
+    void reopen();
+
+    [[nodiscard]] session::Found found_for(session::Command const& command, session::Found fetched);
+    void remember(std::vector<wire::RecordPtr> const& records);
+    void remember_closed(session::Event const& event);
+
+    void dispatch();
+    void start(session::Effect const& effect);
+    void ask_model(session::Effect const& effect, session::AskModel const& ask);
+    void forget_effect(session::EffectId id);
+
+    static constexpr std::size_t inbox_max = 10'000;
+    static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;
+    static constexpr std::size_t recent_max = 512;
+    static constexpr std::size_t recent_bytes_max = std::size_t{1} << 20;
+    static constexpr std::uint64_t snapshot_every = 256;
+
+    SessionId const id_;
+    Host& host_;
+    bool shut_ = false;                    // an append or a load is on its way
+    std::optional<session::State> state_;  // nullopt: memory is not to be trusted, read again
+    std::deque<Asked> inbox_;
+    std::vector<Answered> leaving_;        // what waits for the append
+    std::set<session::EffectId> running_;  // effects that this process has started
+
+    std::deque<wire::RecordPtr> recent_;
+    std::size_t recent_bytes_ = 0;
+    std::vector<wire::RecordPtr> fresh_;   // of the append that is on its way
+    Seq snapshot_seq_ = 0;
+    std::optional<Time> stored_wake_;      // what the store holds …
+    bool wake_known_ = false;              // … if that is known
+    std::optional<Bits128> create_key_;
+
+    // What this lane itself has closed since it was loaded: found here without asking the store.
+    std::map<std::pair<CallNo, Generation>, session::Receipt> closed_;
+    std::map<std::string, session::Found::Earlier> earlier_;
+    std::set<std::string> progress_;
+    std::map<std::pair<CallNo, Generation>, std::pair<std::uint32_t, std::set<Sha256>>> notes_;  // of this append
+
+    std::map<std::uint64_t, std::shared_ptr<port::Fn<void()>>> watchers_;  // one may remove itself while it runs
+    std::uint64_t next_watcher_ = 0;
+};
+
+}  // namespace dormouse::runner

@@ -1,0 +1,80 @@
+#include "runner/lane.h"
+
+#include "wire/view.h"
+
+#include <utility>
+
+// Effects: what is owed and does not run is started, what runs and is not owed is stopped. In a new process nothing
+// runs, so all that is owed starts: resuming is this same function.
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+void Lane::dispatch() {
+    auto const& owed = outstanding(*state_);
+    if (owed.empty() && running_.empty()) return;
+    std::erase_if(running_, [&](EffectId id) {
+        if (owed.contains(id)) return false;
+        host_.effects().stop(id_, id);
+        return true;
+    });
+    std::vector<Effect> starting;
+    for (auto const& [id, effect] : owed) {
+        if (running_.insert(id).second) starting.push_back(effect);
+    }
+    for (Effect const& effect : starting) start(effect);
+}
+
+void Lane::start(Effect const& effect) {
+    auto done = [&host = host_, session = id_, id = effect.id](Command::Body outcome) {
+        host.offer(session, id, std::move(outcome));
+    };
+    if (auto const* ask = std::get_if<AskModel>(&effect.what)) {
+        ask_model(effect, *ask);
+    } else if (auto const* run = std::get_if<RunTool>(&effect.what)) {
+        host_.effects().run_tool(id_, effect.id, state_->agent, *run, std::move(done));
+    } else {
+        host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what), std::move(done));
+    }
+}
+
+void Lane::ask_model(Effect const& effect, AskModel const& ask) {
+    auto const request = [&host = host_, session = id_, agent = state_->agent, id = effect.id,
+                          ask](wire::History const& history) {
+        port::ModelRequest out{session, agent, ask, wire::model_view(history, ask.view_seq)};
+        host.effects().ask_model(
+            std::move(out), [&host, session, ask](port::Delta delta) { host.delta(session, ask, delta); },
+            [&host, session, id](Command::Body outcome) { host.offer(session, id, std::move(outcome)); });
+    };
+    if (recent_from_start()) {
+        wire::History history(id_);
+        for (wire::RecordPtr const& record : recent_) history.add(*record);
+        return request(history);
+    }
+    auto read = [id = id_, to = state_->head](port::Store& store) { return read_records(store, id, 1, to); };
+    port::ask(host_.journal(), std::move(read),
+              [self = shared_from_this(), id = effect.id, request](Result<std::vector<wire::RecordPtr>> records) {
+                  if (!self->running_.contains(id)) return;
+                  if (!records) return self->forget_effect(id);
+                  wire::History history(self->id_);
+                  for (wire::RecordPtr const& record : *records) history.add(*record);
+                  request(history);
+              });
+}
+
+void Lane::offer(EffectId id, Command::Body outcome) {
+    Command command;
+    command.at = host_.now();
+    command.random = host_.random();
+    command.body = std::move(outcome);
+    auto again = std::make_shared<Command::Body>(command.body);
+    receive(std::move(command), [self = shared_from_this(), id, again](Result<Answer> answer) {
+        bool const answered = answer || info(answer.error().code).next != Next::retry;
+        if (!answered) self->host_.offer_later(self->id_, id, std::move(*again));
+    });
+}
+
+// Not started after all: the next dispatch starts it, and the scan brings that about.
+void Lane::forget_effect(EffectId id) { running_.erase(id); }
+
+}  // namespace dormouse::runner

@@ -1,0 +1,62 @@
+#include "runner/lane.h"
+
+// What a lane keeps beside the state: its newest records, and what it has closed itself.
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+namespace {
+constexpr std::size_t closed_max = 4'096;
+}
+
+void Lane::remember(std::vector<wire::RecordPtr> const& records) {
+    for (wire::RecordPtr const& record : records) {
+        recent_bytes_ += record->data.size();
+        recent_.push_back(record);
+    }
+    while (recent_.size() > recent_max || (recent_bytes_ > recent_bytes_max && recent_.size() > 1)) {
+        recent_bytes_ -= recent_.front()->data.size();
+        recent_.pop_front();
+    }
+    if (closed_.size() > closed_max) closed_.clear();
+    if (earlier_.size() > closed_max) earlier_.clear();
+    if (progress_.size() > closed_max) progress_.clear();
+}
+
+void Lane::remember_closed(Event const& event) {
+    auto const keep = [&](Receipt const& receipt) {
+        closed_[{receipt.pending.call, receipt.pending.generation}] = receipt;
+    };
+    if (auto const* e = std::get_if<Submitted>(&event.body)) keep(e->receipt);
+    if (auto const* e = std::get_if<Expired>(&event.body)) keep(e->receipt);
+    if (auto const* e = std::get_if<Cancelled>(&event.body); e && e->receipt) keep(*e->receipt);
+    if (auto const* e = std::get_if<Progressed>(&event.body); e && !e->key.empty()) {
+        progress_.insert(progress_key(e->pending, e->key));
+    }
+    if (auto const* e = std::get_if<InputReceived>(&event.body); e && !e->idem.empty()) {
+        earlier_[earlier_key(e->idem.substr(0, e->idem.find('.')))] = {event.seq, e->turn, e->idem};
+    }
+    if (auto const* e = std::get_if<Note>(&event.body)) {
+        auto& [count, digests] = notes_[{e->call, e->generation}];
+        ++count;
+        digests.insert(e->digest);
+    }
+}
+
+// What the store had, and what this lane has closed since.
+Found Lane::found_for(Command const& command, Found fetched) {
+    Wanted const wanted = session::wanted(*state_, command);
+    if (wanted.receipt) {
+        auto const key = std::pair(wanted.receipt->call, wanted.receipt->generation);
+        if (auto known = closed_.find(key); known != closed_.end()) fetched.receipt = known->second;
+        if (auto noted = notes_.find(key); noted != notes_.end()) {
+            fetched.notes += noted->second.first;
+            if (wanted.note && noted->second.second.contains(*wanted.note)) fetched.note_known = true;
+        }
+    }
+    if (auto known = earlier_.find(wanted.earlier); known != earlier_.end()) fetched.earlier = known->second;
+    if (progress_.contains(wanted.progress)) fetched.progress_known = true;
+    return fetched;
+}
+
+}  // namespace dormouse::runner

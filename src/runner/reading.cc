@@ -1,0 +1,143 @@
+#include "runner/reading.h"
+
+#include "session/limits.h"
+#include "wire/state_json.h"
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::size_t page_bytes = std::size_t{1} << 20;
+
+Result<wire::RecordPtr> read_record(port::Store& store, SessionId session, Seq seq) {
+    auto records = read_records(store, session, seq, seq);
+    if (!records) return std::unexpected(std::move(records.error()));
+    if (records->size() != 1) {
+        return fail(Code::internal, "Event " + std::to_string(seq) + " of " + session.text() + " is missing.");
+    }
+    return records->front();
+}
+
+Receipt const* receipt_in(Event const& event) {
+    if (auto const* e = std::get_if<Submitted>(&event.body)) return &e->receipt;
+    if (auto const* e = std::get_if<Expired>(&event.body)) return &e->receipt;
+    if (auto const* e = std::get_if<Cancelled>(&event.body); e && e->receipt) return &*e->receipt;
+    return nullptr;
+}
+
+Result<void> find_receipt(port::Store& store, SessionId session, PendingId const& pending, Found& found) {
+    auto row = store.pending(session, pending.call, pending.generation);
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (!*row || (*row)->settled == 0) return {};
+    auto record = read_record(store, session, (*row)->settled);
+    if (!record) return std::unexpected(std::move(record.error()));
+    if (Receipt const* receipt = receipt_in((*record)->event)) found.receipt = *receipt;
+    return {};
+}
+
+Result<void> find_notes(port::Store& store, SessionId session, PendingId const& pending, Sha256 const& digest,
+                        Found& found) {
+    std::vector<std::string> keys{note_key(pending.call, pending.generation, digest)};
+    for (std::uint32_t k = 1; k <= limits::notes_per_pause_max; ++k) {
+        keys.push_back(note_slot_key(pending.call, pending.generation, k));
+    }
+    auto seqs = store.lookup(session, keys);
+    if (!seqs) return std::unexpected(std::move(seqs.error()));
+    found.note_known = seqs->front() != 0;
+    for (std::size_t k = 1; k < seqs->size(); ++k) found.notes += (*seqs)[k] != 0 ? 1 : 0;
+    return {};
+}
+
+Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Found& found) {
+    auto record = read_record(store, session, seq);
+    if (!record) return std::unexpected(std::move(record.error()));
+    if (auto const* input = std::get_if<InputReceived>(&(*record)->event.body)) {
+        found.earlier = Found::Earlier{seq, input->turn, input->idem};
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<LoadedSession> read_session(port::Store& store, SessionId session) {
+    auto loaded = store.load(session);
+    if (!loaded) return std::unexpected(std::move(loaded.error()));
+    LoadedSession out;
+    out.state.id = session;
+    if (!loaded->row) return out;
+    if (loaded->row->status == "deleted") {
+        out.state.lifecycle = Lifecycle::deleted;
+        return out;
+    }
+    if (loaded->snapshot && loaded->snapshot->format == wire::snapshot_format) {
+        if (auto state = wire::read_state(session, loaded->snapshot->state)) {
+            out.state = std::move(*state);
+            out.snapshot_seq = loaded->snapshot->seq;
+        }
+    }
+    auto frames = std::move(loaded->tail);
+    if (loaded->snapshot && out.snapshot_seq == 0) {  // not readable: fold from the start
+        auto all = store.page(session, 1, SIZE_MAX);
+        if (!all) return std::unexpected(std::move(all.error()));
+        frames = std::move(*all);
+    }
+    for (port::Frame const& frame : frames) {
+        auto records = wire::unpack(session, frame.first, frame.bytes);
+        if (!records) return std::unexpected(std::move(records.error()));
+        for (wire::RecordPtr& record : *records) {
+            if (record->event.seq <= out.state.head) continue;
+            apply(out.state, record->event);
+            out.tail.push_back(std::move(record));
+        }
+    }
+    out.wake_known = loaded->wake_known;
+    out.wake_at = loaded->wake_at;
+    return out;
+}
+
+Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from, Seq to) {
+    std::vector<wire::RecordPtr> out;
+    while (from <= to) {
+        auto frames = store.page(session, from, from == to ? 1 : page_bytes);
+        if (!frames) return std::unexpected(std::move(frames.error()));
+        if (frames->empty()) break;
+        Seq const before = from;
+        for (port::Frame const& frame : *frames) {
+            auto records = wire::unpack(session, frame.first, frame.bytes);
+            if (!records) return std::unexpected(std::move(records.error()));
+            for (wire::RecordPtr& record : *records) {
+                Seq const seq = record->event.seq;
+                if (seq < from || seq > to) continue;
+                out.push_back(std::move(record));
+                from = seq + 1;
+            }
+        }
+        if (from == before) break;
+    }
+    return out;
+}
+
+Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wanted) {
+    Found found;
+    if (wanted.receipt) {
+        auto done = find_receipt(store, session, *wanted.receipt, found);
+        if (!done) return std::unexpected(std::move(done.error()));
+        if (wanted.note) done = find_notes(store, session, *wanted.receipt, *wanted.note, found);
+        if (!done) return std::unexpected(std::move(done.error()));
+    }
+    std::vector<std::string> keys;
+    if (!wanted.earlier.empty()) keys.push_back(wanted.earlier);
+    if (!wanted.progress.empty()) keys.push_back(wanted.progress);
+    if (keys.empty()) return found;
+    auto seqs = store.lookup(session, keys);
+    if (!seqs) return std::unexpected(std::move(seqs.error()));
+    if (!wanted.progress.empty()) found.progress_known = seqs->back() != 0;
+    if (wanted.earlier.empty() || seqs->front() == 0) return found;
+    auto done = find_earlier(store, session, seqs->front(), found);
+    if (!done) return std::unexpected(std::move(done.error()));
+    return found;
+}
+
+}  // namespace dormouse::runner

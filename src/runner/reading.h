@@ -1,0 +1,30 @@
+#pragma once
+// What lanes read from a store, decoded. These run where reading may block; they touch nothing but the store.
+
+#include "port/store.h"
+#include "session/key.h"
+#include "wire/record.h"
+
+#include <vector>
+
+namespace dormouse::runner {
+
+// A session as it stands in the store. `state.lifecycle` is none when there is no such session.
+struct LoadedSession {
+    session::State state;
+    Seq snapshot_seq = 0;
+    std::vector<wire::RecordPtr> tail;  // from the snapshot (or the start) to the head
+    bool wake_known = false;
+    std::optional<Time> wake_at;
+};
+[[nodiscard]] Result<LoadedSession> read_session(port::Store& store, SessionId session);
+
+// All records with sequence numbers from `from` to `to`, both included.
+[[nodiscard]] Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from,
+                                                                Seq to);
+
+// What was found for a command's Wanted.
+[[nodiscard]] Result<session::Found> read_found(port::Store& store, SessionId session,
+                                                session::Wanted const& wanted);
+
+}  // namespace dormouse::runner

@@ -1,0 +1,233 @@
+#include "runner/runner.h"
+
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+Runner::Runner(World world, Options options)
+    : world_(world),
+      options_(options),
+      clock_(world.clock),
+      writer_(world.loop, world.journal),
+      next_number_(options.next_session_number) {}
+
+Runner::~Runner() { *alive_ = false; }
+
+void Runner::start() { scan(); }
+
+std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {
+    auto& lane = lanes_[session];
+    if (!lane) lane = std::make_shared<Lane>(session, static_cast<Host&>(*this), fresh);
+    return lane;
+}
+
+Command Runner::make(Command::Body body, Asker asker) {
+    Command command;
+    command.at = now();
+    command.random = random();
+    command.by = std::move(asker.by);
+    command.idem_key = std::move(asker.idem_key);
+    command.idem_digest = std::move(asker.idem_digest);
+    command.body = std::move(body);
+    return command;
+}
+
+void Runner::command(SessionId session, Command::Body body, Asker asker, Reply reply) {
+    if (draining_) return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
+    lane(session)->receive(make(std::move(body), std::move(asker)),
+                           [this, reply = std::move(reply)](Result<Answer> answer) mutable {
+                               if (!answer) watch_for_failure(answer.error());
+                               reply(std::move(answer));
+                           });
+}
+
+void Runner::watch_for_failure(Error const& error) {
+    if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
+    if (on_failed_) on_failed_();
+}
+
+void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> reply) {
+    if (draining_) return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
+    if (asker.idem_key.empty()) return create_new(std::move(create), std::move(asker), {}, std::move(reply));
+    Sha256 const digest = sha256(create.project + "\n" + asker.idem_key);
+    Bits128 key{};
+    std::copy_n(digest.begin(), key.size(), key.begin());
+    auto question = [key](port::Store& store) { return store.find_created(key); };
+    port::ask(world_.journal, std::move(question),
+              [this, key, create = std::move(create), asker = std::move(asker),
+               reply = std::move(reply)](Result<std::optional<SessionId>> found) mutable {
+                  if (!found) return reply(std::unexpected(std::move(found.error())));
+                  auto const racing = creating_.find(key);
+                  if (racing != creating_.end()) *found = racing->second;
+                  if (!*found) return create_new(std::move(create), std::move(asker), key, std::move(reply));
+                  create_at(lane(**found), std::move(create), std::move(asker), std::move(reply));
+              });
+}
+
+void Runner::create_new(Create create, Asker asker, std::optional<Bits128> key,
+                        port::Fn<void(Result<Created>)> reply) {
+    SessionId const id = SessionId::make(next_number_++, dormouse::draw(random(), 0));
+    auto const lane = this->lane(id, true);
+    if (key) {
+        lane->set_create_key(*key);
+        creating_[*key] = id;
+        auto inner = std::move(reply);
+        reply = [this, key = *key, inner = std::move(inner)](Result<Created> created) mutable {
+            creating_.erase(key);
+            inner(std::move(created));
+        };
+    }
+    create_at(lane, std::move(create), std::move(asker), std::move(reply));
+}
+
+void Runner::create_at(std::shared_ptr<Lane> const& lane, Create create, Asker asker,
+                       port::Fn<void(Result<Created>)> reply) {
+    SessionId const id = lane->id();
+    create.id = id;
+    lane->receive(make(std::move(create), std::move(asker)),
+                  [this, id, reply = std::move(reply)](Result<Answer> answer) mutable {
+                      if (!answer) watch_for_failure(answer.error());
+                      if (!answer) return reply(std::unexpected(std::move(answer.error())));
+                      reply(Created{id, std::move(*answer)});
+                  });
+}
+
+void Runner::look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look) {
+    auto const lane = this->lane(session);
+    lane->look([lane, look = std::move(look)](Result<Lane const*> at) mutable {
+        if (!at) return look(std::unexpected(std::move(at.error())));
+        look(lane);
+    });
+}
+
+void Runner::read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
+    look(session, [this, session, from, done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+        if (!lane) return done(std::unexpected(std::move(lane.error())));
+        auto const& recent = (*lane)->recent();
+        bool const covered = !recent.empty() && recent.front()->event.seq <= std::max<Seq>(from, 1);
+        Read out{*lane, {}};
+        if (covered) {
+            for (wire::RecordPtr const& record : recent) {
+                if (record->event.seq >= from) out.records.push_back(record);
+            }
+            return done(std::move(out));
+        }
+        Seq const head = (*lane)->state().head;
+        auto question = [session, from, head](port::Store& store) { return read_records(store, session, from, head); };
+        port::ask(world_.journal, std::move(question),
+                  [out = std::move(out), done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {
+                      if (!read) return done(std::unexpected(std::move(read.error())));
+                      out.records = std::move(*read);
+                      done(std::move(out));
+                  });
+    });
+}
+
+void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
+    lane(session)->offer(id, std::move(outcome));
+}
+
+void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) {
+    world_.loop.after(Duration(1'000), [this, alive = alive_, session, id, outcome = std::move(outcome)]() mutable {
+        if (*alive && !failed_) offer(session, id, std::move(outcome));
+    });
+}
+
+void Runner::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
+    if (delta_sink_) delta_sink_(session, ask, delta);
+}
+
+// Lanes beyond the limit go, longest rested first. What is in use stays.
+void Runner::rested(SessionId session) {
+    rested_.push_back(session);
+    while (lanes_.size() > options_.resident_max && !rested_.empty()) {
+        auto const found = lanes_.find(rested_.front());
+        rested_.pop_front();
+        if (found == lanes_.end() || !found->second->may_sleep()) continue;
+        // The lane is on the call stack: it goes with the loop's next turn.
+        world_.loop.post([gone = std::move(found->second)] {});
+        lanes_.erase(found);
+    }
+}
+
+void Runner::wake_soon(SessionId session, Time at) {
+    if (at > now() + 2 * options_.scan_every) return;
+    wakes_.insert({at, session});
+    arm();
+}
+
+void Runner::arm() {
+    if (wakes_.empty()) return;
+    Time const next = wakes_.begin()->first;
+    if (armed_ && *armed_ <= next) return;
+    armed_ = next;
+    Duration const delay = std::max(Duration(0), next - now());
+    world_.loop.after(delay, [this, alive = alive_, next] {
+        if (!*alive || armed_ != next) return;
+        armed_.reset();
+        fire();
+    });
+}
+
+void Runner::fire() {
+    Time const now = this->now();
+    while (!wakes_.empty() && wakes_.begin()->first <= now) {
+        SessionId const session = wakes_.begin()->second;
+        wakes_.erase(wakes_.begin());
+        tick(session);
+    }
+    arm();
+}
+
+void Runner::tick(SessionId session) {
+    if (draining_ || failed_) return;
+    auto const resident = lanes_.find(session);
+    if (resident != lanes_.end() && !resident->second->wants_tick(now())) return;
+    lane(session)->receive(make(Tick{}, {}), [](Result<Answer>) {});
+}
+
+void Runner::scan() {
+    if (failed_) return;
+    scan_page(now() + options_.scan_every, std::nullopt);
+}
+
+void Runner::scan_page(Time until, std::optional<port::Due> after) {
+    auto question = [until, after](port::Store& store) { return store.due(until, after, scan_page_size); };
+    port::ask(world_.journal, std::move(question), [this, alive = alive_, until](Result<std::vector<port::Due>> due) {
+        if (!*alive) return;
+        Time const now = this->now();
+        for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
+            if (one.at <= now) {
+                tick(one.session);
+            } else {
+                wake_soon(one.session, one.at);
+            }
+        }
+        recovered_ = recovered_ || due.has_value();
+        if (due && due->size() == scan_page_size) return scan_page(until, due->back());
+        world_.loop.after(options_.scan_every, [this, alive] {
+            if (*alive) scan();
+        });
+    });
+}
+
+void Runner::drain(port::Fn<void()> done) {
+    draining_ = true;
+    drain_until_ = clock_.now() + drain_max;
+    drained_ = std::move(done);
+    finish_drain();
+}
+
+// What runs may still bring its outcome home; what does not in time gets its verdict at the next start.
+void Runner::finish_drain() {
+    bool running = !writer_.idle();
+    for (auto const& [id, lane] : lanes_) running = running || lane->effects_running() > 0;
+    if (!running || now() >= drain_until_) return world_.loop.post(std::exchange(drained_, {}));
+    world_.loop.after(Duration(20), [this, alive = alive_] {
+        if (*alive) finish_drain();
+    });
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,129 @@
+#pragma once
+// The runner owns the lanes: it opens them when something comes for their session, wakes them by `wake_at`, and puts
+// them away when they rest. One query over an index, at start and every second, is recovery, expiry, retry and the
+// answer to an append whose end is unknown (design/01). Everything here runs on the loop.
+
+#include "runner/held_clock.h"
+#include "runner/lane.h"
+
+#include <functional>
+#include <queue>
+#include <unordered_map>
+
+namespace dormouse::runner {
+
+// Who asks, and under which key.
+struct Asker {
+    session::Actor by;
+    std::string idem_key = {};     // 32 hex digits of SHA-256(principal, method, path, Idempotency-Key); empty: none
+    std::string idem_digest = {};  // of the request's body
+};
+
+struct Created {
+    SessionId session;
+    session::Answer answer;
+};
+
+struct Options {
+    Epoch epoch = 1;
+    std::uint64_t next_session_number = 1;
+    std::size_t resident_max = 4'096;  // lanes kept in memory; those in use come on top
+    Duration scan_every{1'000};
+};
+
+class Runner final : private Host {
+public:
+    struct World {
+        port::Loop& loop;
+        port::Clock& clock;
+        port::Entropy& entropy;
+        port::Journal& journal;
+        port::Effects& effects;
+    };
+    // Everything in `world` outlives this; the loop runs nothing of this runner's after it is gone.
+    Runner(World world, Options options);
+    ~Runner() override;
+
+    // Begins to scan: from now on what is owed gets done.
+    void start();
+    // Takes no more commands (503 draining), starts no more effects; `done` when nothing is on its way to the store.
+    void drain(port::Fn<void()> done);
+
+    using Reply = Lane::Reply;
+    void command(SessionId session, session::Command::Body body, Asker asker, Reply reply);
+    // `create.id` is chosen here. With an Idempotency-Key the repeat finds the same session.
+    void create(session::Create create, Asker asker, port::Fn<void(Result<Created>)> reply);
+    // The lane when everything before is durable; not_found when there is no such session.
+    void look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look);
+    // All records of the session, and its lane at that moment.
+    struct Read {
+        std::shared_ptr<Lane> lane;
+        std::vector<wire::RecordPtr> records;
+    };
+    void read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
+
+    [[nodiscard]] Time now() const override { return clock_.now(); }
+    [[nodiscard]] bool draining() const override { return draining_; }
+    [[nodiscard]] bool recovered() const { return recovered_; }
+    [[nodiscard]] std::size_t resident() const { return lanes_.size(); }
+    // Set once a sync has failed: nothing is ever written again by this process (P10).
+    [[nodiscard]] bool failed() const { return failed_; }
+    [[nodiscard]] HeldClock const& clock() const { return clock_; }
+
+    // Provisional text of replies that are coming, for streams.
+    using DeltaSink = std::function<void(SessionId, session::AskModel const&, port::Delta const&)>;
+    void on_delta(DeltaSink sink) { delta_sink_ = std::move(sink); }
+    void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
+
+private:
+    [[nodiscard]] Random random() override { return world_.entropy.random(); }
+    [[nodiscard]] Epoch epoch() const override { return options_.epoch; }
+    [[nodiscard]] port::Journal& journal() override { return world_.journal; }
+    [[nodiscard]] JournalWriter& writer() override { return writer_; }
+    [[nodiscard]] port::Effects& effects() override { return world_.effects; }
+    void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
+    void offer_later(SessionId session, session::EffectId id, session::Command::Body outcome) override;
+    void wake_soon(SessionId session, Time at) override;
+    void rested(SessionId session) override;
+    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
+
+    [[nodiscard]] std::shared_ptr<Lane> lane(SessionId session, bool fresh = false);
+    void create_new(session::Create create, Asker asker, std::optional<Bits128> key,
+                    port::Fn<void(Result<Created>)> reply);
+    void create_at(std::shared_ptr<Lane> const& lane, session::Create create, Asker asker,
+                   port::Fn<void(Result<Created>)> reply);
+    [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);
+    void scan();
+    void scan_page(Time until, std::optional<port::Due> after);
+    void tick(SessionId session);
+    void arm();
+    void fire();
+    void finish_drain();
+    void watch_for_failure(Error const& error);
+
+    static constexpr std::uint32_t scan_page_size = 256;
+    static constexpr Duration drain_max{5'000};
+
+    World world_;
+    Options options_;
+    HeldClock clock_;
+    JournalWriter writer_;
+    std::unordered_map<SessionId, std::shared_ptr<Lane>> lanes_;
+    std::deque<SessionId> rested_;
+    std::map<Bits128, SessionId> creating_;
+    std::uint64_t next_number_;
+    // Times within the next scan or two: one timer a node, at the earliest.
+    using Wake = std::pair<Time, SessionId>;
+    std::set<Wake> wakes_;
+    std::optional<Time> armed_;
+    bool draining_ = false;
+    bool recovered_ = false;
+    bool failed_ = false;
+    Time drain_until_{};
+    port::Fn<void()> drained_;
+    DeltaSink delta_sink_;
+    std::function<void()> on_failed_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dormouse::runner

@@ -1,0 +1,113 @@
+#include "server/api.h"
+
+#include "base/text.h"
+#include "json/json.h"
+#include "server/streams.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+namespace {
+
+constexpr std::size_t body_usual = std::size_t{1} << 20;
+
+std::vector<std::string_view> split(std::string_view path) {
+    std::vector<std::string_view> out;
+    for (std::size_t at = 1; at <= path.size();) {
+        std::size_t const end = std::min(path.find('/', at), path.size());
+        out.push_back(path.substr(at, end - at));
+        at = end + 1;
+    }
+    return out;
+}
+
+template <class Segments>
+bool matches(Route const& route, Segments const& segments) {
+    return std::ranges::equal(route.pattern, segments, [](std::string_view pattern, std::string_view segment) {
+        return pattern == "{}" ? !segment.empty() : pattern == segment;
+    });
+}
+
+std::string allowed_methods(std::vector<Route> const& routes, std::vector<std::string> const& segments) {
+    std::string methods;
+    for (Route const& route : routes) {
+        if (!matches(route, segments)) continue;
+        methods += (methods.empty() ? "" : ", ") + std::string(route.method);
+        if (route.method == "GET") methods += ", HEAD";
+    }
+    return methods;
+}
+
+}  // namespace
+
+runner::Asker Exchange::asker() const {
+    runner::Asker asker{by, {}, {}};
+    std::string_view key = request.header("idempotency-key");
+    if (key.size() >= 2 && key.front() == '"' && key.back() == '"') key = key.substr(1, key.size() - 2);
+    if (key.empty()) return asker;
+    Sha256 const scope = sha256(by.name + "\n" + request.method + "\n" + request.path + "\n" + std::string(key));
+    Sha256 const content = sha256(json::canonical(body));
+    asker.idem_key = hex(std::span(scope).first(16));
+    asker.idem_digest = hex(std::span(content).first(16));
+    return asker;
+}
+
+Api::Api(Services services)
+    : services_(services), streams_(std::make_unique<Streams>(services.runner)), routes_(all_routes()) {
+    services_.runner.on_delta([this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
+        streams_->delta(session, ask, delta);
+    });
+}
+
+Api::~Api() { services_.runner.on_delta({}); }
+
+std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
+    auto error = services_.gate.refuse(head);
+    if (!error) return std::nullopt;
+    return problem_reply(*error, head);
+}
+
+HttpReply Api::problem(Error const& error, HttpRequest const& head) { return problem_reply(error, head); }
+
+std::size_t Api::body_limit(std::string_view method, std::string_view path) const {
+    auto const segments = split(path);
+    for (Route const& route : routes_) {
+        if (route.method == method && matches(route, segments)) return route.body_max;
+    }
+    return body_usual;
+}
+
+void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
+    auto exchange = std::make_shared<Exchange>();
+    exchange->request = std::move(request);
+    exchange->responder = std::move(responder);
+    exchange->by = services_.gate.actor(exchange->request);
+    if (exchange->request.body.empty()) {
+        exchange->body = Json::trusted("{}");
+    } else {
+        auto body = json::check(exchange->request.body);
+        if (!body) return exchange->fail(body.error());
+        exchange->body = std::move(*body);
+    }
+    route(std::move(exchange));
+}
+
+void Api::route(ExchangePtr exchange) {
+    HttpRequest const& request = exchange->request;
+    std::string_view const method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+    for (Route const& route : routes_) {
+        if (route.method != method || !matches(route, request.segments)) continue;
+        for (std::size_t i = 0; i < route.pattern.size(); ++i) {
+            if (route.pattern[i] == "{}") exchange->params.push_back(request.segments[i]);
+        }
+        return route.handler(*this, std::move(exchange));
+    }
+    std::string const methods = allowed_methods(routes_, request.segments);
+    if (methods.empty()) return exchange->fail({Code::not_found, "There is no such path."});
+    HttpReply reply = problem_reply({Code::method_not_allowed, "This path takes " + methods + "."}, request);
+    reply.headers.emplace_back("Allow", methods);
+    exchange->responder->reply(std::move(reply));
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,80 @@
+#pragma once
+// The HTTP API: request → command → reply. Routes stand in one table (routes.cc); each handler reads its request,
+// gives the runner a command or a question, and writes the answer as JSON. On the loop.
+
+#include "port/catalogue.h"
+#include "runner/runner.h"
+#include "server/gate.h"
+#include "server/http.h"
+#include "server/problem.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dormouse::server {
+
+class Streams;
+
+// What handlers need; all outlive the API.
+struct Services {
+    port::Loop& loop;
+    port::Journal& journal;
+    port::Catalogue& catalogue;
+    runner::Runner& runner;
+    Gate& gate;
+};
+
+// One request on its way. Handlers keep it (shared) until they have answered.
+struct Exchange {
+    HttpRequest request;
+    std::vector<std::string> params;  // what the pattern's {} stood for, in order
+    session::Actor by;
+    std::shared_ptr<Responder> responder;
+    Json body;                        // checked; {} when there was none
+
+    void json(int status, std::string text, std::vector<std::pair<std::string, std::string>> headers = {}) {
+        responder->reply({status, "application/json", std::move(headers), std::move(text)});
+    }
+    void fail(Error const& error) { responder->reply(problem_reply(error, request)); }
+    void empty(int status) { responder->reply({status, "", {}, ""}); }
+
+    // The asker with the request's Idempotency-Key, if it bears one.
+    [[nodiscard]] runner::Asker asker() const;
+};
+using ExchangePtr = std::shared_ptr<Exchange>;
+
+using Handler = void (*)(class Api&, ExchangePtr);
+
+struct Route {
+    std::string_view method;
+    std::vector<std::string_view> pattern;  // segments; "{}" takes any one
+    std::size_t body_max;
+    Handler handler;
+};
+
+class Api final : public HttpHandler {
+public:
+    explicit Api(Services services);
+    ~Api() override;
+
+    void handle(HttpRequest request, std::shared_ptr<Responder> responder) override;
+    [[nodiscard]] std::size_t body_limit(std::string_view method, std::string_view path) const override;
+    [[nodiscard]] std::optional<HttpReply> refuse(HttpRequest const& head) override;
+    [[nodiscard]] HttpReply problem(Error const& error, HttpRequest const& head) override;
+
+    [[nodiscard]] Services& services() { return services_; }
+    [[nodiscard]] Streams& streams() { return *streams_; }
+
+private:
+    void route(ExchangePtr exchange);
+
+    Services services_;
+    std::unique_ptr<Streams> streams_;
+    std::vector<Route> const routes_;
+};
+
+[[nodiscard]] std::vector<Route> all_routes();  // routes.cc
+
+}  // namespace dormouse::server

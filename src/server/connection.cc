@@ -1,0 +1,324 @@
+#include "server/connection.h"
+
+#include "server/responder.h"
+
+#include <chrono>
+#include <utility>
+
+namespace dormouse::server {
+
+namespace {
+
+using boost::system::error_code;
+namespace error = boost::asio::error;
+
+constexpr std::size_t read_ahead_max =
+    64 * 1024;  // pipelined bytes held while a request is handled
+constexpr std::size_t unwritten_max =
+    256 * 1024;  // replies held before further requests have to wait
+constexpr std::size_t discard_max = 1024 * 1024;  // bytes that nobody reads, before we hang up
+constexpr Duration linger_limit{2'000};
+
+bool try_again(error_code const& code) {
+    return code == error::would_block || code == error::try_again || code == error::interrupted;
+}
+
+}  // namespace
+
+Duration Connection::now() {
+    return std::chrono::floor<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+Connection::Connection(std::shared_ptr<Hub> hub, Socket socket)
+    : hub_(std::move(hub)), socket_(std::move(socket)) {}
+
+void Connection::enter_hub() {
+    slot_ = hub_->connections.size();
+    hub_->connections.push_back(shared_from_this());
+    error_code ignored;
+    socket_.non_blocking(true, ignored);
+    auto const peer = socket_.remote_endpoint(ignored).address();
+    auto const mapped = peer.is_v6() && peer.to_v6().is_v4_mapped();
+    auto const address =
+        mapped ? boost::asio::ip::address(make_address_v4(boost::asio::ip::v4_mapped, peer.to_v6()))
+               : peer;
+    peer_ = address.to_string();
+    peer_is_loopback_ = address.is_loopback();
+}
+
+void Connection::start() {
+    enter_hub();
+    set_deadline(hub_->options.header_time_limit);
+    arm_read();
+}
+
+void Connection::refuse(HttpReply const& reply) {
+    enter_hub();
+    set_deadline(linger_limit);
+    keep_alive_ = false;
+    put_reply(reply);
+    settle();
+}
+
+void Connection::close() {
+    if (stage_ == Stage::closed) return;
+    auto const self = shared_from_this();
+    stage_ = Stage::closed;
+    error_code ignored;
+    socket_.close(ignored);
+    hub_->remove(slot_);
+    parser_.reset();
+    in_ = {};
+    out_ = {};
+    if (auto const stream = std::exchange(stream_, nullptr)) {
+        --hub_->streams;
+        if (stream->closed) hub_->loop.post(std::move(stream->closed));
+    }
+}
+
+void Connection::finish() {
+    keep_alive_ = false;
+    if (stage_ == Stage::streaming) end_stream();
+    if (stage_ == Stage::reading && !parser_ && out_.empty()) close();
+}
+
+// --- Reading ---------------------------------------------------------------------------------
+
+void Connection::arm_read() {
+    bool const full = stage_ == Stage::handling ? in_.size() >= read_ahead_max
+                                                : stage_ == Stage::reading && !can_work();
+    if (reading_ || saw_end_ || full || stage_ == Stage::closed) return;
+    reading_ = true;
+    socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code const&) {
+        self->reading_ = false;
+        self->on_readable();
+    });
+}
+
+void Connection::on_readable() {
+    if (stage_ == Stage::closed) return;
+    error_code code;
+    auto& scratch = hub_->scratch;
+    auto const count = socket_.read_some(boost::asio::buffer(scratch), code);
+    if (try_again(code)) return arm_read();
+    if (code == error::eof) return on_end();
+    if (code) return close();
+    if (stage_ == Stage::reading) return work({scratch.data(), count});
+    if (stage_ != Stage::handling) return discard(count);
+    in_.append(scratch.data(), count);
+    arm_read();
+}
+
+// A client may close its sending side and still wait for the answers to what it has sent; one that
+// waits for more than that (a stream) has gone.
+void Connection::on_end() {
+    saw_end_ = true;
+    if (stage_ == Stage::streaming || stage_ == Stage::lingering) return close();
+    if (stage_ == Stage::reading) work({});
+}
+
+void Connection::discard(std::size_t bytes) {
+    discarded_ += bytes;
+    if (discarded_ > discard_max) return close();
+    arm_read();
+}
+
+bool Connection::can_work() const {
+    return stage_ == Stage::reading && out_.size() - out_sent_ < unwritten_max;
+}
+
+// Takes as many requests out of what has come as can be answered now, and writes all answers at
+// once.
+void Connection::work(std::string_view fresh) {
+    // Apart from in_, because a handler may close this connection, which empties it.
+    std::string held = std::exchange(in_, {});
+    std::string_view input = fresh;
+    if (!held.empty()) input = held.append(fresh);
+    working_ = true;
+    while (!input.empty() && stage_ == Stage::reading) {
+        if (!can_work()) flush();  // may make room
+        if (!can_work()) break;
+        auto const taken = step(input);
+        if (taken == 0) break;
+        input.remove_prefix(taken);
+    }
+    working_ = false;
+    if (stage_ == Stage::reading || stage_ == Stage::handling) in_ = input;
+    settle();
+}
+
+// After anything that may have changed what to write, and what to wait for.
+void Connection::settle() {
+    flush();
+    if (stage_ == Stage::reading) {
+        if (saw_end_ && can_work()) {
+            stage_ = Stage::ending;
+            return flush();
+        }
+        if (!parser_) {
+            begun_ = false;
+            set_deadline(hub_->options.idle_time_limit);
+        } else if (!std::exchange(begun_, true)) {
+            set_deadline(hub_->options.header_time_limit);
+        }
+    }
+    arm_read();
+}
+
+std::size_t Connection::step(std::string_view input) {
+    if (!parser_) parser_.emplace(hub_->options.header_bytes_max);
+    bool const had_head = parser_->stage() != RequestParser::Stage::head;
+    auto const taken = parser_->feed(input);
+    if (!taken) {
+        reject(taken.error());
+        return input.size();
+    }
+    if (parser_->stage() == RequestParser::Stage::head) return *taken;
+    if (!had_head && !admit()) return *taken;
+    if (parser_->stage() == RequestParser::Stage::complete) dispatch();
+    return *taken;
+}
+
+// The head has come. False: the request was answered already, and what is left of it will not be
+// read.
+bool Connection::admit() {
+    auto& request = parser_->request();
+    bool const has_body = parser_->stage() == RequestParser::Stage::body;
+    request.id = hub_->next_request_id();
+    request.peer_address = peer_;
+    request.peer_is_loopback = peer_is_loopback_;
+    keep_alive_ = parser_->keep_alive();
+    head_only_ = parser_->head_only();
+    http_1_0_ = parser_->http_1_0();
+    if (auto const reply = hub_->handler.refuse(request)) {
+        if (has_body) keep_alive_ = false;
+        put_reply(*reply);
+        return false;
+    }
+    if (!has_body) return true;
+    auto const limit = hub_->handler.body_limit(request.method, request.path);
+    if (auto const fits = parser_->limit_body(limit); !fits) {
+        reject(fits.error());
+        return false;
+    }
+    begun_ = true;
+    set_deadline(hub_->options.body_time_limit);
+    if (parser_->expects_continue()) out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+    return true;
+}
+
+void Connection::dispatch() {
+    HttpRequest request = std::move(parser_->request());
+    parser_.reset();
+    stage_ = Stage::handling;
+    no_deadline();
+    auto responder = make_responder(shared_from_this(), ++number_, request.id);
+    hub_->handler.handle(std::move(request), std::move(responder));
+}
+
+// --- Answering -------------------------------------------------------------------------------
+
+bool Connection::waits_for(std::uint64_t number) const {
+    return stage_ == Stage::handling && number_ == number;
+}
+
+void Connection::answer(std::uint64_t number, HttpReply const& reply) {
+    if (!waits_for(number)) return;
+    put_reply(reply);
+    if (working_) return;
+    if (in_.empty()) return settle();
+    // The next request has come already. It does not begin inside the handler's call of reply().
+    hub_->loop.post([self = shared_from_this()] {
+        if (self->stage_ != Stage::closed) self->work({});
+    });
+}
+
+void Connection::answer_nothing(std::uint64_t number, std::string id) {
+    if (!waits_for(number)) return;
+    HttpRequest head;
+    head.id = std::move(id);
+    hub_->log.error("a request was not answered by its handler", {{"request", head.id}});
+    Error const unanswered{Code::internal, "the request was not answered", {}, 0};
+    answer(number, hub_->handler.problem(unanswered, head));
+}
+
+void Connection::reject(Error const& error) {
+    keep_alive_ = false;
+    HttpRequest head;
+    bool const has_head = parser_ && parser_->stage() != RequestParser::Stage::head;
+    if (has_head) head = std::move(parser_->request());
+    if (head.id.empty()) head.id = hub_->next_request_id();
+    if (head.peer_address.empty()) head.peer_address = peer_;
+    auto const reply = hub_->handler.problem(error, head);
+    hub_->log.debug("request refused",
+                    {{"request", head.id}, {"peer", peer_}, {"why", error.detail}});
+    put_reply(reply);
+}
+
+void Connection::put_reply(HttpReply const& reply) {
+    parser_.reset();
+    if (hub_->draining) keep_alive_ = false;
+    append_reply(out_, reply, {head_only_, !keep_alive_, http_1_0_, hub_->date});
+    head_only_ = false;
+    stage_ = keep_alive_ ? Stage::reading : Stage::ending;
+    if (!keep_alive_) set_deadline(hub_->options.body_time_limit);
+}
+
+// --- Writing ---------------------------------------------------------------------------------
+
+void Connection::flush() {
+    if (stage_ == Stage::streaming) return flush_stream();
+    if (writing_ || stage_ == Stage::closed) return;
+    while (out_sent_ < out_.size()) {
+        error_code code;
+        auto const rest = boost::asio::buffer(out_) + out_sent_;
+        out_sent_ += socket_.write_some(rest, code);
+        if (try_again(code)) return arm_write();
+        if (code) return close();
+    }
+    out_ = {};
+    out_sent_ = 0;
+    if (stage_ == Stage::ending) linger();
+}
+
+void Connection::arm_write() {
+    if (writing_) return;
+    writing_ = true;
+    socket_.async_wait(Socket::wait_write, [self = shared_from_this()](error_code const&) {
+        self->writing_ = false;
+        self->on_writable();
+    });
+}
+
+void Connection::on_writable() {
+    if (stage_ == Stage::closed) return;
+    if (stage_ == Stage::ending) set_deadline(hub_->options.body_time_limit);
+    flush();
+    if (stage_ == Stage::reading) work({});
+}
+
+void Connection::linger() {
+    if (saw_end_) return close();
+    stage_ = Stage::lingering;
+    error_code ignored;
+    socket_.shutdown(Socket::shutdown_send, ignored);
+    set_deadline(linger_limit);
+    arm_read();
+}
+
+// --- Time ------------------------------------------------------------------------------------
+
+void Connection::sweep(Duration now) {
+    if (stage_ == Stage::streaming) return beat(now);
+    if (now >= deadline_) run_out_of_time();
+}
+
+void Connection::run_out_of_time() {
+    if (stage_ != Stage::reading || !parser_ || !out_.empty()) return close();
+    hub_->log.debug("request took too long to arrive", {{"peer", peer_}});
+    keep_alive_ = false;
+    put_reply({408, "text/plain", {}, "The request took too long to arrive.\n"});
+    settle();
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,104 @@
+#include "server/gate.h"
+
+#include "base/sha256.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+namespace {
+
+// Equal in constant time: the digests of both, so that not even the length shows.
+bool same_secret(std::string_view a, std::string_view b) {
+    Sha256 const x = sha256(a);
+    Sha256 const y = sha256(b);
+    unsigned difference = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) difference |= static_cast<unsigned>(x[i] ^ y[i]);
+    return difference == 0;
+}
+
+bool is_open_path(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
+bool has_body(HttpRequest const& head) {
+    std::string_view const length = head.header("content-length");
+    return (!length.empty() && length != "0") || !head.header("transfer-encoding").empty();
+}
+
+bool is_json(std::string_view content_type) {
+    std::string const type = lower(content_type.substr(0, content_type.find(';')));
+    auto const end = type.find_last_not_of(" \t");
+    std::string_view const bare = std::string_view(type).substr(0, end == std::string::npos ? 0 : end + 1);
+    return bare == "application/json" || (bare.starts_with("application/") && bare.ends_with("+json"));
+}
+
+}  // namespace
+
+Gate::Gate(GateOptions options, port::Clock const& clock) : options_(std::move(options)), clock_(clock) {}
+
+bool Gate::host_allowed(std::string_view host) const {
+    std::string const name = lower(host);
+    std::string const port = ":" + std::to_string(options_.port);
+    for (std::string_view const loopback : {"localhost", "127.0.0.1", "[::1]"}) {
+        if (name == std::string(loopback) + port) return true;
+        if (options_.port == 80 && name == loopback) return true;
+    }
+    return std::ranges::find(options_.allowed_hosts, name) != options_.allowed_hosts.end();
+}
+
+bool Gate::origin_allowed(std::string_view origin) const {
+    if (std::ranges::find(options_.allowed_origins, origin) != options_.allowed_origins.end()) return true;
+    constexpr std::string_view scheme = "http://";
+    return origin.starts_with(scheme) && host_allowed(origin.substr(scheme.size()));
+}
+
+Token const* Gate::token_of(HttpRequest const& head) const {
+    std::string_view const value = head.header("authorization");
+    constexpr std::string_view scheme = "bearer ";
+    if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme) return nullptr;
+    std::string_view const secret = value.substr(scheme.size());
+    Token const* found = nullptr;
+    for (Token const& token : options_.tokens) {
+        if (same_secret(token.secret, secret)) found = &token;
+    }
+    return found;
+}
+
+std::optional<Error> Gate::failed_auth(std::string const& address) {
+    std::int64_t const second = clock_.monotonic().count() / 1000;
+    if (second != failures_second_ || failures_.size() > 10'000) failures_.clear();
+    failures_second_ = second;
+    if (++failures_[address] > options_.failed_auth_per_address_per_s) {
+        return Error{Code::rate_limited, "Too many requests without a valid token.", {}, 1000};
+    }
+    return Error{Code::unauthenticated,
+                 "Send `Authorization: Bearer TOKEN`; the first token stands in the data directory's file `token`."};
+}
+
+std::optional<Error> Gate::refuse(HttpRequest const& head) {
+    if (!host_allowed(head.header("host"))) {
+        return Error{Code::wrong_host, "This Host is not served here; add it to allowed_hosts if it should be."};
+    }
+    if (std::string_view const origin = head.header("origin"); !origin.empty() && !origin_allowed(origin)) {
+        return Error{Code::origin_refused, "Pages of this origin may not call; add it to allowed_origins if they should."};
+    }
+    if (is_open_path(head.path)) return std::nullopt;
+    if (!token_of(head)) return failed_auth(head.peer_address);
+    if (has_body(head) && !is_json(head.header("content-type"))) {
+        return Error{Code::unsupported_media_type, "Send the body as `Content-Type: application/json`."};
+    }
+    return std::nullopt;
+}
+
+session::Actor Gate::actor(HttpRequest const& head) const {
+    Token const* const token = token_of(head);
+    if (!token) return {};
+    return {session::ActorType::token, token->name};
+}
+
+}  // namespace dormouse::server

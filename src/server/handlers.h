@@ -1,0 +1,79 @@
+#pragma once
+// The handlers that routes.cc names, and what they share.
+
+#include "server/api.h"
+#include "server/body.h"
+#include "wire/history.h"
+
+namespace dormouse::server {
+
+// handlers_async.cc
+void post_result(Api& api, ExchangePtr x);
+void post_error(Api& api, ExchangePtr x);
+void post_decision(Api& api, ExchangePtr x);
+void post_progress(Api& api, ExchangePtr x);
+void post_claim(Api& api, ExchangePtr x);
+void delete_pending(Api& api, ExchangePtr x);
+// handlers_pending.cc
+void list_pending(Api& api, ExchangePtr x);
+void get_pending(Api& api, ExchangePtr x);
+// handlers_session.cc
+void create_session(Api& api, ExchangePtr x);
+void list_sessions(Api& api, ExchangePtr x);
+void get_session(Api& api, ExchangePtr x);
+void patch_session(Api& api, ExchangePtr x);
+void delete_session(Api& api, ExchangePtr x);
+void cancel_session(Api& api, ExchangePtr x);
+void resume_session(Api& api, ExchangePtr x);
+void end_session(Api& api, ExchangePtr x);
+void retry_session(Api& api, ExchangePtr x);
+// handlers_prompt.cc
+void post_prompt(Api& api, ExchangePtr x);
+// handlers_fork.cc
+void fork_session(Api& api, ExchangePtr x);
+// handlers_history.cc
+void list_messages(Api& api, ExchangePtr x);
+void list_turns(Api& api, ExchangePtr x);
+void list_events(Api& api, ExchangePtr x);
+// handlers_server.cc
+void get_health(Api& api, ExchangePtr x);
+void get_ready(Api& api, ExchangePtr x);
+void get_agents(Api& api, ExchangePtr x);
+void get_explain(Api& api, ExchangePtr x);
+void get_doctor(Api& api, ExchangePtr x);
+
+// ---- shared
+
+[[nodiscard]] inline Error not_found() { return {Code::not_found, "There is nothing with this id."}; }
+
+// State and history of a session at one moment, both durable.
+struct Snapshot {
+    std::shared_ptr<runner::Lane> lane;
+    wire::History history;
+};
+void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done);
+
+// `limit` (1-200, else `usual`) and other numbers of a query; the first bad one is the error.
+struct Query {
+    HttpRequest const& request;
+    std::optional<Error> error = {};
+
+    [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t usual, std::uint64_t least,
+                                       std::uint64_t most);
+    // `wait`: seconds, 0 to 50.
+    [[nodiscard]] Duration wait();
+};
+
+// Calls `done` as soon as `ready` says so after an append of the session, or when `time` is up, or when the client has
+// gone; at once if it is so already. `ready` sees durable state.
+void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, ExchangePtr x,
+                std::function<bool(session::State const&)> ready, port::Fn<void()> done);
+
+// The parts of a message from `text` or `parts` of a body; text parts only.
+struct Input {
+    Json parts;
+    std::string text;
+};
+[[nodiscard]] std::optional<Input> read_input(Body& body);
+
+}  // namespace dormouse::server

@@ -1,0 +1,89 @@
+#include "server/handlers.h"
+#include "server/objects.h"
+
+#include "json/json.h"
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::size_t fork_bytes_max = std::size_t{8} << 20;
+
+// The last committed step at or before `seq`: a reply whose event is not after it. 0: none.
+Seq last_step(wire::History const& history, Seq seq) {
+    Seq last = 0;
+    for (wire::StepView const& step : history.steps()) {
+        if (step.reply != 0 && step.reply <= seq) last = step.reply;
+    }
+    return last;
+}
+
+// A call that was still open then can not be answered in the fork: ids of the past belong to the original.
+std::string stays_with(SessionId const& session) { return "stays with session " + session.text(); }
+
+// Messages up to `seq`, as GET …/messages shows them, with calls as they stood then.
+std::pair<std::string, std::uint32_t> transcript(Snapshot const& snapshot, Seq seq) {
+    State const& state = snapshot.lane->state();
+    json::Writer out;
+    std::uint32_t count = 0;
+    out.begin_array();
+    json::View(snapshot.history.forked_messages()).elements([&](json::View message) {
+        out.raw(message.raw());
+        ++count;
+    });
+    wire::History at_step = snapshot.history;
+    at_step.close_calls_after(seq, stays_with(state.id));
+    for (auto const& [no, message] : at_step.messages()) {
+        bool const then = message.shown != 0 && message.shown <= seq && !message.dropped;
+        if (!then) continue;
+        out.raw(message_object(state, at_step, no));
+        ++count;
+    }
+    return {out.end_array().take(), count};
+}
+
+}  // namespace
+
+void fork_session(Api& api, ExchangePtr x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) return x->fail(not_found());
+    Body body(json::View(x->body), "", {"seq", "title"});
+    auto const seq = body.integer("seq");
+    if (seq && *seq < 1) body.refuse("seq", "must be 1 or more");
+    std::string const title = body.string("title").value_or("");
+    if (body.error()) return x->fail(*body.error());
+    read_history(api, *id, [&api, x, id = *id, seq, title](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        State const& state = snapshot->lane->state();
+        Seq const upto = seq ? static_cast<Seq>(*seq) : state.head;
+        if (upto > state.head) return x->fail(bad_value("/seq", "the session has only " + std::to_string(state.head)));
+        Seq const step = last_step(snapshot->history, upto);
+        if (step == 0 && snapshot->history.forked_messages().is_null()) {
+            return x->fail(bad_value("/seq", "no step of the model was committed by then"));
+        }
+        auto [messages, count] = transcript(*snapshot, step);
+        if (messages.size() > fork_bytes_max) {
+            return x->fail({Code::too_large, "A fork copies at most 8 MiB of transcript; fork at an earlier seq.",
+                            Json::trusted(R"({"limit":"fork_bytes","max":8388608})"), 0});
+        }
+        Create create;
+        create.project = state.project;
+        create.agent = state.agent;
+        create.title = title.empty() ? state.title : title;
+        create.labels = state.labels;
+        create.fork = Create::ForkOf{id, step, Json::trusted(std::move(messages)), count};
+        api.services().runner.create(std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
+            if (!created) return x->fail(created.error());
+            x->params[0] = created->session.text();
+            api.services().runner.look(created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
+                if (!lane) return x->fail(lane.error());
+                State const& state = (*lane)->state();
+                x->json(201, session_object(state), {{"Location", "/api/sessions/" + state.id.text()}});
+            });
+        });
+    });
+}
+
+}  // namespace dormouse::server

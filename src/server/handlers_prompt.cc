@@ -1,0 +1,100 @@
+#include "server/handlers.h"
+#include "server/objects.h"
+
+#include "json/json.h"
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+struct Asked {
+    Prompt command;
+    Duration wait{};
+};
+
+std::optional<Asked> read_prompt(ExchangePtr const& x) {
+    Query query{x->request};
+    Asked asked;
+    asked.wait = query.wait();
+    Body body(json::View(x->body), "", {"text", "parts", "when", "answers", "reopen"});
+    if (query.error) body.refuse(*query.error);
+    if (auto const when = body.string("when")) {
+        asked.command.when = parse<PromptMode>(*when);
+        if (!asked.command.when) body.refuse("when", "must be queue, steer, interrupt or reject");
+    }
+    asked.command.reopen = body.boolean("reopen").value_or(false);
+    auto const answers = body.string("answers");
+    auto input = read_input(body);
+    if (!input || body.error()) {
+        x->fail(*body.error());
+        return std::nullopt;
+    }
+    if (answers) {
+        asked.command.answers = PendingId::parse(*answers);
+        bool const here = asked.command.answers && asked.command.answers->session.text() == x->params[0];
+        if (!here) {
+            x->fail(not_found());
+            return std::nullopt;
+        }
+    }
+    asked.command.parts = input->parts;
+    asked.command.text_bytes = input->text.size();
+    asked.command.answer_output = Json::trusted(json::quote(input->text));
+    asked.command.answer_digest = sha256(json::canonical_object("output", asked.command.answer_output));
+    return asked;
+}
+
+void answer_accepted(ExchangePtr const& x, SessionId const& session, Answer const& answer) {
+    json::Writer out;
+    out.begin_object().member("turnID", numbered_id("trn_", session, answer.turn));
+    out.member("messageID", numbered_id("msg_", session, answer.seq)).member("seq", answer.seq);
+    out.member("queuedBehind",
+               answer.behind ? std::optional(numbered_id("trn_", session, *answer.behind)) : std::nullopt);
+    x->json(202, out.end_object().take());
+}
+
+// The turn as it stands: 200 when it ended or sleeps, 202 when time was up.
+void answer_turn(Api& api, ExchangePtr x, SessionId session, TurnNo turn) {
+    read_history(api, session, [x, turn](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        State const& state = snapshot->lane->state();
+        bool const open = state.turn && state.turn->no == turn;
+        bool const ended = snapshot->history.turns().at(turn).ended.has_value();
+        bool const sleeps = open && activity(state) == Activity::waiting_async;
+        x->json(ended || sleeps ? 200 : 202, turn_object(state, snapshot->history, turn));
+    });
+}
+
+// The turn has ended (it is neither open nor queued) or sleeps.
+bool turn_rests(State const& state, TurnNo turn) {
+    if (state.turn && state.turn->no == turn) return activity(state) == Activity::waiting_async;
+    for (QueuedInput const& input : state.queue) {
+        if (input.turn == turn) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+void post_prompt(Api& api, ExchangePtr x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) return x->fail(not_found());
+    auto asked = read_prompt(x);
+    if (!asked) return;
+    Duration const wait = asked->wait;
+    api.services().runner.command(
+        *id, std::move(asked->command), x->asker(), [&api, x, id = *id, wait](Result<Answer> answer) {
+            if (!answer) return x->fail(answer.error());
+            bool const took_nothing = answer->turn == 0;  // a repeated answer to a question: the receipt tells
+            if (wait == Duration(0) || took_nothing) return answer_accepted(x, id, *answer);
+            api.services().runner.look(id, [&api, x, id, wait, turn = answer->turn](auto lane) {
+                if (!lane) return x->fail(lane.error());
+                auto const rests = [turn](State const& state) { return turn_rests(state, turn); };
+                wait_until(api, *lane, wait, x, rests, [&api, x, id, turn] { answer_turn(api, x, id, turn); });
+            });
+        });
+}
+
+}  // namespace dormouse::server

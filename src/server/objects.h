@@ -1,0 +1,22 @@
+#pragma once
+// The objects of the API (docs/reference/http.md), written from state and history. One function an object.
+
+#include "json/json.h"
+#include "session/state.h"
+#include "wire/history.h"
+
+namespace dormouse::server {
+
+[[nodiscard]] std::string session_object(session::State const& state);
+[[nodiscard]] std::string turn_object(session::State const& state, wire::History const& history, TurnNo turn);
+[[nodiscard]] std::string message_object(session::State const& state, wire::History const& history, Seq message);
+// REQUIRES: the call has this pause.
+[[nodiscard]] std::string pending_object(session::State const& state, wire::History const& history,
+                                         wire::PauseView const& pause, Time now);
+[[nodiscard]] std::string receipt_object(session::Receipt const& receipt,
+                                         std::optional<wire::Consumed> const& consumed);
+
+void write_actor(json::Writer& out, session::Actor const& actor);  // the object {"type","name"}
+[[nodiscard]] std::string_view pending_status(wire::PauseView const& pause, Time now);
+
+}  // namespace dormouse::server

@@ -1,0 +1,117 @@
+#include "server/objects.h"
+
+#include "wire/names.h"
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+struct Place {
+    State const& state;
+    wire::MessageView const& message;
+
+    [[nodiscard]] std::string part_id(std::size_t index) const {
+        return numbered_id("prt_", state.id, message.seq) + "_" + std::to_string(index);
+    }
+};
+
+void write_part_head(json::Writer& out, Place const& place, std::size_t index, std::string_view type) {
+    out.begin_object().member("id", place.part_id(index));
+    out.member("messageID", numbered_id("msg_", place.state.id, place.message.seq));
+    out.member("sessionID", place.state.id.text()).member("type", type);
+}
+
+// Text, reasoning and data parts as they stand in the journal, with their ids.
+void write_content_part(json::Writer& out, Place const& place, std::size_t index, json::View part) {
+    std::string const type = part["type"].string_or("text");
+    write_part_head(out, place, index, type);
+    if (type == "data") {
+        out.member("name", part["name"].string_or("")).member_raw("data", part["data"].raw());
+    } else {
+        out.member("text", part["text"].string_or(""));
+    }
+    if (type == "text") out.member("synthetic", false);
+    out.end_object();
+}
+
+std::optional<std::string> text_or_null(std::string const& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+
+void write_times(json::Writer& out, wire::CallView const& call) {
+    Time const start = call.started == 0 ? call.settled_at : call.started_at;
+    out.key("time").begin_object().member("start", to_ms(start)).member("end", to_ms(call.settled_at)).end_object();
+}
+
+void write_settled(json::Writer& out, wire::CallView const& call) {
+    out.member("status", call.error ? "error" : "completed").member("input", call.spec.input);
+    if (call.error) {
+        out.member("error", call.error_text).member("reason", text(*call.error));
+    } else {
+        out.member("output", call.output).member("title", text_or_null(call.title));
+    }
+    out.member("metadata", call.metadata);
+    if (!call.error) out.member_null("artifactID");
+    write_times(out, call);
+}
+
+void write_open(json::Writer& out, wire::CallView const& call) {
+    if (call.waiting()) {
+        out.member("status", "waiting_async").member("input", call.spec.input);
+        for (wire::PauseView const& pause : call.pauses) {
+            if (pause.receipt) continue;
+            out.member("pendingID", pause.pending.text());
+            break;
+        }
+        out.member("output", call.placeholder());
+        out.key("time").begin_object().member("start", to_ms(call.pauses.back().created)).end_object();
+    } else if (call.started != 0) {
+        out.member("status", "running").member("input", call.spec.input).member_null("title").member_null("metadata");
+        out.key("time").begin_object().member("start", to_ms(call.started_at)).end_object();
+    } else {
+        out.member("status", "pending").member("input", call.spec.input).member("raw", call.spec.input.text());
+    }
+}
+
+void write_tool_part(json::Writer& out, Place const& place, std::size_t index, wire::CallView const& call) {
+    write_part_head(out, place, index, "tool");
+    out.member("callID", wire::call_text(call.no)).member("tool", call.spec.tool).key("state").begin_object();
+    if (call.settled != 0) {
+        write_settled(out, call);
+    } else {
+        write_open(out, call);
+    }
+    out.end_object().end_object();
+}
+
+}  // namespace
+
+std::string message_object(State const& state, wire::History const& history, Seq seq) {
+    wire::MessageView const& message = history.messages().at(seq);
+    Place const place{state, message};
+    json::Writer out;
+    out.begin_object().member("id", numbered_id("msg_", state.id, seq)).member("sessionID", state.id.text());
+    out.member("turnID", numbered_id("trn_", state.id, message.turn));
+    out.member("role", message.assistant ? "assistant" : "user").key("source").begin_object();
+    out.member("type", message.assistant ? "model" : wire::source_text(message.source));
+    out.member("ref", message.assistant ? std::optional(state.agent) : std::nullopt).end_object();
+    out.key("parts").begin_array();
+    std::size_t index = 0;
+    json::View(message.parts).elements([&](json::View part) { write_content_part(out, place, index++, part); });
+    for (CallNo no : message.calls) write_tool_part(out, place, index++, history.calls().at(no));
+    out.end_array().member_null("error").key("usage");
+    if (message.usage) {
+        out.begin_object().member("inputTokens", message.usage->input_tokens);
+        out.member("outputTokens", message.usage->output_tokens);
+        out.member("cachedTokens", message.usage->cached_tokens).member("steps", 1).end_object();
+    } else {
+        out.null();
+    }
+    out.key("time").begin_object().member("created", to_ms(message.created));
+    out.member("completed", message.assistant ? std::optional(to_ms(message.created)) : std::nullopt).end_object();
+    return out.end_object().take();
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,42 @@
+#include "server/handlers.h"
+
+namespace dormouse::server {
+
+namespace {
+constexpr std::size_t usual = std::size_t{1} << 20;
+constexpr std::size_t large = std::size_t{8} << 20;  // results and prompts
+}  // namespace
+
+std::vector<Route> all_routes() {
+    return {
+        {"POST", {"async-tool", "result"}, large, post_result},
+        {"POST", {"async-tool", "error"}, large, post_error},
+        {"POST", {"async-tool", "decision"}, large, post_decision},
+        {"POST", {"async-tool", "progress"}, usual, post_progress},
+        {"GET", {"async-tool", "pending"}, usual, list_pending},
+        {"GET", {"async-tool", "pending", "{}"}, usual, get_pending},
+        {"DELETE", {"async-tool", "pending", "{}"}, usual, delete_pending},
+        {"POST", {"async-tool", "pending", "{}", "claim"}, usual, post_claim},
+        {"POST", {"api", "projects", "{}", "sessions"}, large, create_session},
+        {"GET", {"api", "projects", "{}", "sessions"}, usual, list_sessions},
+        {"GET", {"api", "sessions", "{}"}, usual, get_session},
+        {"PATCH", {"api", "sessions", "{}"}, usual, patch_session},
+        {"DELETE", {"api", "sessions", "{}"}, usual, delete_session},
+        {"POST", {"api", "sessions", "{}", "prompt"}, large, post_prompt},
+        {"POST", {"api", "sessions", "{}", "cancel"}, usual, cancel_session},
+        {"POST", {"api", "sessions", "{}", "resume"}, usual, resume_session},
+        {"POST", {"api", "sessions", "{}", "end"}, usual, end_session},
+        {"POST", {"api", "sessions", "{}", "retry"}, usual, retry_session},
+        {"POST", {"api", "sessions", "{}", "fork"}, usual, fork_session},
+        {"GET", {"api", "sessions", "{}", "messages"}, usual, list_messages},
+        {"GET", {"api", "sessions", "{}", "turns"}, usual, list_turns},
+        {"GET", {"api", "sessions", "{}", "events"}, usual, list_events},
+        {"GET", {"api", "agents"}, usual, get_agents},
+        {"GET", {"api", "explain", "{}"}, usual, get_explain},
+        {"GET", {"api", "doctor"}, usual, get_doctor},
+        {"GET", {"healthz"}, usual, get_health},
+        {"GET", {"readyz"}, usual, get_ready},
+    };
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,50 @@
+#pragma once
+// Server-Sent Events of sessions. A reader is a cursor, not a queue: it holds the sequence number it has got to, and
+// reads on from the lane's newest records, or from the journal when it is further behind. One serialisation of an
+// event serves all its readers. On the loop.
+
+#include "runner/runner.h"
+#include "server/http.h"
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace dormouse::server {
+
+class Streams {
+public:
+    explicit Streams(runner::Runner& runner) : runner_(runner) {}
+
+    // Sends what comes after `after`, until the reader goes or the session does.
+    void open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out);
+    // Provisional text for those who follow the session now; it is in no journal and has no id.
+    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
+    [[nodiscard]] std::size_t count() const { return readers_.size(); }
+
+private:
+    struct Reader {
+        std::shared_ptr<runner::Lane> lane;
+        std::shared_ptr<EventStream> out;
+        Seq cursor = 0;
+        std::uint64_t watch = 0;
+        bool reading = false;  // a page of the journal is on its way
+    };
+    using ReaderPtr = std::shared_ptr<Reader>;
+
+    void pump(ReaderPtr const& reader);
+    void send(ReaderPtr const& reader, wire::RecordPtr const& record);
+    void read_page(ReaderPtr const& reader);
+    void close(ReaderPtr const& reader);
+    [[nodiscard]] std::shared_ptr<std::string const> frame(runner::Lane const& lane, wire::RecordPtr const& record);
+
+    static constexpr std::size_t frames_kept = 256;
+    static constexpr std::size_t queued_max = std::size_t{512} << 10;  // then the reader is waited for
+
+    runner::Runner& runner_;
+    std::unordered_multimap<SessionId, ReaderPtr> readers_;
+    // The newest frames, by record: what several readers of a session share.
+    std::map<wire::Record const*, std::pair<wire::RecordPtr, std::shared_ptr<std::string const>>> frames_;
+};
+
+}  // namespace dormouse::server

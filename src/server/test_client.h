@@ -1,0 +1,113 @@
+#pragma once
+// For tests: a blocking client that sends raw bytes and reads raw replies; every wait has an end.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dormouse::server {
+
+class TestClient {
+public:
+    explicit TestClient(std::uint16_t port, int family = AF_INET) {
+        fd_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        timeval const limit{5, 0};
+        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        if (family == AF_INET6) {
+            sockaddr_in6 to{};
+            to.sin6_family = AF_INET6;
+            to.sin6_port = htons(port);
+            to.sin6_addr = in6addr_loopback;
+            connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+        } else {
+            sockaddr_in to{};
+            to.sin_family = AF_INET;
+            to.sin_port = htons(port);
+            to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+        }
+    }
+    TestClient(TestClient&& other) noexcept
+        : fd_(std::exchange(other.fd_, -1)),
+          connected_(other.connected_),
+          held_(std::move(other.held_)) {}
+    TestClient& operator=(TestClient&&) = delete;
+    ~TestClient() { close(); }
+
+    [[nodiscard]] bool connected() const { return connected_; }
+    [[nodiscard]] int fd() const { return fd_; }
+    void close() {
+        if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+    }
+    void half_close() { ::shutdown(fd_, SHUT_WR); }
+
+    // How much of it the server took.
+    std::size_t send(std::string_view bytes) {
+        std::size_t sent = 0;
+        while (sent < bytes.size()) {
+            auto const n = ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+            if (n <= 0) break;
+            sent += static_cast<std::size_t>(n);
+        }
+        return sent;
+    }
+
+    // What comes until `mark` has come, with it; the rest is kept. Whatever there is, if the server
+    // closes first.
+    std::string until(std::string_view mark) {
+        while (held_.find(mark) == std::string::npos) {
+            if (!more()) return std::exchange(held_, {});
+        }
+        return take(held_.find(mark) + mark.size());
+    }
+
+    // One reply: head and body. `head_only`: an answer to HEAD.
+    std::string reply(bool head_only = false) {
+        auto head = until("\r\n\r\n");
+        auto const at = head.find("Content-Length: ");
+        if (head_only || at == std::string::npos) return head;
+        auto const length = std::strtoul(head.c_str() + at + 16, nullptr, 10);
+        while (held_.size() < length && more()) {}
+        return head + take(std::min<std::size_t>(length, held_.size()));
+    }
+
+    // All until the server closes.
+    std::string rest() {
+        while (more()) {}
+        return std::exchange(held_, {});
+    }
+
+    // Nothing has come, and nothing comes for `ms`.
+    [[nodiscard]] bool silent(int ms) {
+        pollfd waiting{fd_, POLLIN, 0};
+        return held_.empty() && ::poll(&waiting, 1, ms) == 0;
+    }
+
+private:
+    bool more() {
+        char buffer[16 * 1024];
+        auto const n = ::recv(fd_, buffer, sizeof buffer, 0);
+        if (n > 0) held_.append(buffer, static_cast<std::size_t>(n));
+        return n > 0;
+    }
+    std::string take(std::size_t count) {
+        auto out = held_.substr(0, count);
+        held_.erase(0, count);
+        return out;
+    }
+
+    int fd_ = -1;
+    bool connected_ = false;
+    std::string held_;
+};
+
+}  // namespace dormouse::server

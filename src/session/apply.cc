@@ -1,0 +1,337 @@
+#include "session/fold.h"
+
+#include "base/check.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+// One function an event. Nothing here decides: what an event says has happened, and the state follows.
+namespace dormouse::session {
+
+namespace {
+
+struct Fold {
+    State& state;
+    Event const& event;
+
+    void operator()(SessionCreated const& e) const {
+        state.lifecycle = Lifecycle::active;
+        state.project = e.project;
+        state.agent = e.agent;
+        state.alias = e.alias;
+        state.title = e.title;
+        state.cwd = e.cwd;
+        state.labels = e.labels;
+        state.created_by = e.by;
+        state.created_idem = e.idem;
+        state.created = event.at;
+    }
+
+    void operator()(InputReceived const& e) const {
+        ++state.messages;
+        state.turns = std::max(state.turns, e.turn);
+        if (!state.turn || state.turn->no != e.turn) {
+            state.queue.push_back({event.seq, e.turn, e.source, e.by});
+            return;
+        }
+        if (e.answers) return;  // the submission beside it is what the turn takes up
+        state.turn->newest_item = event.seq;
+        state.turn->steered = true;
+    }
+
+    void operator()(InputDropped const& e) const {
+        std::erase_if(state.queue, [&](QueuedInput const& queued) { return queued.seq == e.input; });
+    }
+
+    void operator()(TurnStarted const& e) const {
+        CHECK(!state.turn && state.calls.empty());
+        OpenTurn turn;
+        turn.no = e.turn;
+        turn.input = e.input;
+        turn.cause = e.cause;
+        turn.by = e.by;
+        turn.started = event.at;
+        turn.terms = e.terms;
+        turn.newest_item = event.seq;
+        if (e.again) {
+            turn.step = state.last_turn->step;
+            turn.attempt = state.last_turn->attempt;
+            turn.committed = false;
+            turn.usage = state.last_turn->usage;
+        } else {
+            std::erase_if(state.queue, [&](QueuedInput const& queued) { return queued.seq == e.input; });
+        }
+        state.turn = std::move(turn);
+    }
+
+    void operator()(ModelRequested const& e) const {
+        OpenTurn& turn = *state.turn;
+        abandon_request(turn);
+        turn.committed = false;
+        turn.step = e.step;
+        turn.attempt = e.attempt;
+        turn.request = Request{e.attempt, e.view_seq, e.epoch, event.seq};
+        turn.retry.reset();
+        turn.steered = false;
+        turn.finish.reset();
+        set_timer(state, 0, TimerKind::model_retry, std::nullopt);
+        set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
+        owe(state, {{event.seq, 0}, AskModel{turn.no, e.step, e.attempt, e.view_seq}});
+    }
+
+    void operator()(ModelReplied const& e) const {
+        OpenTurn& turn = *state.turn;
+        state.committed_view = turn.request->view_seq;
+        abandon_request(turn);
+        turn.committed = true;
+        turn.failures = 0;
+        turn.usage = sum(turn.usage, e.usage);
+        state.usage = sum(state.usage, e.usage);
+        ++state.messages;
+        ++state.steps;
+        turn.finish.reset();
+        if (e.calls.empty()) turn.finish = e.finish;
+        if (!e.calls.empty()) {
+            turn.open_steps[e.step] = {e.first_call, static_cast<std::uint32_t>(e.calls.size()), 0};
+        }
+        for (CallSpec const& spec : e.calls) {
+            Call call;
+            call.no = ++state.calls_ever;
+            call.step = e.step;
+            call.spec = spec;
+            call.created = event.at;
+            add_call(state, std::move(call));
+        }
+    }
+
+    void operator()(ModelFailed const& e) const {
+        OpenTurn& turn = *state.turn;
+        abandon_request(turn);
+        turn.attempt = e.attempt;
+        set_timer(state, 0, TimerKind::model_retry, e.retry_at);
+        turn.retry.reset();
+        if (e.retry_at) turn.retry = ModelRetry{*e.retry_at, e.error};
+        // Not tried again: the turn ends, or a prompt interrupted it, which is no failure of the model.
+        turn.failures = e.retry_at ? turn.failures + 1 : 0;
+    }
+
+    void operator()(ToolStarted const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        call.question.reset();
+        set_phase(state, call, CallPhase::running);
+        if (e.attempt == 1) call.started = event.at;
+        call.generation = std::max(call.generation, e.pending.generation);
+        call.in_doubt = call.in_doubt && call.pending == e.pending;
+        call.pending = e.pending;
+        call.attempt = e.attempt;
+        call.epoch = e.epoch;
+        call.pause.reset();
+        call.claim.reset();
+        call.owed_since = event.seq;
+        RunTool run{e.pending, e.attempt, call.spec.tool, call.spec.input, call.decision};
+        owe(state, {{event.seq, call.no}, std::move(run)});
+        set_timer(state, call.no, TimerKind::give_up, event.at + call.spec.terms.time_limit);
+    }
+
+    void operator()(ToolFinished const& e) const { close_call(state, e.call, event.seq); }
+
+    void operator()(ToolFailed const& e) const {
+        Call& call = call_of(state, e.call);
+        set_phase(state, call, CallPhase::retry_wait);
+        set_timer(state, call.no, TimerKind::tool_retry, e.retry_at);
+    }
+
+    void operator()(CallPaused const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        call.decision.reset();
+        call.in_doubt = false;
+        wait(call, {e.terms, e.deadline, event.at, event.seq, false});
+    }
+
+    void operator()(GateAsked const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        call.generation = e.pending.generation;
+        call.pending = e.pending;
+        call.decision.reset();
+        wait(call, {e.terms, e.deadline, event.at, event.seq, true});
+    }
+
+    void operator()(GateDecided const& e) const {
+        if (!e.allowed) return close_call(state, e.call, event.seq);
+        Call& call = call_of(state, e.call);
+        ++call.gates_passed;
+        call.decision.reset();
+        if (e.input) {
+            call.spec.input = *e.input;
+            call.spec.input_digest = e.input_digest;
+        }
+        set_phase(state, call, CallPhase::ready);
+    }
+
+    void operator()(Submitted const& e) const {
+        Call& call = call_of(state, e.receipt.pending.call);
+        if (call.question && call.question->pending == e.receipt.pending) return call.question.reset();
+        if (!call.pause || call.pause->terms.continuation != Continuation::reentry) {
+            return close_call(state, call.no, event.seq);
+        }
+        call.decision = e.what;
+        call.votes.clear();
+        call.claim.reset();
+        set_phase(state, call, CallPhase::ready);
+        call.pause.reset();
+    }
+
+    void operator()(Voted const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        call.votes.push_back({e.by, e.approved, e.digest, event.at});
+    }
+
+    void operator()(Progressed const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        auto const second = to_ms(event.at) / 1000;
+        call.progress_in_second = second == call.progress_second ? call.progress_in_second + 1 : 1;
+        call.progress_second = second;
+        ++call.progress_count;
+    }
+
+    void operator()(Claimed const& e) const {
+        call_of(state, e.pending.call).claim = ClaimState{e.by, e.until};
+    }
+
+    void operator()(Expired const& e) const { close_call(state, e.receipt.pending.call, event.seq); }
+
+    void operator()(Cancelled const& e) const {
+        Call& call = call_of(state, e.call);
+        bool const question_only = e.receipt && call.question && call.question->pending == e.receipt->pending;
+        if (question_only) return call.question.reset();
+        close_call(state, e.call, event.seq);
+    }
+
+    void operator()(InDoubt const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        PauseTerms terms;
+        bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
+        terms.reason = outside ? PauseReason::tool_result : PauseReason::handoff;
+        call.in_doubt = true;
+        wait(call, {terms, e.deadline, event.at, event.seq, false});
+        if (!e.question) return;
+        call.generation = e.question->generation;
+        call.question = Question{*e.question, event.at, event.seq};
+    }
+
+    void operator()(Note const&) const {}
+
+    void operator()(TurnEnded const& e) const {
+        CHECK(state.turn && state.turn->no == e.turn && state.calls.empty());
+        OpenTurn& turn = *state.turn;
+        abandon_request(turn);
+        set_timer(state, 0, TimerKind::model_retry, std::nullopt);
+        state.last_turn = LastTurn{turn.no, turn.input, turn.cause, turn.by, turn.step,
+                                   turn.attempt, turn.usage, e.finish == FinishReason::error,
+                                   e.error};
+        state.turn.reset();
+    }
+
+    void operator()(StatusChanged const& e) const {
+        state.lifecycle = e.to;
+        if (e.to == Lifecycle::active) state.ended.reset();
+    }
+
+    void operator()(Forked const& e) const {
+        state.forked_from = e.from;
+        state.messages += e.message_count;
+    }
+
+    void operator()(SessionChanged const& e) const {
+        if (e.title) state.title = *e.title;
+        if (e.alias) state.alias = *e.alias;
+        if (e.labels) state.labels = *e.labels;
+    }
+
+    void operator()(SessionEnded const&) const {
+        state.lifecycle = Lifecycle::completed;
+        state.ended = event.at;
+    }
+
+    void operator()(SessionDeleted const&) const {
+        state.lifecycle = Lifecycle::deleted;
+        state.ended = event.at;
+    }
+
+private:
+    void abandon_request(OpenTurn& turn) const {
+        if (!turn.request) return;
+        disown(state, {turn.request->since, 0});
+        set_timer(state, 0, TimerKind::give_up, std::nullopt);
+        turn.request.reset();
+    }
+
+
+    // The old phase is left before the pause is replaced: its deadline belongs to the old one.
+    void wait(Call& call, Pause pause) const {
+        call.pause = std::move(pause);
+        set_phase(state, call, CallPhase::waiting);
+    }
+};
+
+}  // namespace
+
+void apply(State& state, Event const& event) {
+    CHECK(event.seq == state.head + 1);
+    state.head = event.seq;
+    state.updated = event.at;
+    std::visit(Fold{state, event}, event.body);
+    promote_gates(state, event.seq);
+}
+
+std::optional<Time> wake_at(State const& state) {
+    if (state.lifecycle == Lifecycle::none || state.lifecycle == Lifecycle::deleted) return std::nullopt;
+    if (!state.owed.empty()) return from_ms(0);
+    return next_timer(state);
+}
+
+std::optional<Time> next_timer(State const& state) {
+    // Of a session that is not active only deadlines go on: nothing is driven in it.
+    bool const active = state.lifecycle == Lifecycle::active;
+    for (Timer const& timer : state.timers) {
+        if (active || timer.kind == TimerKind::deadline) return timer.at;
+    }
+    return std::nullopt;
+}
+
+Activity activity(State const& state) {
+    if (!state.turn) return Activity::idle;
+    if (state.turn->request || state.in_work > 0 || !state.ready.empty()) return Activity::busy;
+    if (state.turn->retry || state.calls.size() > state.waiting) return Activity::retry;
+    return state.waiting > 0 ? Activity::waiting_async : Activity::idle;
+}
+
+Call const* open_pause(State const& state, PendingId const& pending) {
+    auto const found = state.calls.find(pending.call);
+    if (found == state.calls.end()) return nullptr;
+    Call const& call = found->second;
+    bool const past = call.phase == CallPhase::ready || call.phase == CallPhase::gating;
+    bool const newest = call.pending == pending && !past;
+    bool const question = call.question && call.question->pending == pending;
+    return newest || question ? &call : nullptr;
+}
+
+Derived derive(State const& state) {
+    Derived derived;
+    for (auto const& [no, call] : state.calls) {
+        if (call.phase == CallPhase::ready) derived.ready.insert(no);
+        bool const gate_first = !call.spec.refused && call.gates_passed < call.spec.terms.gates.size();
+        if (call.phase == CallPhase::ready && gate_first) derived.to_gate.insert(no);
+        if (call.phase == CallPhase::gating || call.phase == CallPhase::running) {
+            ++derived.in_work;
+            derived.owed.insert({call.owed_since, no});
+        }
+        if (call.phase != CallPhase::waiting) continue;
+        ++derived.waiting;
+        if (call.pause->terms.continuation == Continuation::message) derived.message_pauses.insert(no);
+    }
+    if (state.turn && state.turn->request) derived.owed.insert({state.turn->request->since, 0});
+    return derived;
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,165 @@
+#pragma once
+// Commands: what is asked of a session. A command carries everything that deciding needs: its time, its
+// randomness, who asks, and what was found by key. So decide() has no clock, no chance and no I/O.
+
+#include "session/event.h"
+
+namespace dormouse::session {
+
+struct Create {
+    SessionId id;
+    std::string project;
+    std::string agent;
+    std::string alias;
+    std::string title;
+    std::string cwd;
+    Json labels;
+    struct FirstPrompt {
+        Json parts;
+    };
+    std::optional<FirstPrompt> prompt;
+    struct ForkOf {
+        SessionId from;
+        Seq seq = 0;
+        Json messages;
+        std::uint32_t message_count = 0;
+    };
+    std::optional<ForkOf> fork;
+};
+
+// First command of a lane that was loaded under a new epoch: gives each intent of an older one its verdict (rule 3).
+struct Adopt {};
+
+// Does what has become possible; writes nothing when nothing has.
+struct Tick {};
+
+struct Prompt {
+    Json parts;
+    std::size_t text_bytes = 0;
+    std::optional<PromptMode> when;
+    std::optional<PendingId> answers;
+    bool reopen = false;
+    // The text of the prompt as the output of the call that it may answer, and its digest as a result.
+    Json answer_output;
+    Sha256 answer_digest = {};
+};
+
+struct ModelReply {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    FinishReason finish = FinishReason::stop;
+    Json parts;
+    std::vector<CallSpec> calls;
+    Usage usage;
+};
+
+struct ModelFailure {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    Trouble error;
+    bool may_retry = false;
+    std::optional<Duration> retry_after;  // the provider's word
+};
+
+struct ToolOutcome {
+    PendingId pending;
+    std::uint32_t attempt = 0;
+    struct Done {
+        Json output;
+        std::string title;
+        Json metadata;
+    };
+    struct Failed {
+        std::string message;
+        bool may_retry = false;  // nothing ran, or the tool is idempotent: try again later
+    };
+    std::variant<Done, Failed, PauseTerms> what;
+    Sha256 digest = {};  // of the outcome, for a note if it comes too late
+};
+
+struct GateOutcome {
+    CallNo call = 0;
+    std::string gate;
+    struct Allow {
+        std::optional<Json> input;  // edited arguments
+        Sha256 input_digest = {};
+    };
+    struct Deny {
+        std::string message;
+    };
+    struct Gone {};  // no gate of that name is registered (rule 14)
+    std::variant<Allow, Deny, PauseTerms, Gone> what;
+};
+
+struct Submit {
+    PendingId pending;
+    Submission what;
+    std::string via;
+    std::string delivery_id;
+    std::optional<Sha256> input_digest;  // what the answerer was shown; nullopt: not required of this principal
+    Json invalid;                        // null: the outcome fits the schema; else an array of {pointer, message}
+};
+
+struct Progress {
+    PendingId pending;
+    Json payload;
+    std::string key;
+};
+
+struct Claim {
+    PendingId pending;
+    Duration time{};
+};
+
+struct Cancel {
+    enum class Scope : std::uint8_t { call, turn, all };
+    Scope scope = Scope::turn;
+    std::optional<PendingId> pending;
+};
+
+struct Move {
+    enum class To : std::uint8_t { pause, resume, fail, end, retry };
+    To to = To::end;
+    std::string why;
+};
+
+struct Change {
+    std::optional<std::string> title;
+    std::optional<std::string> alias;
+    std::optional<Json> labels;
+    std::optional<Seq> if_match;  // 412 unless the head is this
+};
+
+struct Delete {};
+
+// What was found by key before deciding. The lane looks up what wanted() in key.h names.
+struct Found {
+    std::optional<Receipt> receipt;      // of the pause that the command names, when that is closed
+    std::uint32_t notes = 0;             // how many notes that pause has
+    bool note_known = false;             // one with this digest is among them
+    bool progress_known = false;         // progress with this key was taken
+    struct Earlier {                     // what the same Idempotency-Key led to
+        Seq seq = 0;
+        TurnNo turn = 0;
+        std::string idem;
+    };
+    std::optional<Earlier> earlier;
+};
+
+struct Command {
+    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome, GateOutcome, Submit,
+                              Progress, Claim, Cancel, Move, Change, Delete>;
+    Time at{};
+    Random random{};
+    Actor by{};
+    std::string idem_key = {};     // hash of principal, path and Idempotency-Key; empty: none
+    std::string idem_digest = {};  // digest of the request's body
+    TurnTerms terms = {};          // the agent's terms, for a turn that this command may start
+    Body body;
+    Found found = {};
+};
+
+
+}  // namespace dormouse::session

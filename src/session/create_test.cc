@@ -1,0 +1,95 @@
+#include "session/testing/session_fixture.h"
+
+// Create, fork, and what a session that does not exist answers.
+namespace dormouse::session::testing {
+namespace {
+
+class CreateTest : public SessionTest {
+protected:
+    Create with_prompt() {
+        Create create{id, "default", "coder", {}, {}, {}, {}, {}, {}};
+        create.prompt = Create::FirstPrompt{parts("hello")};
+        return create;
+    }
+};
+
+TEST_F(CreateTest, BeginsIdleAndSleeps) {
+    auto const d = create();
+    EXPECT_EQ(types(d), "session_created");
+    EXPECT_EQ(said(d), "applied");
+    EXPECT_EQ(what_class(), "idle");
+    EXPECT_EQ(wake_at(state), std::nullopt);
+}
+
+TEST_F(CreateTest, WithAPromptAsksTheModelInTheSameAppend) {
+    auto const d = when(with_prompt());
+    EXPECT_EQ(types(d), "session_created input_received turn_started model_requested");
+    EXPECT_EQ(owes<AskModel>(), (AskModel{1, 1, 1, 3}));
+    EXPECT_EQ(d.events.back().activity, Activity::busy);
+    EXPECT_EQ(d.answer->turn, 1U);
+    EXPECT_EQ(d.answer->seq, 2U);
+    EXPECT_EQ(wake_at(state), from_ms(0));
+}
+
+TEST_F(CreateTest, RepeatedWritesNothing) {
+    (void)when(with_prompt());
+    auto const d = when(with_prompt());
+    EXPECT_EQ(types(d), "");
+    EXPECT_EQ(said(d), "duplicate");
+}
+
+TEST_F(CreateTest, RepeatedAfterDeletionIsGone) {
+    (void)create();
+    (void)when(Delete{});
+    auto const d = create();
+    EXPECT_EQ(said(d), "session_gone");
+    EXPECT_EQ(types(d), "");
+}
+
+TEST_F(CreateTest, ForkTakesTheTranscriptAndNothingElse) {
+    Create fork{id, "default", "coder", {}, {}, {}, {}, {}, {}};
+    SessionId original;
+    original.bytes[15] = 9;
+    fork.fork = Create::ForkOf{original, 12, json("[]"), 4};
+    auto const d = when(fork);
+    EXPECT_EQ(types(d), "session_created forked");
+    EXPECT_EQ(what_class(), "idle");
+    EXPECT_EQ(state.forked_from, original);
+    EXPECT_EQ(state.messages, 4U);
+    EXPECT_TRUE(state.calls.empty());
+    EXPECT_TRUE(state.queue.empty());
+    EXPECT_EQ(state.usage, Usage{});
+    EXPECT_EQ(types(prompt("go on")), "input_received turn_started model_requested");
+}
+
+TEST_F(CreateTest, IdsOfThePastBelongToTheOriginalSession) {
+    Given original;
+    original.waits_for({job()});
+    Create fork{id, "default", "coder", {}, {}, {}, {}, {}, {}};
+    fork.fork = Create::ForkOf{original.id, original.state.head, json("[]"), 2};
+    (void)when(fork);
+    EXPECT_EQ(said(submit(original.pending(1), result("ok"))), "not_found");
+    EXPECT_EQ(said(original.submit(original.pending(1), result("ok"))), "applied");
+    EXPECT_EQ(original.broken(), "");
+}
+
+TEST_F(CreateTest, ASessionThatNeverWasIsNotFound) {
+    EXPECT_EQ(said(prompt("hello?")), "not_found");
+    EXPECT_EQ(said(tick()), "not_found");
+    EXPECT_EQ(said(when(Delete{})), "not_found");
+    EXPECT_EQ(state, (Given{}.state));
+}
+
+TEST_F(CreateTest, SameCommandSameEventsByteForByte) {
+    (void)create();
+    Command const command = command_of(Prompt{parts("go"), 2, {}, {}, false, quoted("go"), {}});
+    State one = state;
+    State other = state;
+    auto const a = decide(one, epoch, command);
+    auto const b = decide(other, epoch, command);
+    EXPECT_EQ(types(a), types(b));
+    EXPECT_EQ(one, other);
+}
+
+}  // namespace
+}  // namespace dormouse::session::testing

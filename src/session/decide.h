@@ -1,0 +1,32 @@
+#pragma once
+// decide: what becomes of a command. Pure: no clock, no chance, no I/O; the same state and command give the same
+// decision, byte for byte. One file a family of commands under decide/.
+
+#include "session/command.h"
+#include "session/key.h"
+#include "session/state.h"
+
+namespace dormouse::session {
+
+// What a command that was taken is answered with; which fields are set depends on the command.
+struct Answer {
+    enum class Outcome : std::uint8_t { applied, duplicate, counted };
+    Outcome outcome = Outcome::applied;
+    std::optional<Receipt> receipt = {};  // submissions and cancelled calls
+    Seq seq = 0;                          // prompts: the message; else the head after the command
+    TurnNo turn = 0;                      // prompts
+    std::optional<TurnNo> behind = {};    // prompts that wait: the turn that is open
+    std::vector<Vote> votes = {};         // counted
+};
+
+struct Decision {
+    std::vector<Event> events;
+    Result<Answer> answer;
+    std::vector<PendingChange> pending = {};  // what the events do to the rows of pending calls
+};
+
+// Brings `state` forward by exactly the events it returns. Expiries that are due by the command's time come first,
+// also when the command itself is refused (rule 9). `epoch` is who drives; intents are written under it.
+[[nodiscard]] Decision decide(State& state, Epoch epoch, Command const& command);
+
+}  // namespace dormouse::session

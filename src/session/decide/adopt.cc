@@ -1,0 +1,50 @@
+#include "session/decide/decider.h"
+
+#include "session/limits.h"
+
+// Rule 3: verdicts after a crash. What an older epoch started and nobody finished is in doubt; everything else is
+// as it was, and nothing is written when nothing is in doubt.
+namespace dormouse::session {
+
+namespace {
+
+void doubt(Decider& d, Call const& call) {
+    bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
+    bool const asks = call.spec.terms.crash == CrashPolicy::ask;
+    InDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt};
+    if (!outside && !asks) {
+        d.emit(ToolFinished{call.no, call.attempt, ErrorReason::unknown, {}, "outcome unknown", {}, {}});
+        return;
+    }
+    if (outside) in_doubt.deadline = deadline_of(PauseTerms{}, call.spec.terms, d.at);
+    if (asks) in_doubt.question = d.new_pending(call);
+    d.emit(std::move(in_doubt));
+}
+
+void verdict(Decider& d, Call const& call) {
+    if (call.spec.terms.crash == CrashPolicy::retry) {
+        d.emit(ToolStarted{call.pending, call.attempt + 1, d.epoch});
+    } else {
+        doubt(d, call);
+    }
+}
+
+}  // namespace
+
+Judged judge(Decider& d, Adopt const&) {
+    std::vector<CallNo> cut_off;
+    for (auto const& [no, call] : d.state.calls) {
+        if (call.phase == CallPhase::running && call.epoch < d.epoch) cut_off.push_back(no);
+    }
+    for (CallNo no : cut_off) verdict(d, d.state.calls.at(no));
+    if (d.state.turn && d.state.turn->request && d.state.turn->request->epoch < d.epoch) {
+        OpenTurn const& turn = *d.state.turn;
+        d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
+    }
+    return done(d);
+}
+
+// Everything due was done before this, and what became possible is done after it.
+Judged judge(Decider& d, Tick const&) { return done(d); }
+
+}  // namespace dormouse::session

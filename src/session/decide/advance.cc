@@ -1,0 +1,142 @@
+#include "session/decide/decider.h"
+
+#include "base/check.h"
+
+#include <algorithm>
+
+// What has become possible happens in the append of the event that made it possible (rule 2): calls start as slots
+// come free, the model is asked, the turn ends, the next input begins its own.
+namespace dormouse::session {
+
+namespace {
+
+std::uint32_t needed(Join const& join, StepState const& step) {
+    return join.n == 0 ? step.calls : std::min(join.n, step.calls);
+}
+
+bool unconsumed(State const& state) { return state.turn->newest_item > state.committed_view; }
+
+bool joins_met(OpenTurn const& turn) {
+    return turn.steered || std::ranges::all_of(turn.open_steps, [&](auto const& entry) {
+        return entry.second.settled >= needed(turn.terms.join, entry.second);
+    });
+}
+
+// Rule 4: may ask.
+bool may_ask(State const& state) {
+    OpenTurn const& turn = *state.turn;
+    bool const all_wait = state.calls.size() == state.waiting;
+    return !turn.request && !turn.retry && all_wait && joins_met(turn) && unconsumed(state);
+}
+
+bool can_end(State const& state) {
+    return state.turn->finish && state.calls.empty() && !unconsumed(state);
+}
+
+void start_turn(Decider& d) {
+    QueuedInput const input = d.state.queue.front();
+    TurnStarted started{input.turn, input.seq, input.source, input.by, d.command.terms, false};
+    d.emit(std::move(started));
+}
+
+void start_ready_calls(Decider& d) {
+    // While a slot is free no call waits for one to be gated, so the first one that is ready may run.
+    State const& state = d.state;
+    while (!state.ready.empty() && state.in_work < state.turn->terms.tool_concurrency) {
+        CHECK(state.to_gate.empty());
+        start_tool(d, *state.ready.begin());
+    }
+}
+
+// Attempts whose time has come run again as slots come free; those that wait for a slot are not in work.
+void start_due_retries(Decider& d) {
+    std::vector<CallNo> due;
+    for (Timer const& timer : d.state.timers) {
+        if (timer.at > d.at) break;
+        if (timer.kind == TimerKind::tool_retry) due.push_back(timer.call);
+    }
+    for (CallNo no : due) {
+        if (d.state.in_work >= d.state.turn->terms.tool_concurrency) return;
+        Call const& call = d.state.calls.at(no);
+        d.emit(ToolStarted{call.pending, call.attempt + 1, d.epoch});
+    }
+}
+
+// join `any`: once it is met the rest of the step is not waited for.
+void cancel_rest(Decider& d) {
+    if (!d.state.turn->terms.join.cancel_rest) return;
+    std::vector<CallNo> rest;
+    for (auto const& [step, calls] : d.state.turn->open_steps) {
+        if (calls.settled < needed(d.state.turn->terms.join, calls)) continue;
+        for (auto it = d.state.calls.lower_bound(calls.first);
+             it != d.state.calls.end() && it->first < calls.first + calls.calls; ++it) {
+            rest.push_back(it->first);
+        }
+    }
+    for (CallNo no : rest) cancel_call(d, no, "another call of the step settled first");
+}
+
+void ask_model(Decider& d) {
+    OpenTurn const& turn = *d.state.turn;
+    std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
+    std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
+    d.emit(ModelRequested{step, attempt, d.state.head, d.epoch});
+}
+
+}  // namespace
+
+void start_tool(Decider& d, CallNo no) {
+    Call const& call = d.state.calls.at(no);
+    auto at_once = call.spec.at_once;
+    if (auto stashed = d.at_once.extract(no)) at_once = std::move(stashed.mapped());
+    auto const terms = call.spec.terms;
+    bool const decided = call.decision.has_value();
+    PendingId const pending = d.new_pending(call);
+    d.emit(ToolStarted{pending, 1, d.epoch});
+    if (at_once && !decided) d.emit(CallPaused{pending, *at_once, deadline_of(*at_once, terms, d.at)});
+}
+
+void cancel_call(Decider& d, CallNo no, std::string const& why) {
+    static Sha256 const digest = sha256(R"({"error":"cancelled"})");
+    Call const& call = d.state.calls.at(no);
+    if (call.question) {
+        auto question = d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+        d.emit(Cancelled{no, question, false, why});
+    }
+    bool const ran = call.phase == CallPhase::running || call.phase == CallPhase::retry_wait || call.in_doubt;
+    Cancelled cancelled{no, std::nullopt, ran, why};
+    if (ran || call.phase == CallPhase::waiting) {
+        cancelled.receipt = d.receipt(call.pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+    }
+    d.emit(std::move(cancelled));
+}
+
+void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std::string const& why) {
+    while (!d.state.calls.empty()) cancel_call(d, d.state.calls.begin()->first, why);
+    d.emit(TurnEnded{d.state.turn->no, finish, d.state.turn->usage, std::move(error)});
+}
+
+void advance(Decider& d) {
+    while (d.state.lifecycle == Lifecycle::active) {
+        if (!d.state.turn) {
+            if (d.state.queue.empty()) return;
+            start_turn(d);
+        }
+        cancel_rest(d);  // first, so that nothing starts only to be cancelled
+        start_due_retries(d);
+        start_ready_calls(d);
+        if (can_end(d.state)) {
+            end_turn(d, *d.state.turn->finish, std::nullopt, "the turn ended");
+            continue;
+        }
+        if (!may_ask(d.state)) return;
+        if (d.state.turn->committed && d.state.turn->step >= d.state.turn->terms.step_limit) {
+            end_turn(d, FinishReason::step_limit, Trouble{"step_limit", "The turn used up its steps."},
+                     "the turn used up its steps");
+            continue;
+        }
+        return ask_model(d);
+    }
+}
+
+}  // namespace dormouse::session

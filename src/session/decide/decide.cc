@@ -1,0 +1,85 @@
+#include "session/decide/decider.h"
+
+#include <algorithm>
+
+namespace dormouse::session {
+
+namespace {
+
+std::optional<Receipt> receipt_in(Event const& event) {
+    if (auto const* e = std::get_if<Submitted>(&event.body)) return e->receipt;
+    if (auto const* e = std::get_if<Expired>(&event.body)) return e->receipt;
+    if (auto const* e = std::get_if<Cancelled>(&event.body)) return e->receipt;
+    return std::nullopt;
+}
+
+}  // namespace
+
+void Decider::emit(Event::Body body) {
+    Event event;
+    event.seq = state.head + 1;
+    event.at = at;
+    event.turn = state.turn ? state.turn->no : 0;
+    if (auto const* started = std::get_if<TurnStarted>(&body)) event.turn = started->turn;
+    event.body = std::move(body);
+    for (PendingChange& change : pending_changes(state, event)) pending.push_back(std::move(change));
+    apply(state, event);
+    events.push_back(std::move(event));
+}
+
+std::string Decider::idem() const {
+    return command.idem_key.empty() ? "" : command.idem_key + "." + command.idem_digest;
+}
+
+std::optional<Receipt> Decider::closed(PendingId const& pending) const {
+    for (Event const& event : events) {
+        if (auto receipt = receipt_in(event); receipt && receipt->pending == pending) return receipt;
+    }
+    bool const found = command.found.receipt && command.found.receipt->pending == pending;
+    return found ? command.found.receipt : std::nullopt;
+}
+
+PendingId Decider::new_pending(Call const& call) {
+    return {state.id, call.no, call.generation + 1, draw()};
+}
+
+Receipt Decider::receipt(PendingId const& pending, SubmissionKind kind, CallStatus status,
+                         Sha256 const& digest) const {
+    Receipt receipt;
+    receipt.pending = pending;
+    receipt.kind = kind;
+    receipt.status = status;
+    receipt.digest = digest;
+    receipt.at = at;
+    receipt.by = command.by;
+    receipt.seq = state.head + 1;
+    return receipt;
+}
+
+std::unexpected<Error> unknown() { return fail(Code::not_found, "There is nothing with this id."); }
+
+std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
+    std::string const from(text(state.lifecycle));
+    std::string const extra = R"({"from":")" + from + R"(","move":")" + std::string(move) + "\"}";
+    return fail(Code::wrong_state, "This session is " + from + "; it can not " + std::string(move) + ".",
+                Json::trusted(extra));
+}
+
+Decision decide(State& state, Epoch epoch, Command const& command) {
+    bool const creates = std::holds_alternative<Create>(command.body);
+    bool const exists = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
+    if (!creates && !exists) return {{}, unknown(), {}};
+    Activity const before = activity(state);
+    Decider decider(state, epoch, command);
+    // A new owner's verdicts come before the times that passed while nobody drove: a run that a crash cut off is in
+    // doubt, it did not take too long.
+    bool const adopts = std::holds_alternative<Adopt>(command.body);
+    if (!creates && !adopts) fall_due(decider);
+    auto answer = std::visit([&](auto const& body) { return judge(decider, body); }, command.body);
+    if (adopts) fall_due(decider);
+    if (state.lifecycle != Lifecycle::deleted) advance(decider);
+    if (!decider.events.empty() && activity(state) != before) decider.events.back().activity = activity(state);
+    return {std::move(decider.events), std::move(answer), std::move(decider.pending)};
+}
+
+}  // namespace dormouse::session

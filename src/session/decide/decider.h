@@ -1,0 +1,92 @@
+#pragma once
+// One decision in the making. Families add events through emit(), which applies each at once, so that what follows
+// is decided on the state after it. Private to the layer.
+
+#include "session/decide.h"
+
+#include <string>
+
+namespace dormouse::session {
+
+class Decider {
+public:
+    Decider(State& state, Epoch epoch, Command const& command)
+        : state(state), epoch(epoch), command(command), at(command.at) {}
+
+    void emit(Event::Body body);
+    [[nodiscard]] Bits128 draw() { return dormouse::draw(command.random, ++drawn_); }
+    // What an input remembers of the request that brought it; empty: it bore no Idempotency-Key.
+    [[nodiscard]] std::string idem() const;
+    // The receipt of a closed pause: this very append may have closed it (rule 9), else it was found by key.
+    [[nodiscard]] std::optional<Receipt> closed(PendingId const& pending) const;
+    [[nodiscard]] PendingId new_pending(Call const& call);
+    [[nodiscard]] Receipt receipt(PendingId const& pending, SubmissionKind kind, CallStatus status,
+                                  Sha256 const& digest) const;
+
+    State& state;
+    Epoch const epoch;
+    Command const& command;
+    Time const at;
+    std::vector<Event> events;
+    std::vector<PendingChange> pending;
+    // Pauses of calls that start in the very append of their reply: they need not stand in the reply too.
+    std::map<CallNo, PauseTerms> at_once;
+
+private:
+    std::uint32_t drawn_ = 0;
+};
+
+using Judged = Result<Answer>;
+
+// advance.cc: does what has become possible (rules 2 and 4), in the same append.
+void advance(Decider& d);
+// Settles everything that is open in the turn and ends it.
+void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std::string const& why);
+// Settles the newest pause or run of one open call as cancelled.
+void cancel_call(Decider& d, CallNo call, std::string const& why);
+void start_tool(Decider& d, CallNo call);
+
+// time.cc: everything that is due by the command's time (rule 9).
+void fall_due(Decider& d);
+[[nodiscard]] std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool, Time at);
+
+// tool.cc: what became of a run. One that was in doubt is listed as waiting: its outcome leaves a receipt (P2).
+void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
+
+// submit.cc: an outcome for a pause, also as a prompt's answer.
+struct Offer {
+    PendingId const& pending;
+    Submission const& what;
+    std::string const& via;
+    std::string const& delivery_id;
+    std::optional<Sha256> const& input_digest;
+    Json const& invalid;
+};
+[[nodiscard]] Judged submit(Decider& d, Offer const& offer);
+// Writes the settling event and, for an answered in-doubt question, what follows from it.
+Receipt settle(Decider& d, Call const& call, Offer const& offer);
+// What the receipt of a closed pause (or its absence) answers to a submission with `digest`.
+[[nodiscard]] Judged answer_closed(Decider& d, PendingId const& pending, std::optional<Sha256> const& digest);
+void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest, std::string text);
+
+[[nodiscard]] Judged judge(Decider& d, Create const& c);
+[[nodiscard]] Judged judge(Decider& d, Adopt const& c);
+[[nodiscard]] Judged judge(Decider& d, Tick const& c);
+[[nodiscard]] Judged judge(Decider& d, Prompt const& c);
+[[nodiscard]] Judged judge(Decider& d, ModelReply const& c);
+[[nodiscard]] Judged judge(Decider& d, ModelFailure const& c);
+[[nodiscard]] Judged judge(Decider& d, ToolOutcome const& c);
+[[nodiscard]] Judged judge(Decider& d, GateOutcome const& c);
+[[nodiscard]] Judged judge(Decider& d, Submit const& c);
+[[nodiscard]] Judged judge(Decider& d, Progress const& c);
+[[nodiscard]] Judged judge(Decider& d, Claim const& c);
+[[nodiscard]] Judged judge(Decider& d, Cancel const& c);
+[[nodiscard]] Judged judge(Decider& d, Move const& c);
+[[nodiscard]] Judged judge(Decider& d, Change const& c);
+[[nodiscard]] Judged judge(Decider& d, Delete const& c);
+
+[[nodiscard]] inline Judged done(Decider const& d) { return Answer{.seq = d.state.head}; }
+[[nodiscard]] std::unexpected<Error> unknown();
+[[nodiscard]] std::unexpected<Error> wrong_state(State const& state, std::string_view move);
+
+}  // namespace dormouse::session

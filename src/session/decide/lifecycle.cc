@@ -1,0 +1,102 @@
+#include "session/decide/decider.h"
+
+// Cancel (rule 10) and the moves of a session's life.
+namespace dormouse::session {
+
+namespace {
+
+Judged cancel_pause(Decider& d, PendingId const& pending) {
+    Call const* const call = open_pause(d.state, pending);
+    if (call) {
+        CallNo const no = call->no;
+        cancel_call(d, no, "cancelled");
+        auto const& cancelled = std::get<Cancelled>(d.events.back().body);
+        return Answer{.receipt = cancelled.receipt, .seq = d.state.head};
+    }
+    auto const receipt = d.closed(pending);
+    bool const again = receipt && receipt->status == CallStatus::cancelled;
+    if (again) return Answer{.outcome = Answer::Outcome::duplicate, .receipt = receipt, .seq = d.state.head};
+    return answer_closed(d, pending, std::nullopt);
+}
+
+void drop_queue(Decider& d, std::string const& why) {
+    while (!d.state.queue.empty()) d.emit(InputDropped{d.state.queue.front().seq, why});
+}
+
+void settle_everything(Decider& d, std::string const& why) {
+    if (d.state.turn) end_turn(d, FinishReason::cancelled, std::nullopt, why);
+    drop_queue(d, why);
+}
+
+Judged change_status(Decider& d, Lifecycle from, Lifecycle to, std::string_view move, std::string const& why) {
+    if (d.state.lifecycle != from) return wrong_state(d.state, move);
+    d.emit(StatusChanged{from, to, why});
+    return done(d);
+}
+
+// error → active; or, with an idle session whose last turn failed, that turn once more at the same view.
+Judged retry(Decider& d, std::string const& why) {
+    if (d.state.lifecycle == Lifecycle::error) {
+        return change_status(d, Lifecycle::error, Lifecycle::active, "retry", why);
+    }
+    bool const idle = d.state.lifecycle == Lifecycle::active && !d.state.turn;
+    if (!idle || !d.state.last_turn || !d.state.last_turn->failed) return wrong_state(d.state, "retry");
+    LastTurn const last = *d.state.last_turn;
+    d.emit(TurnStarted{last.no, last.input, last.cause, last.by, d.command.terms, true});
+    return done(d);
+}
+
+}  // namespace
+
+Judged judge(Decider& d, Cancel const& c) {
+    if (c.scope == Cancel::Scope::call) return cancel_pause(d, *c.pending);
+    bool const ended = d.state.lifecycle == Lifecycle::completed;
+    if (ended) return wrong_state(d.state, "cancel");
+    if (d.state.turn) end_turn(d, FinishReason::cancelled, std::nullopt, "the turn was cancelled");
+    if (c.scope == Cancel::Scope::all) drop_queue(d, "cancelled with everything");
+    return done(d);
+}
+
+Judged judge(Decider& d, Move const& c) {
+    switch (c.to) {
+        case Move::To::pause: return change_status(d, Lifecycle::active, Lifecycle::paused, "pause", c.why);
+        case Move::To::resume: return change_status(d, Lifecycle::paused, Lifecycle::active, "resume", c.why);
+        case Move::To::retry: return retry(d, c.why);
+        case Move::To::fail: {
+            bool const may = d.state.lifecycle == Lifecycle::active || d.state.lifecycle == Lifecycle::paused;
+            if (!may) return wrong_state(d.state, "fail");
+            d.emit(StatusChanged{d.state.lifecycle, Lifecycle::error, c.why});
+            return done(d);
+        }
+        case Move::To::end:
+            if (d.state.lifecycle == Lifecycle::completed) return wrong_state(d.state, "end");
+            settle_everything(d, "the session ended");
+            d.emit(SessionEnded{d.command.by});
+            return done(d);
+    }
+    return wrong_state(d.state, "move");
+}
+
+Judged judge(Decider& d, Change const& c) {
+    if (c.if_match && *c.if_match != d.state.head) {
+        return fail(Code::precondition_failed, "The session has changed since you read it.");
+    }
+    bool const new_title = c.title && *c.title != d.state.title;
+    bool const new_alias = c.alias && *c.alias != d.state.alias;
+    bool const new_labels = c.labels && !(*c.labels == d.state.labels);
+    if (!new_title && !new_alias && !new_labels) return done(d);
+    SessionChanged changed;
+    if (new_title) changed.title = c.title;
+    if (new_alias) changed.alias = c.alias;
+    if (new_labels) changed.labels = c.labels;
+    d.emit(std::move(changed));
+    return done(d);
+}
+
+Judged judge(Decider& d, Delete const&) {
+    settle_everything(d, "the session was deleted");
+    d.emit(SessionDeleted{d.command.by});
+    return done(d);
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,110 @@
+#include "session/decide/decider.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+// Rule 7: prompts.
+namespace dormouse::session {
+
+namespace {
+
+Judged answer_earlier(Decider const& d, Found::Earlier const& earlier) {
+    if (earlier.idem != d.idem()) {
+        return fail(Code::idempotency_mismatch, "This Idempotency-Key was used with another request body.");
+    }
+    return Answer{.outcome = Answer::Outcome::duplicate, .seq = earlier.seq, .turn = earlier.turn};
+}
+
+std::unexpected<Error> ambiguous(State const& state) {
+    std::string ids;
+    for (CallNo no : state.message_pauses) {
+        ids += (ids.empty() ? "\"" : ",\"") + state.calls.at(no).pending.text() + "\"";
+    }
+    return fail(Code::ambiguous, "Several questions are open; say which one this answers (`answers`).",
+                Json::trusted("{\"ids\":[" + ids + "]}"));
+}
+
+// The prompt is the answer to a pause with continuation `message`: receipt and input in one append.
+Judged answer_pause(Decider& d, Prompt const& c, PendingId const& pending) {
+    static std::string const via = "prompt";
+    static std::string const no_delivery;
+    Submission what;
+    what.output = c.answer_output;
+    what.digest = c.answer_digest;
+    TurnNo const turn = d.state.turn ? d.state.turn->no : 0;
+    Call const* const call = open_pause(d.state, pending);
+    if (call && (!call->pause || call->pause->terms.continuation != Continuation::message)) {
+        return fail(Code::wrong_kind, "This call does not wait for a message.");
+    }
+    auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}});
+    if (!settled || settled->outcome != Answer::Outcome::applied) return settled;
+    settled->turn = turn;
+    settled->seq = d.state.head;
+    return settled;
+}
+
+void interrupt(Decider& d) {
+    OpenTurn const& turn = *d.state.turn;
+    if (turn.request || turn.retry) {
+        d.emit(ModelFailed{turn.step, turn.attempt, {"interrupted", "A prompt interrupted this request."}, {}});
+    }
+    std::vector<CallNo> in_work;
+    for (auto const& [no, call] : d.state.calls) {
+        if (call.phase != CallPhase::waiting) in_work.push_back(no);
+    }
+    for (CallNo no : in_work) cancel_call(d, no, "interrupted by a prompt");
+}
+
+std::string open_ids(State const& state) {
+    std::string ids;
+    for (auto const& [no, call] : state.calls) {
+        if (call.phase == CallPhase::waiting) ids += (ids.empty() ? "" : ", ") + call.pending.text();
+    }
+    return ids.empty() ? "the model's answer" : ids;
+}
+
+Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
+    State& state = d.state;
+    bool const idle = !state.turn && state.queue.empty();
+    if (!idle && when == PromptMode::reject) {
+        return fail(Code::session_busy, "The session is in a turn; it waits for " + open_ids(state) + ".");
+    }
+    bool const own_turn = idle || when == PromptMode::queue || !state.turn;
+    if (own_turn && state.queue.size() >= limits::queue_max) {
+        return fail(Code::queue_full, "The session's queue is full (" + std::to_string(limits::queue_max) + ").");
+    }
+    if (!own_turn && when == PromptMode::interrupt) interrupt(d);
+    TurnNo const turn = own_turn ? state.turns + 1 : state.turn->no;
+    Answer answer;
+    answer.turn = turn;
+    if (own_turn && state.turn) answer.behind = state.turn->no;
+    d.emit(InputReceived{turn, InputSource::prompt, when, c.parts, d.command.by, {}, d.idem()});
+    answer.seq = state.head;
+    return answer;
+}
+
+}  // namespace
+
+Judged judge(Decider& d, Prompt const& c) {
+    if (d.command.found.earlier) return answer_earlier(d, *d.command.found.earlier);
+    State& state = d.state;
+    if (c.text_bytes > limits::prompt_bytes_max) {
+        return fail(Code::too_large, "A prompt's text may have 1 MiB.",
+                    Json::trusted(R"({"limit":"prompt_bytes","max":1048576})"));
+    }
+    if (state.lifecycle == Lifecycle::error) return wrong_state(state, "prompt");
+    if (state.lifecycle == Lifecycle::completed) {
+        if (!c.reopen) return wrong_state(state, "prompt");
+        if (c.answers) return answer_pause(d, c, *c.answers);  // its calls are closed: that opens nothing
+        d.emit(StatusChanged{Lifecycle::completed, Lifecycle::active, "reopened by a prompt"});
+    }
+    if (c.answers) return answer_pause(d, c, *c.answers);
+    if (!c.when && !state.message_pauses.empty()) {
+        if (state.message_pauses.size() > 1) return ambiguous(state);
+        PendingId const pending = state.calls.at(*state.message_pauses.begin()).pending;
+        return answer_pause(d, c, pending);
+    }
+    return take_input(d, c, c.when.value_or(PromptMode::queue));
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,95 @@
+#include "session/decide/decider.h"
+
+#include "session/limits.h"
+
+// Rule 9: what is due by a command's time is written first, in its append. Only a durable `expired` expires.
+namespace dormouse::session {
+
+void give_up_model(Decider& d);  // model.cc
+
+namespace {
+
+Receipt by_runtime(Decider const& d, Call const& call, SubmissionKind kind, CallStatus status,
+                   std::string_view digested) {
+    Receipt receipt = d.receipt(call.pending, kind, status, sha256(digested));
+    receipt.by = {};
+    receipt.via = "runtime";
+    return receipt;
+}
+
+// The deadline itself is what was waited for.
+void time_is_up(Decider& d, Call const& call) {
+    Submission what;
+    what.output = Json::trusted("\"done\"");
+    what.digest = sha256(R"({"output":"done"})");
+    d.emit(Submitted{by_runtime(d, call, SubmissionKind::result, CallStatus::completed, R"({"output":"done"})"),
+                     what});
+}
+
+void expire(Decider& d, CallNo no) {
+    if (Call const& call = d.state.calls.at(no); call.question) {
+        auto receipt = d.receipt(call.question->pending, SubmissionKind::expiry, CallStatus::expired,
+                                 sha256(R"({"error":"Tool execution timed out"})"));
+        receipt.by = {};
+        d.emit(Cancelled{no, receipt, false, "its call expired"});
+    }
+    Call const& call = d.state.calls.at(no);
+    OnDeadline const policy = call.pause->terms.on_deadline;
+    if (policy == OnDeadline::done) return time_is_up(d, call);
+    ErrorReason reason = policy == OnDeadline::deny ? ErrorReason::denied : ErrorReason::expired;
+    if (call.in_doubt) reason = ErrorReason::unknown;
+    d.emit(Expired{by_runtime(d, call, SubmissionKind::expiry, CallStatus::expired,
+                              R"({"error":"Tool execution timed out"})"),
+                   reason});
+}
+
+void give_up(Decider& d, CallNo no) {
+    if (no == 0) return give_up_model(d);
+    Call const& call = d.state.calls.at(no);
+    if (call.phase == CallPhase::gating) {
+        std::string const& gate = call.spec.terms.gates[call.gates_passed];
+        d.emit(GateDecided{no, gate, false, "denied: gate '" + gate + "' did not decide in time", std::nullopt, {}});
+        return;
+    }
+    auto const seconds = call.spec.terms.time_limit.count() / 1000;
+    std::string const why = "the tool took longer than its time limit of " + std::to_string(seconds) + " s";
+    end_run(d, {no, call.attempt, ErrorReason::failed, {}, why, {}, {}}, sha256(why));
+}
+
+void fall_due(Decider& d, Timer const& timer) {
+    switch (timer.kind) {
+        case TimerKind::deadline: return expire(d, timer.call);
+        case TimerKind::give_up: return give_up(d, timer.call);
+        case TimerKind::tool_retry: return;  // advance() starts it when a slot is free
+        case TimerKind::model_retry: {
+            OpenTurn const& turn = *d.state.turn;
+            return d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
+        }
+    }
+}
+
+}  // namespace
+
+void fall_due(Decider& d) {
+    std::vector<Timer> due;
+    for (Timer const& timer : d.state.timers) {
+        if (timer.at > d.at) break;
+        due.push_back(timer);
+    }
+    for (Timer const& timer : due) {
+        bool const driven = d.state.lifecycle == Lifecycle::active || timer.kind == TimerKind::deadline;
+        if (driven && d.state.timers.contains(timer)) fall_due(d, timer);
+    }
+}
+
+std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool, Time at) {
+    std::optional<Duration> timeout = terms.timeout;
+    if (terms.reason == PauseReason::tool_result) {
+        if (!timeout) timeout = tool.pause_timeout;
+        if (!timeout) timeout = limits::pause_timeout_default;
+    }
+    if (!timeout || *timeout == Duration::max()) return std::nullopt;
+    return at + *timeout;
+}
+
+}  // namespace dormouse::session

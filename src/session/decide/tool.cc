@@ -1,0 +1,113 @@
+#include "session/decide/decider.h"
+#include "session/limits.h"
+
+#include "base/check.h"
+
+// What tools and gates answered. For a tool the first outcome of any attempt settles; later ones are notes.
+namespace dormouse::session {
+
+namespace {
+
+// Open and able to take an outcome: running, between attempts, or in doubt after a crash.
+Call* awaiting_outcome(State& state, PendingId const& pending) {
+    auto found = state.calls.find(pending.call);
+    if (found == state.calls.end() || found->second.pending != pending) return nullptr;
+    Call& call = found->second;
+    bool const runs = call.phase == CallPhase::running || call.phase == CallPhase::retry_wait;
+    return runs || call.in_doubt ? &call : nullptr;
+}
+
+void supersede_question(Decider& d, Call const& call) {
+    if (!call.question) return;
+    static Sha256 const digest = sha256(R"({"error":"superseded"})");
+    auto receipt = d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+    receipt.by = {};
+    d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
+}
+
+void finish(Decider& d, ToolOutcome const& c, ToolOutcome::Done const& outcome) {
+    ToolFinished finished{c.pending.call, c.attempt, std::nullopt, outcome.output, {}, outcome.title, outcome.metadata};
+    if (outcome.output.size() > limits::output_bytes_max) {
+        finished = {c.pending.call, c.attempt, ErrorReason::failed, {},
+                    "the tool's output is larger than 1 MiB; nothing of it was kept", {}, {}};
+    }
+    end_run(d, std::move(finished), c.digest);
+}
+
+void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c, ToolOutcome::Failed const& failed) {
+    bool const again = failed.may_retry && call.phase == CallPhase::running && c.attempt == call.attempt &&
+                       c.attempt < limits::tool_attempts_max;
+    if (!again) return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, failed.message, {}, {}}, c.digest);
+    Duration const delay = std::min(limits::retry_max, limits::retry_base * (1 << c.attempt));
+    d.emit(ToolFailed{call.no, c.attempt, failed.message, d.at + delay});
+}
+
+void pause(Decider& d, Call const& call, ToolOutcome const& c, PauseTerms const& terms) {
+    if (!allowed(terms.reason, terms.continuation) || !call.spec.terms.may_pause_for(terms.reason)) {
+        std::string const why = "the tool paused for " + std::string(text(terms.reason)) +
+                                " without having declared it";
+        return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, why, {}, {}}, c.digest);
+    }
+    d.emit(CallPaused{call.pending, terms, deadline_of(terms, call.spec.terms, d.at)});
+}
+
+}  // namespace
+
+void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest) {
+    Call const& call = d.state.calls.at(outcome.call);
+    if (!call.in_doubt) return d.emit(std::move(outcome));
+    if (outcome.error_reason == ErrorReason::unknown) {
+        Receipt receipt = d.receipt(call.pending, SubmissionKind::expiry, CallStatus::expired, digest);
+        return d.emit(Expired{std::move(receipt), ErrorReason::unknown});
+    }
+    Submission what;
+    what.kind = outcome.error_reason ? SubmissionKind::error : SubmissionKind::result;
+    what.output = outcome.output;
+    what.title = outcome.title;
+    what.metadata = outcome.metadata;
+    what.error = outcome.error;
+    what.digest = digest;
+    CallStatus const status = outcome.error_reason ? CallStatus::failed : CallStatus::completed;
+    Receipt receipt = d.receipt(call.pending, what.kind, status, digest);
+    receipt.via = "runtime";
+    d.emit(Submitted{std::move(receipt), std::move(what)});
+}
+
+Judged judge(Decider& d, ToolOutcome const& c) {
+    Call* const call = awaiting_outcome(d.state, c.pending);
+    if (!call) {
+        bool const open = d.state.calls.contains(c.pending.call);
+        if (!open && d.command.found.receipt) note(d, c.pending, "late_outcome", c.digest, "The tool answered after its call was settled.");
+        return done(d);
+    }
+    supersede_question(d, *call);
+    if (auto const* outcome = std::get_if<ToolOutcome::Done>(&c.what)) {
+        finish(d, c, *outcome);
+    } else if (auto const* failed = std::get_if<ToolOutcome::Failed>(&c.what)) {
+        attempt_failed(d, *call, c, *failed);
+    } else {
+        pause(d, *call, c, std::get<PauseTerms>(c.what));
+    }
+    return done(d);
+}
+
+Judged judge(Decider& d, GateOutcome const& c) {
+    auto const found = d.state.calls.find(c.call);
+    if (found == d.state.calls.end() || found->second.phase != CallPhase::gating) return done(d);
+    Call const& call = found->second;
+    if (call.spec.terms.gates[call.gates_passed] != c.gate) return done(d);
+    if (auto const* allow = std::get_if<GateOutcome::Allow>(&c.what)) {
+        d.emit(GateDecided{call.no, c.gate, true, {}, allow->input, allow->input_digest});
+    } else if (auto const* deny = std::get_if<GateOutcome::Deny>(&c.what)) {
+        d.emit(GateDecided{call.no, c.gate, false, deny->message, std::nullopt, {}});
+    } else if (auto const* terms = std::get_if<PauseTerms>(&c.what)) {
+        CHECK(allowed(terms->reason, terms->continuation));
+        d.emit(GateAsked{d.new_pending(call), c.gate, *terms, deadline_of(*terms, call.spec.terms, d.at)});
+    } else {
+        d.emit(GateDecided{call.no, c.gate, false, "denied: its gate '" + c.gate + "' is not there any more",
+                           std::nullopt, {}});
+    }
+    return done(d);
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,53 @@
+#pragma once
+// Owed effects: work outside whose outcome the session needs. Derived from state, never stored.
+
+#include "session/vocabulary.h"
+
+#include <compare>
+#include <variant>
+
+namespace dormouse::session {
+
+// What made it owed: the event, and which of several calls it concerns (0: the model).
+struct EffectId {
+    Seq since = 0;
+    CallNo call = 0;
+    friend auto operator<=>(EffectId const&, EffectId const&) = default;
+};
+
+// Outcome: ModelReply or ModelFailure.
+struct AskModel {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    Seq view_seq = 0;
+    friend bool operator==(AskModel const&, AskModel const&) = default;
+};
+
+// Outcome: ToolOutcome. The pendingID is the idempotency key, the same on every attempt.
+struct RunTool {
+    PendingId pending;
+    std::uint32_t attempt = 0;
+    std::string tool;
+    Json input;
+    std::optional<Submission> decision;  // re-entry: what the tool's own pause was answered with
+    friend bool operator==(RunTool const&, RunTool const&) = default;
+};
+
+// Outcome: GateOutcome. Asked again after a crash, so it must have no effects of its own.
+struct AskGate {
+    CallNo call = 0;
+    std::string gate;
+    std::string tool;
+    Json input;
+    std::optional<Submission> decision;  // what the gate's pause was answered with
+    friend bool operator==(AskGate const&, AskGate const&) = default;
+};
+
+struct Effect {
+    EffectId id;
+    std::variant<AskModel, RunTool, AskGate> what;
+    friend bool operator==(Effect const&, Effect const&) = default;
+};
+
+}  // namespace dormouse::session

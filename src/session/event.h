@@ -1,0 +1,232 @@
+#pragma once
+// Events: what happened, durable. State is the fold of events. One struct an alternative; the members of each are
+// the fields of its public JSON (docs/reference/events.md). Messages, turns and receipts are named by numbers in
+// the session (message = the event that brought it); their text ids are made at the edge (dormouse/id.h).
+
+#include "session/vocabulary.h"
+
+#include <variant>
+
+namespace dormouse::session {
+
+// Where an input comes from.
+enum class InputSource : std::uint8_t { prompt, mail, task, result, external, timer };
+
+struct SessionCreated {
+    std::string project;
+    std::string agent;
+    std::string alias;
+    std::string title;
+    std::string cwd;
+    Json labels;  // object or null
+    Actor by;
+    std::string idem;  // digest of the request that bore an Idempotency-Key
+};
+
+// A user message. Belongs to turn `turn`, at once (steer, or an idle session) or later (queue).
+struct InputReceived {
+    TurnNo turn = 0;
+    InputSource source = InputSource::prompt;
+    PromptMode when = PromptMode::queue;
+    Json parts;  // array of {"type":"text",…}; text parts only in this release
+    Actor by;
+    // This input is the answer to that pause; the model sees it as the call's outcome.
+    std::optional<PendingId> answers;
+    std::string idem;
+};
+
+struct InputDropped {
+    Seq input = 0;
+    std::string why;
+};
+
+// Opens (or, with `again`, reopens after a failure) the turn of the envelope with the message `input`.
+struct TurnStarted {
+    TurnNo turn = 0;
+    Seq input = 0;
+    InputSource cause = InputSource::prompt;
+    Actor by;
+    TurnTerms terms;
+    bool again = false;
+};
+
+// Intent: the model is asked; it sees everything up to `view_seq` (rule 6).
+struct ModelRequested {
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    Seq view_seq = 0;
+    Epoch epoch = 0;
+};
+
+struct ModelReplied {
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    FinishReason finish = FinishReason::stop;
+    Json parts;  // array of text and reasoning parts
+    std::vector<CallSpec> calls;
+    CallNo first_call = 0;  // number of calls[0]; the others follow
+    Usage usage;
+};
+
+struct ModelFailed {
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    Trouble error;
+    std::optional<Time> retry_at;
+};
+
+// Intent: the tool runs. The pendingID is durable before it does, and is its idempotency key on every attempt.
+struct ToolStarted {
+    PendingId pending;
+    std::uint32_t attempt = 0;
+    Epoch epoch = 0;
+};
+
+struct ToolFinished {
+    CallNo call = 0;
+    std::uint32_t attempt = 0;
+    std::optional<ErrorReason> error_reason;  // nullopt: it worked
+    Json output;
+    std::string error;
+    std::string title;
+    Json metadata;
+};
+
+struct ToolFailed {
+    CallNo call = 0;
+    std::uint32_t attempt = 0;
+    std::string error;
+    Time retry_at;
+};
+
+struct CallPaused {
+    PendingId pending;
+    PauseTerms terms;
+    std::optional<Time> deadline;
+};
+
+struct GateAsked {
+    PendingId pending;
+    std::string gate;
+    PauseTerms terms;
+    std::optional<Time> deadline;
+};
+
+struct GateDecided {
+    CallNo call = 0;
+    std::string gate;
+    bool allowed = false;
+    std::string message;        // why it was denied
+    std::optional<Json> input;  // edited arguments, checked against the tool's schema
+    Sha256 input_digest{};      // of them
+};
+
+// An outcome settled a pause. Its receipt's seq is this event's.
+struct Submitted {
+    Receipt receipt;
+    Submission what;
+};
+
+struct Voted {
+    PendingId pending;
+    Actor by;
+    bool approved = false;
+    Sha256 digest;
+    Submission what;
+};
+
+struct Progressed {
+    PendingId pending;
+    std::string key;
+    Json payload;
+};
+
+struct Claimed {
+    PendingId pending;
+    Actor by;
+    Time until;
+};
+
+// At the deadline nobody had answered. `denied`: by policy that is a no; in doubt: reason unknown.
+struct Expired {
+    Receipt receipt;
+    ErrorReason reason = ErrorReason::expired;
+};
+
+struct Cancelled {
+    CallNo call = 0;
+    std::optional<Receipt> receipt;  // for the generation that had a pendingID
+    bool may_have_run = false;
+    std::string why;
+};
+
+// After a crash in mid-run the outcome is unknown (rule 3). With `question` a person is asked under that id.
+struct InDoubt {
+    PendingId pending;
+    CrashPolicy policy = CrashPolicy::never;
+    std::optional<PendingId> question;
+    std::optional<Time> deadline;
+};
+
+// Something that came too late to change anything: kept once per digest.
+struct Note {
+    CallNo call = 0;
+    Generation generation = 0;
+    std::string about;  // late_result, conflict, late_outcome
+    Sha256 digest;
+    std::uint32_t number = 0;  // the how many-th of this pause, from 1
+    std::string text;
+};
+
+struct TurnEnded {
+    TurnNo turn = 0;
+    FinishReason finish = FinishReason::stop;
+    Usage usage;
+    std::optional<Trouble> error;
+};
+
+struct StatusChanged {
+    Lifecycle from = Lifecycle::active;
+    Lifecycle to = Lifecycle::active;
+    std::string why;
+};
+
+// The transcript that a fork begins with: an array of messages as GET …/messages shows them.
+struct Forked {
+    SessionId from;
+    Seq seq = 0;
+    Json messages;
+    std::uint32_t message_count = 0;
+};
+
+struct SessionChanged {
+    std::optional<std::string> title;
+    std::optional<std::string> alias;
+    std::optional<Json> labels;
+};
+
+struct SessionEnded {
+    Actor by;
+};
+
+struct SessionDeleted {
+    Actor by;
+};
+
+struct Event {
+    using Body =
+        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested, ModelReplied,
+                     ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused, GateAsked, GateDecided,
+                     Submitted, Voted, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
+                     StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted>;
+    Seq seq = 0;
+    Time at{};
+    TurnNo turn = 0;                        // the open turn when it happened; 0: none
+    std::optional<Activity> activity = {};  // after it, if it changed
+    Body body;
+};
+
+// "model_replied": the type on the wire.
+[[nodiscard]] std::string_view type_name(Event::Body const& body);
+
+}  // namespace dormouse::session

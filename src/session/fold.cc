@@ -1,0 +1,113 @@
+#include "session/fold.h"
+
+#include "base/check.h"
+#include "session/limits.h"
+
+namespace dormouse::session {
+
+Call& call_of(State& state, CallNo no) {
+    auto found = state.calls.find(no);
+    CHECK(found != state.calls.end());
+    return found->second;
+}
+
+namespace {
+
+bool in_work(CallPhase phase) { return phase == CallPhase::gating || phase == CallPhase::running; }
+
+void leave_phase(State& state, Call const& call) {
+    if (in_work(call.phase)) {
+        --state.in_work;
+        disown(state, {call.owed_since, call.no});
+        set_timer(state, call.no, TimerKind::give_up, std::nullopt);
+    }
+    if (call.phase == CallPhase::waiting) {
+        --state.waiting;
+        state.message_pauses.erase(call.no);
+        set_timer(state, call.no, TimerKind::deadline, std::nullopt);
+    }
+    if (call.phase == CallPhase::retry_wait) set_timer(state, call.no, TimerKind::tool_retry, std::nullopt);
+    if (call.phase == CallPhase::ready) {
+        state.ready.erase(call.no);
+        state.to_gate.erase(call.no);
+    }
+}
+
+bool wants_gate(Call const& call) {
+    return !call.spec.refused && call.gates_passed < call.spec.terms.gates.size();
+}
+
+void enter_phase(State& state, Call const& call) {
+    if (in_work(call.phase)) ++state.in_work;
+    if (call.phase == CallPhase::ready) {
+        state.ready.insert(call.no);
+        if (wants_gate(call)) state.to_gate.insert(call.no);
+    }
+    if (call.phase != CallPhase::waiting) return;
+    ++state.waiting;
+    if (call.pause->terms.continuation == Continuation::message) state.message_pauses.insert(call.no);
+    set_timer(state, call.no, TimerKind::deadline, call.pause->deadline);
+}
+
+}  // namespace
+
+void add_call(State& state, Call call) {
+    enter_phase(state, call);
+    CallNo const no = call.no;
+    state.calls.emplace(no, std::move(call));
+}
+
+void set_phase(State& state, Call& call, CallPhase phase) {
+    leave_phase(state, call);
+    call.phase = phase;
+    enter_phase(state, call);
+}
+
+void restore_phase(State& state, Call& call, CallPhase phase) {
+    call.phase = phase;
+    enter_phase(state, call);
+}
+
+void set_timer(State& state, CallNo call, TimerKind kind, std::optional<Time> at) {
+    auto const key = std::pair(call, kind);
+    if (auto old = state.timer_at.find(key); old != state.timer_at.end()) {
+        state.timers.erase({old->second, kind, call});
+        state.timer_at.erase(old);
+    }
+    if (!at) return;
+    state.timer_at.emplace(key, *at);
+    state.timers.insert({*at, kind, call});
+}
+
+void owe(State& state, Effect effect) {
+    auto const id = effect.id;
+    CHECK(state.owed.emplace(id, std::move(effect)).second);
+    CHECK(state.owed.size() <= limits::owed_max);
+}
+
+void disown(State& state, EffectId id) { CHECK(state.owed.erase(id) == 1); }
+
+void close_call(State& state, CallNo no, Seq seq) {
+    Call& call = call_of(state, no);
+    leave_phase(state, call);
+    auto step = state.turn->open_steps.find(call.step);
+    CHECK(step != state.turn->open_steps.end());
+    if (++step->second.settled == step->second.calls) state.turn->open_steps.erase(step);
+    state.turn->newest_item = seq;
+    state.calls.erase(no);
+}
+
+void promote_gates(State& state, Seq seq) {
+    if (!state.turn || state.lifecycle != Lifecycle::active) return;
+    while (!state.to_gate.empty() && state.in_work < state.turn->terms.tool_concurrency) {
+        Call& call = call_of(state, *state.to_gate.begin());
+        set_phase(state, call, CallPhase::gating);
+        call.owed_since = seq;
+        AskGate ask{call.no, call.spec.terms.gates[call.gates_passed], call.spec.tool, call.spec.input,
+                    call.decision};
+        owe(state, {{seq, call.no}, std::move(ask)});
+        set_timer(state, call.no, TimerKind::give_up, state.updated + limits::gate_time_limit);
+    }
+}
+
+}  // namespace dormouse::session

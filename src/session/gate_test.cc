@@ -1,0 +1,176 @@
+#include "session/limits.h"
+#include "session/testing/session_fixture.h"
+
+// Gates: asked in order before a tool runs; a chained pause has a pendingID for each of its pauses.
+namespace dormouse::session::testing {
+namespace {
+
+class GateTest : public SessionTest {
+protected:
+    static PauseTerms approval() { return pause_for(PauseReason::approval); }
+};
+
+TEST_F(GateTest, IsAskedBeforeTheToolRuns) {
+    asks_for({gated(plain())});
+    EXPECT_EQ(owes<RunTool>(), std::nullopt);
+    auto const ask = owes<AskGate>();
+    ASSERT_TRUE(ask);
+    EXPECT_EQ(ask->gate, "approve");
+    EXPECT_EQ(ask->tool, "read");
+    EXPECT_EQ(activity(state), Activity::busy);
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{})), "gate_decided tool_started");
+}
+
+TEST_F(GateTest, DenyNeverRunsTheToolAndTellsTheModelWhy) {
+    asks_for({gated(plain())});
+    auto const d = gate(1, GateOutcome::Deny{"denied: not on Friday"});
+    EXPECT_EQ(types(d), "gate_decided model_requested");
+    EXPECT_FALSE(first<GateDecided>(d).allowed);
+    EXPECT_EQ(first<GateDecided>(d).message, "denied: not on Friday");
+    EXPECT_EQ(state.calls.size(), 0U);
+}
+
+TEST_F(GateTest, SeveralAreAskedInOrderAndAllMustAllow) {
+    asks_for({gated(plain(), {"first", "second"})});
+    EXPECT_EQ(owes<AskGate>()->gate, "first");
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{})), "gate_decided");
+    EXPECT_EQ(owes<AskGate>()->gate, "second");
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{})), "gate_decided tool_started");
+}
+
+TEST_F(GateTest, EditedArgumentsAreWhatTheNextGateAndTheToolSee) {
+    asks_for({gated(plain(), {"first", "second"})});
+    Json const edited = json(R"({"to":"staging"})");
+    (void)gate(1, GateOutcome::Allow{edited, sha256(edited.text())});
+    EXPECT_EQ(owes<AskGate>()->input, edited);
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(owes<RunTool>()->input, edited);
+    EXPECT_EQ(call(1).spec.input_digest, sha256(edited.text()));
+}
+
+TEST_F(GateTest, AskWaitsForAPersonWithoutADeadline) {
+    asks_for({gated(job())});
+    auto const d = gate(1, approval());
+    EXPECT_EQ(types(d), "gate_asked");
+    EXPECT_EQ(first<GateAsked>(d).deadline, std::nullopt);
+    EXPECT_EQ(first<GateAsked>(d).pending.generation, 1U);
+    EXPECT_EQ(what_class(), "waiting");
+    EXPECT_EQ(wake_at(state), std::nullopt);
+}
+
+TEST_F(GateTest, TheDecisionReachesTheGateThatAskedAndNoOther) {
+    asks_for({gated(plain(), {"first", "second"})});
+    (void)gate(1, GateOutcome::Allow{});
+    (void)gate(1, approval());
+    EXPECT_EQ(types(submit(pending(1), decision(true))), "submitted") << "the tool does not run yet";
+    ASSERT_TRUE(owes<AskGate>());
+    EXPECT_EQ(owes<AskGate>()->gate, "second") << "earlier verdicts stand";
+    ASSERT_TRUE(owes<AskGate>()->decision);
+    EXPECT_TRUE(owes<AskGate>()->decision->approved);
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(owes<RunTool>()->decision, std::nullopt);
+}
+
+TEST_F(GateTest, ApproveThenExternalWorkIsAChainOfTwoIds) {
+    asks_for({gated(job())});
+    (void)gate(1, approval());
+    PendingId const approve = pending(1);
+    (void)submit(approve, decision(true));
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{})), "gate_decided tool_started");
+    PendingId const work = pending(1);
+    EXPECT_EQ(work.generation, 2U);
+    EXPECT_NE(work.nonce, approve.nonce);
+    EXPECT_EQ(types(pauses(1)), "call_paused");
+    EXPECT_EQ(types(submit(work, result("deployed"))), "submitted model_requested");
+}
+
+TEST_F(GateTest, ADuplicateApprovalAfterTheChainAnswersForGenerationOne) {
+    asks_for({gated(job())});
+    (void)gate(1, approval());
+    PendingId const approve = pending(1);
+    (void)submit(approve, decision(true));
+    (void)gate(1, GateOutcome::Allow{});
+    (void)pauses(1);
+    auto const again = submit(approve, decision(true, "looks fine to me"));
+    EXPECT_EQ(said(again), "duplicate") << "the reason is outside the digest";
+    EXPECT_EQ(again.answer->receipt->pending, approve);
+    EXPECT_EQ(types(again), "");
+    EXPECT_EQ(state.waiting, 1U) << "generation 2 is untouched";
+    EXPECT_EQ(said(submit(approve, decision(false))), "conflict");
+}
+
+TEST_F(GateTest, CancellingAGenerationThatIsOverTouchesNothing) {
+    asks_for({gated(job())});
+    (void)gate(1, approval());
+    PendingId const approve = pending(1);
+    (void)submit(approve, decision(true));
+    (void)gate(1, GateOutcome::Allow{});
+    (void)pauses(1);
+    EXPECT_EQ(said(cancel_call(approve)), "conflict");
+    EXPECT_EQ(state.waiting, 1U);
+}
+
+TEST_F(GateTest, AGateThatIsGoneIsAnExplicitErrorAndTheToolDoesNotRun) {
+    asks_for({gated(plain())});
+    auto const d = gate(1, GateOutcome::Gone{});
+    EXPECT_EQ(types(d), "gate_decided model_requested");
+    EXPECT_FALSE(first<GateDecided>(d).allowed);
+    EXPECT_NE(first<GateDecided>(d).message.find("'approve' is not there"), std::string::npos);
+}
+
+TEST_F(GateTest, AGateThatDoesNotDecideInTimeIsANo) {
+    asks_for({gated(plain())});
+    auto const d = later(limits::gate_time_limit);
+    EXPECT_EQ(types(d), "gate_decided model_requested");
+    EXPECT_FALSE(first<GateDecided>(d).allowed);
+}
+
+TEST_F(GateTest, AVerdictOfAnotherGateOrForAClosedCallIsDropped) {
+    asks_for({gated(plain(), {"first", "second"}), plain()});
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(types(when(GateOutcome{1, "first", GateOutcome::Deny{"late"}})), "");
+    EXPECT_EQ(types(when(GateOutcome{2, "first", GateOutcome::Deny{"not gated"}})), "");
+    EXPECT_EQ(types(when(GateOutcome{9, "first", GateOutcome::Deny{"no such call"}})), "");
+}
+
+TEST_F(GateTest, ACrashAsksItAgainAndWritesNothing) {
+    asks_for({gated(plain())});
+    EXPECT_EQ(types(restart()), "");
+    EXPECT_TRUE(owes<AskGate>());
+}
+
+TEST_F(GateTest, ACrashAfterTheDecisionGivesItToTheGateAgain) {
+    asks_for({gated(plain())});
+    (void)gate(1, approval());
+    (void)submit(pending(1), decision(false));
+    EXPECT_EQ(types(restart()), "");
+    ASSERT_TRUE(owes<AskGate>() && owes<AskGate>()->decision);
+    EXPECT_FALSE(owes<AskGate>()->decision->approved);
+}
+
+TEST_F(GateTest, GatesTakeSlotsLikeTools) {
+    slots(2);
+    asks_for(std::vector<CallSpec>(4, gated(plain())));
+    EXPECT_EQ(outstanding(state).size(), 2U);
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(outstanding(state).size(), 2U);
+    while (!state.calls.empty()) {
+        CallNo const no = outstanding(state).begin()->first.call;
+        (void)(call(no).phase == CallPhase::gating ? gate(no, GateOutcome::Deny{"no"}) : finish(no));
+    }
+    EXPECT_TRUE(owes<AskModel>());
+}
+
+TEST_F(GateTest, AnApprovalMayHaveADeadlineThatDenies) {
+    asks_for({gated(plain())});
+    PauseTerms terms = approval();
+    terms.timeout = Duration(60'000);
+    terms.on_deadline = OnDeadline::deny;
+    (void)gate(1, terms);
+    auto const d = later(Duration(60'000));
+    EXPECT_EQ(types(d), "expired model_requested");
+    EXPECT_EQ(first<Expired>(d).reason, ErrorReason::denied);
+}
+
+}  // namespace
+}  // namespace dormouse::session::testing

@@ -1,0 +1,136 @@
+#include "session/key.h"
+
+#include "base/text.h"
+
+#include <span>
+
+namespace dormouse::session {
+
+namespace {
+
+std::string pause_prefix(char kind, CallNo call, Generation generation) {
+    return kind + std::to_string(call) + '.' + std::to_string(generation) + '.';
+}
+
+std::string short_hex(Sha256 const& digest) { return hex(std::span(digest).first(8)); }
+
+struct Wants {
+    State const& state;
+    Wanted& out;
+
+    void operator()(Submit const& c) const { closed(c.pending, c.what.digest); }
+    void operator()(Progress const& c) const {
+        closed(c.pending, std::nullopt);
+        if (!c.key.empty()) out.progress = progress_key(c.pending, c.key);
+    }
+    void operator()(Claim const& c) const { closed(c.pending, std::nullopt); }
+    void operator()(Cancel const& c) const {
+        if (c.pending) closed(*c.pending, std::nullopt);
+    }
+    void operator()(Prompt const& c) const {
+        if (c.answers) closed(*c.answers, c.answer_digest);
+    }
+    void operator()(ToolOutcome const& c) const { closed(c.pending, c.digest); }
+    template <class Other>
+    void operator()(Other const&) const {}
+
+private:
+    // A command in the same append may close it first: then the receipt is among what this lane has just
+    // written, and found there.
+    void closed(PendingId const& pending, std::optional<Sha256> note) const {
+        if (open_pause(state, pending)) return;
+        out.receipt = pending;
+        out.note = note;
+    }
+};
+
+PendingChange opened(PendingId const& pending, Call const& call, Event const& event, std::optional<Time> deadline) {
+    return {pending, std::nullopt, call.spec.tool, event.at, deadline, event.seq, 0};
+}
+
+PendingChange settled(Receipt const& receipt, Call const& call, Event const& event) {
+    PendingChange change{receipt.pending, receipt.status, call.spec.tool, call.started, std::nullopt, 0, event.seq};
+    if (call.question && call.question->pending == receipt.pending) {
+        change.created = call.question->since;
+        change.paused = call.question->opened;
+    } else if (call.pause) {
+        change.created = call.pause->since;
+        change.paused = call.pause->opened;
+        change.deadline = call.pause->deadline;
+    } else {
+        change.paused = call.owed_since;  // early: the pause was never made, tool_started opened it
+    }
+    return change;
+}
+
+struct Changes {
+    State const& before;
+    Event const& event;
+    std::vector<PendingChange>& out;
+
+    void operator()(CallPaused const& e) const { open(e.pending, e.deadline); }
+    void operator()(GateAsked const& e) const { open(e.pending, e.deadline); }
+    void operator()(InDoubt const& e) const {
+        open(e.pending, e.deadline);
+        if (e.question) open(*e.question, std::nullopt);
+    }
+    void operator()(Submitted const& e) const { settle(e.receipt); }
+    void operator()(Expired const& e) const { settle(e.receipt); }
+    void operator()(Cancelled const& e) const {
+        if (e.receipt) settle(*e.receipt);
+    }
+    template <class Other>
+    void operator()(Other const&) const {}
+
+private:
+    void open(PendingId const& pending, std::optional<Time> deadline) const {
+        out.push_back(opened(pending, before.calls.at(pending.call), event, deadline));
+    }
+    void settle(Receipt const& receipt) const {
+        out.push_back(settled(receipt, before.calls.at(receipt.pending.call), event));
+    }
+};
+
+}  // namespace
+
+std::string earlier_key(std::string const& idem_key) { return idem_key.empty() ? "" : "i" + idem_key; }
+
+std::string progress_key(PendingId const& pending, std::string const& key) {
+    return pause_prefix('p', pending.call, pending.generation) + short_hex(sha256(key));
+}
+
+std::string note_key(CallNo call, Generation generation, Sha256 const& digest) {
+    return pause_prefix('n', call, generation) + short_hex(digest);
+}
+
+std::string note_slot_key(CallNo call, Generation generation, std::uint32_t number) {
+    return pause_prefix('N', call, generation) + std::to_string(number);
+}
+
+std::vector<std::string> keys_of(Event const& event) {
+    if (auto const* e = std::get_if<InputReceived>(&event.body); e && !e->idem.empty()) {
+        return {earlier_key(e->idem.substr(0, e->idem.find('.')))};
+    }
+    if (auto const* e = std::get_if<Progressed>(&event.body); e && !e->key.empty()) {
+        return {progress_key(e->pending, e->key)};
+    }
+    if (auto const* e = std::get_if<Note>(&event.body)) {
+        return {note_key(e->call, e->generation, e->digest), note_slot_key(e->call, e->generation, e->number)};
+    }
+    return {};
+}
+
+Wanted wanted(State const& state, Command const& command) {
+    Wanted out;
+    out.earlier = earlier_key(command.idem_key);
+    std::visit(Wants{state, out}, command.body);
+    return out;
+}
+
+std::vector<PendingChange> pending_changes(State const& before, Event const& event) {
+    std::vector<PendingChange> out;
+    std::visit(Changes{before, event, out}, event.body);
+    return out;
+}
+
+}  // namespace dormouse::session

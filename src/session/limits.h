@@ -1,0 +1,35 @@
+#pragma once
+// Limits of the core (design/02, rule 13) and the relations that must hold between them.
+
+#include <dormouse/time.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dormouse::session::limits {
+
+inline constexpr std::size_t prompt_bytes_max = std::size_t{1} << 20;
+inline constexpr std::size_t output_bytes_max = std::size_t{1} << 20;
+inline constexpr std::size_t queue_max = 100;
+inline constexpr std::size_t open_calls_max = 10'000;
+inline constexpr std::size_t calls_per_reply_max = 1'000;
+inline constexpr std::size_t owed_max = 256;
+inline constexpr std::uint32_t tool_concurrency_max = 64;
+inline constexpr std::uint32_t progress_per_second_max = 10;
+inline constexpr std::uint32_t progress_per_call_max = 10'000;
+inline constexpr std::uint32_t notes_per_pause_max = 8;
+inline constexpr std::uint32_t model_failures_max = 5;  // in a row, in one step
+inline constexpr std::uint32_t tool_attempts_max = 5;
+inline constexpr std::uint64_t seq_max = (std::uint64_t{1} << 24) - 1;
+
+inline constexpr Duration pause_timeout_default{24 * 3600 * 1000};  // of a tool_result pause
+inline constexpr Duration model_time_limit{600'000};                // of one request
+inline constexpr Duration gate_time_limit{60'000};
+inline constexpr Duration retry_base{1'000};
+inline constexpr Duration retry_max{60'000};
+inline constexpr Duration claim_max{3'600'000};
+
+static_assert(tool_concurrency_max + 1 <= owed_max, "tools and gates in work, and one model request");
+static_assert(calls_per_reply_max <= open_calls_max);
+
+}  // namespace dormouse::session::limits

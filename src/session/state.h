@@ -1,0 +1,215 @@
+#pragma once
+// State: what is open in one session, and nothing else. Its size follows what is open, never how long the session
+// has lived: text, arguments and outputs that are settled stay in the journal, what is closed is found by key.
+// Owned by one lane and changed in place by apply() alone.
+
+#include "session/effect.h"
+#include "session/event.h"
+
+#include <deque>
+#include <map>
+#include <set>
+
+namespace dormouse::session {
+
+enum class CallPhase : std::uint8_t {
+    ready,       // may start when a slot is free (its gates come first)
+    gating,      // a gate is being asked
+    running,     // the tool runs: tool_started is durable
+    retry_wait,  // an attempt failed; the next one has a time
+    waiting,     // paused: its outcome comes from outside
+};
+
+struct Pause {
+    PauseTerms terms;
+    std::optional<Time> deadline;
+    Time since{};
+    Seq opened = 0;      // call_paused, gate_asked or in_doubt
+    bool by_gate = false;
+    friend bool operator==(Pause const&, Pause const&) = default;
+};
+
+struct Question {  // policy ask: what became of an attempt that a crash cut off?
+    PendingId pending;
+    Time since{};
+    Seq opened = 0;
+    friend bool operator==(Question const&, Question const&) = default;
+};
+
+struct Vote {
+    Actor by;
+    bool approved = false;
+    Sha256 digest{};
+    Time at{};
+    friend bool operator==(Vote const&, Vote const&) = default;
+};
+
+struct ClaimState {
+    Actor by;
+    Time until{};
+    friend bool operator==(ClaimState const&, ClaimState const&) = default;
+};
+
+struct Call {
+    CallNo no = 0;
+    std::uint32_t step = 0;
+    CallSpec spec;
+    CallPhase phase = CallPhase::ready;
+    std::uint32_t gates_passed = 0;
+    std::optional<Submission> decision = {};  // for the gate or the tool that asked, until its verdict
+    Generation generation = 0;                // of the newest pendingID
+    PendingId pending = {};                   // of the run or pause that is open (generation may be older than a question's)
+    std::uint32_t attempt = 0;
+    Epoch epoch = 0;                          // who wrote the newest tool_started
+    Time created{};
+    Time started{};
+    Seq owed_since = 0;                       // gating, running: the effect's id
+    std::optional<Pause> pause = {};
+    bool in_doubt = false;                    // a crash cut an attempt off; also while it runs again
+    std::optional<Question> question = {};
+    std::vector<Vote> votes = {};
+    std::optional<ClaimState> claim = {};
+    std::uint32_t progress_count = 0;
+    std::int64_t progress_second = 0;         // the second in which the newest progress came …
+    std::uint32_t progress_in_second = 0;     // … and how many came in it
+    friend bool operator==(Call const&, Call const&) = default;
+};
+
+// A step that still has open calls.
+struct StepState {
+    CallNo first = 0;
+    std::uint32_t calls = 0;
+    std::uint32_t settled = 0;
+    friend bool operator==(StepState const&, StepState const&) = default;
+};
+
+struct Request {
+    std::uint32_t attempt = 0;
+    Seq view_seq = 0;
+    Epoch epoch = 0;
+    Seq since = 0;
+    friend bool operator==(Request const&, Request const&) = default;
+};
+
+struct ModelRetry {
+    Time at{};
+    Trouble error;
+    friend bool operator==(ModelRetry const&, ModelRetry const&) = default;
+};
+
+struct OpenTurn {
+    TurnNo no = 0;
+    Seq input = 0;
+    InputSource cause = InputSource::prompt;
+    Actor by;
+    Time started{};
+    TurnTerms terms;
+    std::uint32_t step = 0;      // the newest step, asked or committed
+    std::uint32_t attempt = 0;   // the newest attempt of that step
+    bool committed = true;       // that step has its reply
+    std::uint32_t failures = 0;  // of that step, in a row
+    std::optional<Request> request = {};
+    std::optional<ModelRetry> retry = {};
+    std::map<std::uint32_t, StepState> open_steps = {};
+    Seq newest_item = 0;         // the newest settlement or steer; consumed once committed_view reaches it
+    bool steered = false;        // overrides the joins once
+    std::optional<FinishReason> finish = {};  // the newest reply asked for nothing more
+    Usage usage = {};
+    friend bool operator==(OpenTurn const&, OpenTurn const&) = default;
+};
+
+struct LastTurn {
+    TurnNo no = 0;
+    Seq input = 0;
+    InputSource cause = InputSource::prompt;
+    Actor by;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    Usage usage;
+    bool failed = false;
+    std::optional<Trouble> error = {};
+    friend bool operator==(LastTurn const&, LastTurn const&) = default;
+};
+
+struct QueuedInput {
+    Seq seq = 0;
+    TurnNo turn = 0;
+    InputSource source = InputSource::prompt;
+    Actor by;
+    friend bool operator==(QueuedInput const&, QueuedInput const&) = default;
+};
+
+// Times at which something falls due.
+enum class TimerKind : std::uint8_t { deadline, tool_retry, model_retry, give_up };
+struct Timer {
+    Time at{};
+    TimerKind kind = TimerKind::deadline;
+    CallNo call = 0;  // 0: the model
+    friend auto operator<=>(Timer const&, Timer const&) = default;
+};
+
+struct State {
+    SessionId id;
+    Seq head = 0;
+    Lifecycle lifecycle = Lifecycle::none;
+
+    std::string project, agent, alias, title, cwd;
+    Json labels;
+    Actor created_by;
+    std::string created_idem;             // of the request that created it, if that bore an Idempotency-Key
+    std::optional<SessionId> forked_from;
+    Time created{};
+    Time updated{};
+    std::optional<Time> ended;
+
+    std::optional<OpenTurn> turn;
+    std::optional<LastTurn> last_turn;
+    std::map<CallNo, Call> calls;         // open ones, in request order
+    std::deque<QueuedInput> queue;
+
+    TurnNo turns = 0;                     // counters over the session's life
+    CallNo calls_ever = 0;
+    std::uint64_t messages = 0;
+    std::uint64_t steps = 0;
+    Usage usage;
+    Seq committed_view = 0;               // view_seq of the newest committed step
+
+    // Kept by apply(), equal to what the rest of the state says (a property test recomputes them).
+    std::set<CallNo> ready;               // phase ready
+    std::set<CallNo> to_gate;             // phase ready, and a gate comes first; empty while a slot is free
+    std::set<CallNo> message_pauses;      // waiting with continuation message
+    std::uint32_t in_work = 0;            // phases gating and running
+    std::uint32_t waiting = 0;            // phase waiting
+    std::set<Timer> timers;
+    std::map<std::pair<CallNo, TimerKind>, Time> timer_at;  // the same by whose they are
+    std::map<EffectId, Effect> owed;
+
+    friend bool operator==(State const&, State const&) = default;
+};
+
+// The only way that state changes. REQUIRES: event.seq == state.head + 1.
+void apply(State& state, Event const& event);
+
+// What the session owes, by id. The runner starts `outstanding - running` and stops `running - outstanding`.
+[[nodiscard]] inline std::map<EffectId, Effect> const& outstanding(State const& state) { return state.owed; }
+
+// When the session must next be looked at: nullopt it sleeps, the epoch (0) something is owed, else the next time.
+[[nodiscard]] std::optional<Time> wake_at(State const& state);
+
+// The next time at which a tick would do something, owed effects aside.
+[[nodiscard]] std::optional<Time> next_timer(State const& state);
+
+[[nodiscard]] Activity activity(State const& state);
+
+// The open call that this pause (or in-doubt question) belongs to; nullptr when that is closed or never was.
+[[nodiscard]] Call const* open_pause(State const& state, PendingId const& pending);
+
+// Rebuilds what apply() keeps beside the rest, for the property test and for verify.
+struct Derived {
+    std::set<CallNo> ready, to_gate, message_pauses;
+    std::uint32_t in_work = 0, waiting = 0;
+    std::set<EffectId> owed;
+};
+[[nodiscard]] Derived derive(State const& state);
+
+}  // namespace dormouse::session

@@ -1,0 +1,102 @@
+#pragma once
+// What must hold of every state: kept parts equal what the rest says, and exactly one class of rule 15.
+
+#include "session/limits.h"
+#include "session/state.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dormouse::session::testing {
+
+// Rule 15. Empty: the session is stuck. Two words: it is in two classes.
+[[nodiscard]] inline std::string class_of(State const& state) {
+    bool const over = state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::deleted;
+    bool const active = state.lifecycle == Lifecycle::active;
+    bool const held = state.lifecycle == Lifecycle::paused || state.lifecycle == Lifecycle::error;
+    bool const later = state.turn && (state.turn->retry || std::ranges::any_of(state.calls, [](auto const& entry) {
+        return entry.second.phase == CallPhase::retry_wait;
+    }));
+    bool const owed = !state.owed.empty() || later;
+    bool const waits = state.turn && !state.calls.empty() && state.calls.size() == state.waiting;
+    std::string out;
+    if (over && !state.turn && state.queue.empty() && !owed) out += "ended";
+    if (held) out += "held";
+    if (active && !state.turn && state.queue.empty()) out += "idle";
+    if (active && owed) out += "owed";
+    if (active && !owed && waits) out += "waiting";
+    return out;
+}
+
+// Whatever waits has a source: a deadline, or somebody outside who may answer.
+[[nodiscard]] inline bool has_source(Call const& call) {
+    return call.pause->deadline || call.question || call.pause->terms.reason != PauseReason::handoff;
+}
+
+// The times that the calls and the turn themselves name. A give_up belongs to everything owed; its time is apart.
+[[nodiscard]] inline std::map<std::pair<CallNo, TimerKind>, Time> expected_times(State const& state) {
+    std::map<std::pair<CallNo, TimerKind>, Time> out;
+    for (auto const& [no, call] : state.calls) {
+        if (call.phase == CallPhase::waiting && call.pause->deadline) {
+            out[{no, TimerKind::deadline}] = *call.pause->deadline;
+        }
+    }
+    if (state.turn && state.turn->retry) out[{0, TimerKind::model_retry}] = state.turn->retry->at;
+    return out;
+}
+
+[[nodiscard]] inline std::string broken_timers(State const& state) {
+    std::string out;
+    for (auto const& [whose, at] : expected_times(state)) {
+        if (!state.timer_at.contains(whose) || state.timer_at.at(whose) != at) out += "a time is not kept; ";
+    }
+    for (auto const& [whose, at] : state.timer_at) {
+        auto const [no, kind] = whose;
+        if (!state.timers.contains({at, kind, no})) out += "timers differ; ";
+        if (no != 0 && !state.calls.contains(no)) out += "a time of a call that is closed; ";
+        bool const of_retry = kind == TimerKind::tool_retry;
+        if (of_retry && state.calls.at(no).phase != CallPhase::retry_wait) out += "a retry of a call that runs; ";
+    }
+    if (state.timers.size() != state.timer_at.size()) out += "timers differ; ";
+    for (auto const& [id, effect] : state.owed) {
+        if (!state.timer_at.contains({id.call, TimerKind::give_up})) out += "owed for ever; ";
+    }
+    return out;
+}
+
+[[nodiscard]] inline std::string broken_wake(State const& state) {
+    std::string const what = class_of(state);
+    auto const wake = wake_at(state);
+    if (state.owed.empty() != (wake != from_ms(0))) return "wake_at and owed differ; ";
+    if ((what == "idle" || what == "ended") && wake) return "a session at rest wants to be woken; ";
+    if (what == "owed" && !wake) return "owed, and nothing wakes it; ";
+    if (what != "waiting") return "";
+    auto const first = state.timers.empty() ? std::nullopt : std::optional(state.timers.begin()->at);
+    return wake == first ? "" : "wake_at is not the earliest deadline; ";
+}
+
+// Everything that does not hold, in words; empty when all does.
+[[nodiscard]] inline std::string broken_of(State const& state) {
+    std::string out;
+    Derived const derived = derive(state);
+    std::set<EffectId> owed;
+    for (auto const& [id, effect] : state.owed) owed.insert(id);
+    if (derived.ready != state.ready) out += "ready differs; ";
+    if (derived.message_pauses != state.message_pauses) out += "message pauses differ; ";
+    if (derived.in_work != state.in_work) out += "the number in work differs; ";
+    if (derived.waiting != state.waiting) out += "the number that waits differs; ";
+    if (derived.owed != owed) out += "outstanding differs; ";
+    if (state.turn && state.in_work > state.turn->terms.tool_concurrency) out += "more in work than slots; ";
+    for (auto const& [no, call] : state.calls) {
+        if (call.phase == CallPhase::waiting && !has_source(call)) out += "a call waits for nobody; ";
+    }
+    static std::vector<std::string> const classes{"ended", "held", "idle", "owed", "waiting"};
+    if (std::ranges::find(classes, class_of(state)) == classes.end()) {
+        out += "not in one class of rule 15: '" + class_of(state) + "'; ";
+    }
+    return out + broken_timers(state) + broken_wake(state);
+}
+
+}  // namespace dormouse::session::testing

@@ -1,0 +1,262 @@
+#pragma once
+// A fake world around one session: a model, tools, gates, people, webhooks and a clock, driven by a list of small
+// numbers. What a number means depends on what is open, so any list is a story, and a shorter list a shorter one.
+
+#include "session/testing/given.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dormouse::session::testing {
+
+enum class Deed : std::uint8_t {
+    prompt,        // in any mode
+    answer,        // what is owed is done: replies with calls, outcomes, pauses, verdicts
+    reply,         // the model asks for calls
+    trouble,       // what is owed fails
+    deliver,       // something is offered for a pause, open or closed: also twice, late and of the wrong kind
+    late_outcome,  // an attempt that nobody waits for any more comes back
+    cancel,
+    time,  // goes on, or steps back
+    crash,
+    move,
+    worker,  // progress, claims
+};
+inline constexpr std::uint32_t deeds = 11;
+
+struct Step {
+    Deed deed = Deed::prompt;
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+};
+
+class World {
+public:
+    explicit World(std::uint32_t kind) : session(terms_of(kind)) { (void)session.create(); }
+    explicit World(Given at) : session(std::move(at)) {}
+
+    void step(Step const& step) {
+        switch (step.deed) {
+            case Deed::prompt: return prompt(step.a, step.b);
+            case Deed::answer: return answer(step.a, step.b);
+            case Deed::reply: return reply(step.a, step.b);
+            case Deed::trouble: return trouble(step.a, step.b);
+            case Deed::deliver: return deliver(step.a, step.b);
+            case Deed::late_outcome: return late_outcome(step.a, step.b);
+            case Deed::cancel: return cancel(step.a, step.b);
+            case Deed::time: return time(step.a);
+            case Deed::crash: return crash(step.a);
+            case Deed::move: return move(step.a, step.b);
+            case Deed::worker: return worker(step.a, step.b);
+        }
+    }
+
+    // Answers all that is owed, lets all times pass and asks for nothing new. False: it does not come to rest.
+    [[nodiscard]] bool come_to_rest() {
+        for (int i = 0; i < 4'000; ++i) {
+            if (session.what_class() == "idle" || session.what_class() == "ended") return true;
+            if (session.state.lifecycle == Lifecycle::paused) (void)session.move(Move::To::resume);
+            if (session.state.lifecycle == Lifecycle::error) (void)session.move(Move::To::retry);
+            if (!rest_once()) return false;
+        }
+        return false;
+    }
+
+    Given session;
+
+private:
+    static TurnTerms terms_of(std::uint32_t kind) {
+        TurnTerms terms;
+        std::vector<Join> const joins{{0, false}, {1, false}, {1, true}, {2, false}};
+        terms.join = joins[kind % 4];
+        terms.tool_concurrency = 1 + kind / 4 % 3;
+        terms.step_limit = 8;
+        return terms;
+    }
+
+    static CallSpec call_of(std::uint32_t kind) {
+        auto const policy = static_cast<CrashPolicy>(kind / 7 % 3);
+        PauseTerms timer = pause_for(PauseReason::handoff);
+        timer.continuation = Continuation::tool_response;
+        timer.on_deadline = OnDeadline::done;
+        timer.timeout = Duration(90'000);
+        CallSpec spec = with_policy(plain(), policy);
+        switch (kind % 7) {
+            case 0: return spec;
+            case 1: return with_policy(job(), policy);
+            case 2: return gated(with_policy(job(), policy), {"first", "second"});
+            case 3: return with_policy(pausing(PauseReason::approval), policy);
+            case 4: return with_policy(pausing(PauseReason::user_input), policy);
+            case 5: spec.refused = "there is no such tool"; return spec;
+            default: spec = with_policy(pausing(PauseReason::handoff), policy); spec.at_once = timer; return spec;
+        }
+    }
+
+    // The n-th effect that is owed; nullptr when nothing is.
+    [[nodiscard]] Effect const* owed(std::uint32_t n) const {
+        auto const& all = outstanding(session.state);
+        if (all.empty()) return nullptr;
+        return &std::next(all.begin(), static_cast<std::ptrdiff_t>(n % all.size()))->second;
+    }
+
+    // The n-th pendingID that was ever told to anybody.
+    [[nodiscard]] std::optional<PendingId> known(std::uint32_t n) const {
+        std::vector<PendingId> ids;
+        for (Event const& event : session.archive.log) {
+            if (auto const* e = std::get_if<ToolStarted>(&event.body)) ids.push_back(e->pending);
+            if (auto const* e = std::get_if<GateAsked>(&event.body)) ids.push_back(e->pending);
+            if (auto const* e = std::get_if<InDoubt>(&event.body); e && e->question) ids.push_back(*e->question);
+        }
+        if (ids.empty()) return std::nullopt;
+        return ids[ids.size() - 1 - n % ids.size()];  // 0 is the newest
+    }
+
+    void prompt(std::uint32_t a, std::uint32_t b) {
+        std::optional<PromptMode> mode;
+        if (a % 5 > 0) mode = static_cast<PromptMode>(a % 5 - 1);
+        if (b % 3 == 0) {
+            session.idem_key = "key " + std::to_string(b % 12);
+            session.idem_digest = "body " + std::to_string(a % 2);
+        }
+        (void)session.prompt("text " + std::to_string(b % 4), mode);
+    }
+
+    void reply(std::uint32_t a, std::uint32_t b) {
+        if (!session.state.turn || !session.state.turn->request) return;
+        std::vector<CallSpec> calls;
+        for (std::uint32_t i = 0; i < a % 4; ++i) calls.push_back(call_of(b + i * (1 + a)));
+        auto const finish = a % 17 == 16 ? FinishReason::length : FinishReason::stop;
+        (void)session.reply(std::move(calls), finish);
+    }
+
+    void answer(std::uint32_t a, std::uint32_t b) {
+        Effect const* const effect = owed(a);
+        if (!effect) return;
+        CallNo const no = effect->id.call;
+        if (std::holds_alternative<AskModel>(effect->what)) return reply(b, a);
+        if (std::holds_alternative<AskGate>(effect->what)) {
+            if (b % 3 == 1) return (void)session.gate(no, pause_for(PauseReason::approval));
+            return (void)session.gate(no, GateOutcome::Allow{});
+        }
+        auto const& may = session.call(no).spec.terms.may_pause;
+        if (!may.empty() && b % 4 != 0) return (void)session.pauses(no, terms_for(may.front(), b));
+        (void)session.finish(no, "output " + std::to_string(b % 3));
+    }
+
+    static PauseTerms terms_for(PauseReason reason, std::uint32_t b) {
+        PauseTerms terms = pause_for(reason);
+        if (b % 5 == 1 || reason == PauseReason::handoff) terms.timeout = Duration(60'000);
+        if (b % 10 == 1) terms.on_deadline = OnDeadline::deny;
+        if (b % 7 == 1) terms.answer.need = 2;
+        return terms;
+    }
+
+    void trouble(std::uint32_t a, std::uint32_t b) {
+        Effect const* const effect = owed(a);
+        if (!effect) return;
+        CallNo const no = effect->id.call;
+        if (std::holds_alternative<AskModel>(effect->what)) return (void)session.model_fails(b % 4 != 0);
+        if (std::holds_alternative<RunTool>(effect->what)) return (void)session.tool_fails(no, b % 4 != 0);
+        if (b % 2 == 0) return (void)session.gate(no, GateOutcome::Gone{});
+        (void)session.gate(no, GateOutcome::Deny{"denied"});
+    }
+
+    static Submission offer(std::uint32_t kind) {
+        switch (kind % 8) {
+            case 0: return result("1");
+            case 1: return result("2");
+            case 2: return error("no");
+            case 3: return decision(true);
+            case 4: return decision(false);
+            case 5: return verdict("run_again");
+            case 6: return verdict("succeeded", "1");
+            default: return verdict("give_up");
+        }
+    }
+
+    void deliver(std::uint32_t a, std::uint32_t b) {
+        auto pending = known(a);
+        if (!pending) return;
+        if (b % 23 == 22) pending->nonce[0] ^= 1;
+        session.by.name = b / 8 % 2 == 0 ? "ann" : "bob";
+        (void)session.submit(*pending, offer(b));
+    }
+
+    void late_outcome(std::uint32_t a, std::uint32_t b) {
+        auto const pending = known(a);
+        if (!pending) return;
+        std::uint32_t const attempt = 1 + b % 2;
+        if (b % 5 == 0) return (void)session.outcome(*pending, attempt, PauseTerms{});
+        if (b % 5 == 1) return (void)session.outcome(*pending, attempt, ToolOutcome::Failed{"late", b % 2 == 0});
+        (void)session.outcome(*pending, attempt, ToolOutcome::Done{quoted("late"), {}, {}});
+    }
+
+    void cancel(std::uint32_t a, std::uint32_t b) {
+        if (b % 6 == 0) return (void)session.when(Cancel{Cancel::Scope::all, {}});
+        if (b % 6 == 1) return (void)session.cancel_turn();
+        if (auto const pending = known(a)) (void)session.cancel_call(*pending);
+    }
+
+    void time(std::uint32_t a) {
+        std::vector<Duration> const steps{Duration(1),          Duration(1'000),      Duration(60'000),
+                                          Duration(3'600'000),  Duration(90'000'000), -Duration(3'600'000),
+                                          Duration(700'000)};
+        session.now += steps[a % steps.size()];
+        if (a / 7 % 2 == 0) (void)session.tick();  // else the next command finds what is due
+    }
+
+    void crash(std::uint32_t a) {
+        if (a % 3 == 0) session.now += Duration(3 * 24 * 3'600'000LL);
+        (void)session.restart();
+    }
+
+    void move(std::uint32_t a, std::uint32_t b) {
+        if (a % 8 < 5) return (void)session.move(static_cast<Move::To>(b % 5));
+        Prompt again;
+        again.parts = Given::parts("again");
+        again.reopen = true;
+        again.answer_output = quoted("again");
+        if (a % 8 == 5) again.answers = known(b);
+        (void)session.when(again);
+    }
+
+    void worker(std::uint32_t a, std::uint32_t b) {
+        auto const pending = known(a);
+        if (!pending) return;
+        if (b % 2 == 0) return (void)session.when(Claim{*pending, Duration(30'000)});
+        std::string const key = b % 3 == 0 ? "" : "p" + std::to_string(b % 5);
+        (void)session.when(Progress{*pending, quoted("half"), key});
+    }
+
+    // One thing that brings it nearer to rest; false when there is none.
+    [[nodiscard]] bool rest_once() {
+        if (Effect const* const effect = owed(0)) {
+            CallNo const no = effect->id.call;
+            if (std::holds_alternative<AskModel>(effect->what)) return said(session.reply()) == "applied";
+            if (std::holds_alternative<RunTool>(effect->what)) return said(session.finish(no)) == "applied";
+            return said(session.gate(no, GateOutcome::Allow{})) == "applied";
+        }
+        if (auto const at = wake_at(session.state)) {
+            session.now = std::max(session.now, *at);
+            return !session.tick().events.empty();
+        }
+        for (auto const& [no, call] : session.state.calls) return person_answers(call);
+        return false;
+    }
+
+    [[nodiscard]] bool person_answers(Call const& call) {
+        if (call.question) return said(session.submit(call.question->pending, verdict("give_up"))) == "applied";
+        auto const reason = call.pause->terms.reason;
+        bool const decides = reason == PauseReason::approval || reason == PauseReason::elicitation;
+        session.by.name = "person " + std::to_string(++people_);  // with n-of-m each has one vote
+        auto const d = session.submit(call.pending, decides ? decision(true) : result("done"));
+        return said(d) == "applied" || said(d) == "counted";
+    }
+
+    std::uint32_t people_ = 0;
+};
+
+}  // namespace dormouse::session::testing

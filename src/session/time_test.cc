@@ -1,0 +1,178 @@
+#include "session/limits.h"
+#include "session/testing/session_fixture.h"
+
+// Rule 9 and promise P7: only a durable `expired` expires, and whoever comes first writes it.
+namespace dormouse::session::testing {
+namespace {
+
+constexpr Duration day = limits::pause_timeout_default;
+
+class TimeTest : public SessionTest {
+protected:
+    PauseTerms waits(Duration time, OnDeadline policy = OnDeadline::tell) {
+        PauseTerms terms;
+        terms.timeout = time;
+        terms.on_deadline = policy;
+        return terms;
+    }
+};
+
+TEST_F(TimeTest, AtTheDeadlineTheCallExpiresAndTheModelIsTold) {
+    waits_for({job()});
+    now += day - Duration(1);
+    EXPECT_EQ(types(tick()), "");
+    auto const d = later(Duration(1));
+    EXPECT_EQ(types(d), "expired model_requested");
+    EXPECT_EQ(first<Expired>(d).reason, ErrorReason::expired);
+    Receipt const receipt = first<Expired>(d).receipt;
+    EXPECT_EQ(receipt.status, CallStatus::expired);
+    EXPECT_EQ(receipt.kind, SubmissionKind::expiry);
+    EXPECT_EQ(receipt.by, Actor{}) << "nobody did it";
+    EXPECT_EQ(receipt.via, "runtime");
+}
+
+TEST_F(TimeTest, WhoeverComesFirstWritesWhatIsDueInTheSameAppend) {
+    waits_for({job()});
+    PendingId const asked = pending(1);
+    now += day;
+    auto const d = submit(asked, result("ok"));
+    EXPECT_EQ(said(d), "expired") << "410 whether or not a timer ran";
+    EXPECT_EQ(types(d), "expired note model_requested");
+}
+
+TEST_F(TimeTest, EveryCommandWritesWhatIsDueFirst) {
+    waits_for({job(), job()});
+    (void)create();
+    now += day;
+    EXPECT_EQ(types(prompt("hello")), "expired expired input_received model_requested");
+}
+
+TEST_F(TimeTest, ACancelAfterTheDeadlineFindsItExpired) {
+    waits_for({job()});
+    PendingId const asked = pending(1);
+    now += day;
+    EXPECT_EQ(said(cancel_call(asked)), "expired");
+}
+
+TEST_F(TimeTest, AnAnswerToAQuestionThatIsDueFindsItExpired) {
+    asks_for({pausing(PauseReason::user_input)});
+    PauseTerms terms = pause_for(PauseReason::user_input);
+    terms.timeout = Duration(1'000);
+    (void)pauses(1, terms);
+    Prompt late;
+    late.parts = parts("blue");
+    late.answers = pending(1);
+    late.answer_output = quoted("blue");
+    now += Duration(1'000);
+    EXPECT_EQ(said(when(late)), "expired");
+}
+
+TEST_F(TimeTest, ARefusedCommandWritesOnlyWhatFellDue) {
+    waits_for({job()});
+    now += day;
+    auto const d = submit({id, 9, 1, {}}, result("ok"));
+    EXPECT_EQ(said(d), "not_found");
+    EXPECT_EQ(types(d), "expired model_requested");
+}
+
+TEST_F(TimeTest, AClockThatStepsBackUndoesNothing) {
+    waits_for({job()});
+    PendingId const asked = pending(1);
+    (void)later(day);
+    now -= Duration(3'600'000);
+    EXPECT_EQ(said(submit(asked, result("ok"))), "expired");
+}
+
+TEST_F(TimeTest, AClockThatStepsBackBeforeTheDeadlineOnlyDelaysIt) {
+    waits_for({job()});
+    Time const deadline = *call(1).pause->deadline;
+    now -= Duration(3'600'000);
+    EXPECT_EQ(types(tick()), "");
+    EXPECT_EQ(wake_at(state), deadline);
+    now = deadline;
+    EXPECT_EQ(types(tick()), "expired model_requested");
+}
+
+TEST_F(TimeTest, AClockThatIsFastHastensAnExpiryAndNothingComesBack) {
+    waits_for({job()});
+    PendingId const asked = pending(1);
+    now += day;
+    (void)tick();
+    now -= day;
+    EXPECT_EQ(said(submit(asked, result("ok"))), "expired");
+    EXPECT_FALSE(state.calls.contains(1));
+}
+
+TEST_F(TimeTest, ATickAtRestWritesNothing) {
+    waits_for({job()});
+    Seq const head = state.head;
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(types(later(Duration(1'000))), "");
+    EXPECT_EQ(state.head, head);
+}
+
+TEST_F(TimeTest, TheEarliestDeadlineWakes) {
+    asks_for({job(), job(), job()});
+    (void)pauses(1, waits(Duration(3'000)));
+    (void)pauses(2, waits(Duration(1'000)));
+    (void)pauses(3, waits(Duration(2'000)));
+    EXPECT_EQ(wake_at(state), now + Duration(1'000));
+    EXPECT_EQ(types(later(Duration(1'000))), "expired");
+    EXPECT_EQ(wake_at(state), now + Duration(1'000));
+    EXPECT_EQ(types(later(Duration(2'000))), "expired expired model_requested") << "those that wait are told together";
+}
+
+TEST_F(TimeTest, DenyTellsTheModelThatNobodySaidYes) {
+    asks_for({job()});
+    (void)pauses(1, waits(Duration(1'000), OnDeadline::deny));
+    EXPECT_EQ(first<Expired>(later(Duration(1'000))).reason, ErrorReason::denied);
+}
+
+TEST_F(TimeTest, DoneIsTheOutcomeThatATimerWaitedFor) {
+    CallSpec timer = pausing(PauseReason::handoff);
+    PauseTerms terms = waits(Duration(60'000), OnDeadline::done);
+    terms.reason = PauseReason::handoff;
+    timer.at_once = terms;
+    asks_for({timer});
+    PendingId const asked = pending(1);
+    EXPECT_EQ(what_class(), "waiting");
+    auto const d = later(Duration(60'000));
+    EXPECT_EQ(types(d), "submitted model_requested");
+    EXPECT_EQ(first<Submitted>(d).what.output, quoted("done"));
+    EXPECT_EQ(first<Submitted>(d).receipt.status, CallStatus::completed);
+    EXPECT_EQ(first<Submitted>(d).receipt.digest, result("done").digest);
+    EXPECT_EQ(archive.receipts.at(asked).via, "runtime");
+}
+
+TEST_F(TimeTest, PausedSessionsExpireTooButNothingIsDrivenInThem) {
+    asks_for({job(), plain()});
+    (void)pauses(1, waits(Duration(5'000)));
+    (void)tool_fails(2, true);
+    (void)move(Move::To::pause);
+    EXPECT_EQ(wake_at(state), now + Duration(5'000)) << "not for the retry";
+    EXPECT_EQ(types(later(Duration(5'000))), "expired");
+    EXPECT_EQ(wake_at(state), std::nullopt);
+    EXPECT_EQ(types(move(Move::To::resume)), "status_changed tool_started");
+}
+
+TEST_F(TimeTest, WhatFellDueWhileNobodyDroveIsDoneInOneAppend) {
+    join(1, false);
+    asks_for({job(), job()});
+    (void)pauses(1, waits(Duration(1'000)));
+    (void)pauses(2, waits(Duration(2'000)));
+    now += Duration(3 * 24 * 3'600'000LL);
+    auto const d = restart();
+    EXPECT_EQ(types(d), "expired expired model_requested");
+    EXPECT_EQ(first<Expired>(d).receipt.at, now);
+}
+
+TEST_F(TimeTest, EverythingOwedHasATimeAtWhichItIsGivenUp) {
+    slots(2);
+    asks_for({plain(), gated(plain())});
+    EXPECT_EQ(outstanding(state).size(), 2U);
+    for (auto const& [effect_id, effect] : outstanding(state)) {
+        EXPECT_TRUE(state.timer_at.contains({effect_id.call, TimerKind::give_up}));
+    }
+}
+
+}  // namespace
+}  // namespace dormouse::session::testing

@@ -1,0 +1,184 @@
+#include "session/limits.h"
+#include "session/testing/session_fixture.h"
+
+// What tools answer: outcomes, pauses, failures, and outcomes that come too late.
+namespace dormouse::session::testing {
+namespace {
+
+class ToolTest : public SessionTest {};
+
+TEST_F(ToolTest, TheIntentIsWrittenBeforeItRunsWithTheIdThatItsAnswerWillName) {
+    asks_for({job()});
+    auto const run = owes<RunTool>();
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->pending, pending(1));
+    EXPECT_EQ(run->pending.session, id);
+    EXPECT_EQ(run->pending.generation, 1U);
+    EXPECT_EQ(run->attempt, 1U);
+    EXPECT_EQ(run->input, job().input);
+}
+
+TEST_F(ToolTest, AnOutcomeGoesToTheModelInTheSameAppend) {
+    asks_for({plain()});
+    auto const d = finish(1, "42");
+    EXPECT_EQ(types(d), "tool_finished model_requested");
+    EXPECT_EQ(first<ToolFinished>(d).output, quoted("42"));
+    EXPECT_GE(first<ModelRequested>(d).view_seq, d.events.front().seq);
+}
+
+TEST_F(ToolTest, AFailureIsToldToTheModelAndIsNotFatal) {
+    asks_for({plain()});
+    auto const d = tool_fails(1, false);
+    EXPECT_EQ(types(d), "tool_finished model_requested");
+    EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
+    EXPECT_EQ(first<ToolFinished>(d).error, "refused");
+}
+
+TEST_F(ToolTest, AFailureThatMayPassIsTriedAgainUnderTheSameId) {
+    asks_for({plain()});
+    PendingId const key = pending(1);
+    auto const d = tool_fails(1, true);
+    EXPECT_EQ(types(d), "tool_failed");
+    EXPECT_EQ(activity(state), Activity::retry);
+    Time const at = first<ToolFailed>(d).retry_at;
+    EXPECT_EQ(wake_at(state), at);
+    now = at;
+    auto const again = tick();
+    EXPECT_EQ(types(again), "tool_started");
+    EXPECT_EQ(first<ToolStarted>(again).pending, key);
+    EXPECT_EQ(first<ToolStarted>(again).attempt, 2U);
+}
+
+TEST_F(ToolTest, TriesAreBounded) {
+    asks_for({plain()});
+    for (std::uint32_t i = 1; i < limits::tool_attempts_max; ++i) {
+        ASSERT_EQ(types(tool_fails(1, true)), "tool_failed");
+        ASSERT_EQ(types(later(limits::retry_max)), "tool_started");
+    }
+    EXPECT_EQ(types(tool_fails(1, true)), "tool_finished model_requested");
+}
+
+TEST_F(ToolTest, RetriesWaitForAFreeSlot) {
+    slots(2);
+    asks_for(std::vector<CallSpec>(5, plain()));
+    for (CallNo no = 1; no <= 5; ++no) (void)tool_fails(no, true);
+    EXPECT_EQ(types(later(limits::retry_max)), "tool_started tool_started");
+    EXPECT_EQ(types(finish(1)), "tool_finished tool_started");
+    EXPECT_EQ(outstanding(state).size(), 2U);
+}
+
+TEST_F(ToolTest, HundredsOfRetriesThatFallDueTogetherStayWithinWhatMayBeOwed) {
+    slots(limits::tool_concurrency_max);
+    std::size_t const count = limits::owed_max + 10;
+    asks_for(std::vector<CallSpec>(count, plain()));
+    for (CallNo no = 1; no <= count; ++no) (void)tool_fails(no, true);
+    (void)later(limits::retry_max);
+    EXPECT_EQ(outstanding(state).size(), limits::tool_concurrency_max);
+}
+
+TEST_F(ToolTest, APauseGivesTheCallItsDeadline) {
+    asks_for({job()});
+    auto const d = pauses(1);
+    EXPECT_EQ(types(d), "call_paused");
+    EXPECT_EQ(first<CallPaused>(d).deadline, now + limits::pause_timeout_default);
+    EXPECT_EQ(wake_at(state), now + limits::pause_timeout_default);
+    EXPECT_EQ(activity(state), Activity::waiting_async);
+    EXPECT_TRUE(outstanding(state).empty()) << "a waiting call is not owed";
+}
+
+TEST_F(ToolTest, TheDeadlineIsThePausesElseTheToolsElseADay) {
+    CallSpec quick = job();
+    quick.terms.pause_timeout = Duration(1'000);
+    asks_for({quick, quick, quick});
+    PauseTerms own;
+    own.timeout = Duration(500);
+    PauseTerms none;
+    none.timeout = Duration::max();
+    EXPECT_EQ(first<CallPaused>(pauses(1)).deadline, now + Duration(1'000));
+    EXPECT_EQ(first<CallPaused>(pauses(2, own)).deadline, now + Duration(500));
+    EXPECT_EQ(first<CallPaused>(pauses(3, none)).deadline, std::nullopt);
+}
+
+TEST_F(ToolTest, APauseThatWasNotDeclaredIsAnErrorForTheModel) {
+    asks_for({plain()});
+    auto const d = pauses(1);
+    EXPECT_EQ(types(d), "tool_finished model_requested");
+    EXPECT_NE(first<ToolFinished>(d).error.find("without having declared"), std::string::npos);
+}
+
+TEST_F(ToolTest, APairThatTheTableForbidsIsAnErrorForTheModel) {
+    asks_for({job()});
+    PauseTerms wrong;
+    wrong.continuation = Continuation::message;
+    EXPECT_EQ(types(pauses(1, wrong)), "tool_finished model_requested");
+}
+
+TEST_F(ToolTest, AnOutcomeAfterACancelIsANoteOnceADigest) {
+    asks_for({job(), job()});
+    PendingId const key = pending(1);
+    (void)cancel_call(key);
+    auto const late = outcome(key, 1, ToolOutcome::Done{quoted("x"), {}, {}});
+    EXPECT_EQ(types(late), "note");
+    EXPECT_EQ(first<Note>(late).about, "late_outcome");
+    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Done{quoted("x"), {}, {}})), "");
+}
+
+TEST_F(ToolTest, WhatAFunctionReturnsAfterAnEarlyResultIsANoteAndNeverAnOutcome) {
+    asks_for({job()});
+    PendingId const key = pending(1);
+    EXPECT_EQ(types(submit(key, result("early"))), "submitted model_requested");
+    EXPECT_EQ(types(outcome(key, 1, PauseTerms{})), "note");
+    EXPECT_TRUE(state.calls.empty());
+}
+
+TEST_F(ToolTest, ItsTimeLimitEndsARunAndTheOutcomeThatComesThenChangesNothing) {
+    CallSpec quick = plain();
+    quick.terms.time_limit = Duration(5'000);
+    asks_for({quick});
+    PendingId const key = pending(1);
+    auto const d = later(Duration(5'000));
+    EXPECT_EQ(types(d), "tool_finished model_requested");
+    EXPECT_EQ(first<ToolFinished>(d).error, "the tool took longer than its time limit of 5 s");
+    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Done{quoted("x"), {}, {}})), "");
+}
+
+TEST_F(ToolTest, AnOutputOverOneMebibyteIsAnErrorForTheModel) {
+    asks_for({plain()});
+    auto const d = finish(1, std::string(limits::output_bytes_max, 'x'));
+    EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
+    EXPECT_TRUE(first<ToolFinished>(d).output.is_null());
+}
+
+TEST_F(ToolTest, OutcomesOfParallelCallsSettleInAnyOrder) {
+    asks_for({plain(), plain(), plain()});
+    EXPECT_EQ(types(finish(3)), "tool_finished");
+    EXPECT_EQ(types(finish(1)), "tool_finished");
+    EXPECT_EQ(types(finish(2)), "tool_finished model_requested");
+}
+
+TEST_F(ToolTest, ReentryRunsTheToolAgainWithTheDecisionAndANewId) {
+    asks_for({pausing(PauseReason::approval)});
+    (void)pauses(1, pause_for(PauseReason::approval));
+    PendingId const asked = pending(1);
+    auto const d = submit(asked, decision(true));
+    EXPECT_EQ(types(d), "submitted tool_started");
+    auto const run = owes<RunTool>();
+    ASSERT_TRUE(run && run->decision);
+    EXPECT_TRUE(run->decision->approved);
+    EXPECT_EQ(run->pending.generation, 2U);
+    EXPECT_EQ(types(finish(1)), "tool_finished model_requested");
+}
+
+TEST_F(ToolTest, ReentryIsTheModelsBusinessOnlyWhenItIsOver) {
+    asks_for({pausing(PauseReason::elicitation)});
+    (void)pauses(1, pause_for(PauseReason::elicitation));
+    (void)submit(pending(1), decision(true));
+    EXPECT_EQ(owes<AskModel>(), std::nullopt);
+    EXPECT_EQ(types(tool_fails(1, true)), "tool_failed");
+    (void)later(limits::retry_max);
+    ASSERT_TRUE(owes<RunTool>());
+    EXPECT_TRUE(owes<RunTool>()->decision) << "the next attempt has the decision too";
+}
+
+}  // namespace
+}  // namespace dormouse::session::testing

@@ -1,0 +1,252 @@
+#pragma once
+// What every store answers, as tests: a test binary includes this file once and says which stores
+// it means with INSTANTIATE_TEST_SUITE_P(Name, StoreConformance, …).
+
+#include "store/memory/conformance_fixture.h"
+#include "store/memory/conformance_lists.h"
+
+#include <thread>
+
+namespace dormouse::store {
+
+TEST_P(StoreConformance, what_was_appended_is_loaded_back_byte_for_byte) {
+    auto first = create(1, "acme", 3);
+    first.row->alias = "ops-1";
+    first.row->title = "Ship \"4.2\"";
+    first.frame.bytes = R"([["session_created",1,{"cwd":"ü\u0000"}]])";
+    first.wake_at = at(50);
+    commit_one(first);
+    commit_one(append(1, 3, 2));
+
+    auto const loaded = store().load(session(1)).value();
+    ASSERT_TRUE(loaded.row);
+    EXPECT_EQ(describe(*loaded.row), describe(*first.row));
+    ASSERT_EQ(loaded.tail.size(), 2u);
+    EXPECT_EQ(loaded.tail[0].bytes, first.frame.bytes);
+    EXPECT_EQ(loaded.tail[0].count, 3u);
+    EXPECT_EQ(loaded.tail[1].first, 4u);
+    EXPECT_TRUE(loaded.wake_known);
+    EXPECT_EQ(loaded.wake_at, std::nullopt) << "the second append said that it sleeps";
+}
+
+TEST_P(StoreConformance, an_append_decided_on_another_head_fails_alone) {
+    commit_one(create(1, "acme", 2));
+    std::vector<port::Append> const batch{create(2, "acme"), append(1, 1), append(1, 2, 3),
+                                          append(1, 2), append(3, 7)};
+    auto const results = store().commit(batch);
+    EXPECT_TRUE(results[0]);
+    EXPECT_EQ(code(results[1]), Code::conflict);
+    EXPECT_TRUE(results[2]);
+    EXPECT_EQ(code(results[3]), Code::conflict) << "the one before it moved the head";
+    EXPECT_EQ(code(results[4]), Code::conflict) << "no such session";
+    EXPECT_EQ(store().load(session(1)).value().tail.size(), 2u);
+    EXPECT_TRUE(store().load(session(2)).value().row);
+}
+
+TEST_P(StoreConformance,
+       results_stand_in_the_order_of_the_appends_whatever_order_they_were_written_in) {
+    commit_one(create(5, "acme"));
+    std::vector<port::Append> const batch{create(9, "acme"), create(5, "acme"), create(7, "acme"),
+                                          append(5, 1)};
+    auto const results = store().commit(batch);
+    EXPECT_TRUE(results[0]);
+    EXPECT_EQ(code(results[1]), Code::conflict) << "number 5 is taken";
+    EXPECT_TRUE(results[2]);
+    EXPECT_TRUE(results[3]);
+}
+
+TEST_P(StoreConformance, an_append_that_fails_halfway_leaves_nothing_and_its_neighbours_stand) {
+    auto first = create(2, "acme");
+    first.keys = {{"taken", 1}};
+    commit_one(first);
+    auto second = append(2, 1);
+    second.row = first.row;
+    second.row->title = "never";
+    second.wake_at = at(5);
+    second.pending = {pause(1)};
+    second.keys = {{"fresh", 2}, {"taken", 2}};
+    std::vector<port::Append> const batch{create(1, "acme"), second, create(3, "acme")};
+    auto const results = store().commit(batch);
+    EXPECT_TRUE(results[0]);
+    EXPECT_EQ(code(results[1]), Code::conflict);
+    EXPECT_TRUE(results[2]);
+
+    auto const loaded = store().load(session(2)).value();
+    EXPECT_EQ(loaded.tail.size(), 1u);
+    EXPECT_EQ(loaded.row->title, "");
+    EXPECT_FALSE(loaded.wake_at);
+    EXPECT_FALSE(store().pending(session(2), 1, 1).value());
+    EXPECT_EQ(store().key_rows(session(2)).value(), (std::vector<port::KeyRow>{{"taken", 1}}));
+    EXPECT_TRUE(store().load(session(1)).value().row);
+    EXPECT_TRUE(store().load(session(3)).value().row);
+}
+
+TEST_P(StoreConformance, a_key_is_written_once) {
+    auto first = create(1, "acme");
+    first.keys = {{"receipt", 1}};
+    commit_one(first);
+    auto second = append(1, 1);
+    second.keys = {{"receipt", 2}};
+    EXPECT_EQ(code(store().commit({&second, 1})[0]), Code::conflict);
+    auto twice = append(1, 1);
+    twice.keys = {{"new", 2}, {"new", 2}};
+    EXPECT_EQ(code(store().commit({&twice, 1})[0]), Code::conflict);
+    EXPECT_EQ(store().key_rows(session(1)).value(), (std::vector<port::KeyRow>{{"receipt", 1}}));
+}
+
+TEST_P(StoreConformance, a_snapshot_shortens_the_tail) {
+    commit_one(create(1, "acme", 3));
+    auto second = append(1, 3, 2);
+    second.snapshot = port::SnapshotRow{.seq = 5, .format = 7, .state = std::string("\0state", 6)};
+    commit_one(second);
+    EXPECT_TRUE(store().load(session(1)).value().tail.empty());
+    commit_one(append(1, 5, 2));
+    auto loaded = store().load(session(1)).value();
+    ASSERT_TRUE(loaded.snapshot);
+    EXPECT_EQ(loaded.snapshot->seq, 5u);
+    EXPECT_EQ(loaded.snapshot->format, 7u);
+    EXPECT_EQ(loaded.snapshot->state, std::string("\0state", 6));
+    ASSERT_EQ(loaded.tail.size(), 1u);
+    EXPECT_EQ(loaded.tail[0].first, 6u);
+
+    auto third = append(1, 7, 2);
+    third.snapshot = port::SnapshotRow{.seq = 6, .format = 8, .state = "later"};
+    commit_one(third);
+    loaded = store().load(session(1)).value();
+    EXPECT_EQ(loaded.snapshot->state, "later");
+    ASSERT_EQ(loaded.tail.size(), 2u)
+        << "a frame that the snapshot ends within belongs to the tail";
+    EXPECT_EQ(loaded.tail[0].first, 6u);
+    EXPECT_EQ(store().page(session(1), 1, 1'000'000).value().size(), 4u)
+        << "the journal stays whole";
+}
+
+TEST_P(StoreConformance, a_page_begins_with_the_frame_that_holds_the_event_and_ends_at_its_size) {
+    commit_one(create(1, "acme", 3));
+    for (Seq after = 3; after < 12; after += 3) commit_one(append(1, after, 3));
+    auto const size = store().page(session(1), 1, 1).value().at(0).bytes.size();
+    auto const firsts = [&](Seq from, std::size_t max_bytes) {
+        std::vector<Seq> seqs;
+        auto const frames = store().page(session(1), from, max_bytes).value();
+        for (auto const& frame : frames) seqs.push_back(frame.first);
+        return seqs;
+    };
+    EXPECT_EQ(firsts(1, 1'000'000), (std::vector<Seq>{1, 4, 7, 10}));
+    EXPECT_EQ(firsts(6, 1'000'000), (std::vector<Seq>{4, 7, 10}));
+    EXPECT_EQ(firsts(7, 0), std::vector<Seq>{7}) << "one frame however small the page";
+    EXPECT_EQ(firsts(7, size), std::vector<Seq>{7});
+    EXPECT_EQ(firsts(1, size + 1), (std::vector<Seq>{1, 4}));
+    EXPECT_TRUE(firsts(13, 1000).empty());
+    EXPECT_TRUE(firsts(Seq{1} << 50, 1000).empty());
+}
+
+TEST_P(StoreConformance, an_erased_session_leaves_its_row_and_its_create_key) {
+    auto first = create(1, "acme");
+    first.create_key = Bits128{9};
+    first.wake_at = at(5);
+    first.pending = {pause(1)};
+    first.keys = {{"k", 1}};
+    first.snapshot = port::SnapshotRow{.seq = 1, .format = 1, .state = "s"};
+    commit_one(first);
+    commit_one(create(2, "acme"));
+    auto last = append(1, 1);
+    last.erase = true;
+    last.row = first.row;
+    last.row->title = "";
+    last.row->status = "deleted";
+    commit_one(last);
+
+    auto const loaded = store().load(session(1)).value();
+    ASSERT_TRUE(loaded.row);
+    EXPECT_EQ(loaded.row->status, "deleted");
+    EXPECT_TRUE(loaded.tail.empty());
+    EXPECT_FALSE(loaded.snapshot);
+    EXPECT_FALSE(loaded.wake_at);
+    EXPECT_EQ(store().next_due().value(), std::nullopt);
+    EXPECT_TRUE(store().pending_rows(session(1)).value().empty());
+    EXPECT_TRUE(store().key_rows(session(1)).value().empty());
+    EXPECT_EQ(listed({.project = "acme"}), "");
+    EXPECT_EQ(store().find_created(Bits128{9}).value(), session(1));
+    EXPECT_EQ(numbers(store().sessions("acme", 0, 10).value()), (std::vector<std::uint64_t>{2}));
+    EXPECT_EQ(numbers(store().all_sessions(0, 10).value()), (std::vector<std::uint64_t>{1, 2}));
+    for (Seq const after : {0, 1, 2}) {
+        auto const late = after == 0 ? create(1, "acme") : append(1, after);
+        EXPECT_EQ(code(store().commit({&late, 1})[0]), Code::conflict) << after;
+    }
+    EXPECT_EQ(store().load(session(2)).value().tail.size(), 1u);
+}
+
+TEST_P(StoreConformance, a_session_row_is_changed_by_a_later_append) {
+    auto const first = create(1, "acme");
+    commit_one(first);
+    auto second = append(1, 1);
+    second.row = first.row;
+    second.row->alias = "nick";
+    second.row->agent = "claude";
+    second.row->status = "paused";
+    second.row->updated = at(1000);
+    commit_one(second);
+    EXPECT_EQ(describe(*store().load(session(1)).value().row), describe(*second.row));
+}
+
+TEST_P(StoreConformance, the_first_append_brings_the_row) {
+    auto first = create(1, "acme");
+    first.row.reset();
+    EXPECT_EQ(code(store().commit({&first, 1})[0]), Code::internal);
+    EXPECT_FALSE(store().load(session(1)).value().row);
+}
+
+TEST_P(StoreConformance, a_journal_of_two_to_the_24_events_is_full) {
+    auto first = create(1, "acme", (1u << 24) - 2);
+    commit_one(first);
+    auto const over = append(1, (1u << 24) - 2, 2);
+    EXPECT_EQ(code(store().commit({&over, 1})[0]), Code::too_large);
+    commit_one(append(1, (1u << 24) - 2, 1));
+    auto const beyond = append(1, (1u << 24) - 1, 1);
+    EXPECT_EQ(code(store().commit({&beyond, 1})[0]), Code::too_large);
+}
+
+TEST_P(StoreConformance, a_frame_may_be_big) {
+    auto first = create(1, "acme");
+    first.frame.bytes = "[\"" + std::string(5'000'000, 'x') + "\"]";
+    commit_one(first);
+    EXPECT_EQ(store().load(session(1)).value().tail.at(0).bytes, first.frame.bytes);
+}
+
+TEST_P(StoreConformance, an_empty_batch_is_done) {
+    EXPECT_TRUE(store().commit({}).empty());
+    EXPECT_TRUE(store().ping());
+}
+
+TEST_P(StoreConformance, a_reopened_store_knows_everything_and_counts_its_epoch) {
+    EXPECT_EQ(store().epoch(), 1u);
+    EXPECT_EQ(store().next_session_number(), 1u);
+    fill_pending();
+    auto const before = everything(store());
+    EXPECT_EQ(store().next_session_number(), 4u);
+    reopen();
+    EXPECT_EQ(store().epoch(), 2u);
+    EXPECT_EQ(store().next_session_number(), 4u);
+    EXPECT_EQ(everything(store()), before);
+    commit_one(append(1, 9));
+    reopen();
+    EXPECT_EQ(store().epoch(), 3u);
+    EXPECT_EQ(store().load(session(1)).value().tail.size(), 2u);
+}
+
+TEST_P(StoreConformance, one_thread_reads_what_another_has_committed) {
+    commit_one(create(1, "acme"));
+    std::jthread const writer([&] {
+        for (Seq after = 1; after < 200; ++after) commit_one(append(1, after));
+    });
+    Seq head = 0;
+    while (head < 200) {
+        auto const tail = store().load(session(1)).value().tail;
+        Seq expected = 1;
+        for (auto const& frame : tail) EXPECT_EQ(frame.first, expected++);
+        EXPECT_GE(tail.size(), head) << "what was seen once stays";
+        head = tail.size();
+    }
+}
+
+}  // namespace dormouse::store

@@ -1,0 +1,193 @@
+#pragma once
+// Conformance: what is found by key, by time, by project and by page. Included by conformance.h.
+
+#include "store/memory/conformance_fixture.h"
+
+namespace dormouse::store {
+
+TEST_P(StoreConformance, an_unknown_session_loads_as_nothing) {
+    auto const loaded = store().load(session(1)).value();
+    EXPECT_FALSE(loaded.row);
+    EXPECT_FALSE(loaded.wake_known);
+    EXPECT_TRUE(loaded.tail.empty());
+    EXPECT_TRUE(store().page(session(1), 1, 1000).value().empty());
+    EXPECT_EQ(store().lookup(session(1), std::vector<std::string>{"a"}).value(),
+              std::vector<Seq>{0});
+    EXPECT_FALSE(store().pending(session(1), 1, 1).value());
+    EXPECT_TRUE(store().pending_rows(session(1)).value().empty());
+    EXPECT_TRUE(store().key_rows(session(1)).value().empty());
+}
+
+TEST_P(StoreConformance, keys_are_looked_up_in_order_and_a_missing_one_is_zero) {
+    auto first = create(1, "acme", 9);
+    std::string const binary("\0\xff", 2);
+    first.keys = {{"b", 2}, {"a", 9}, {binary, 4}};
+    commit_one(first);
+    commit_one(create(2, "acme"));
+    auto const seqs =
+        store().lookup(session(1), std::vector<std::string>{"b", "none", binary, "a"}).value();
+    EXPECT_EQ(seqs, (std::vector<Seq>{2, 0, 4, 9}));
+    EXPECT_EQ(store().lookup(session(2), std::vector<std::string>{"a"}).value(),
+              std::vector<Seq>{0});
+    EXPECT_EQ(store().key_rows(session(1)).value(),
+              (std::vector<port::KeyRow>{{binary, 4}, {"a", 9}, {"b", 2}}));
+}
+
+TEST_P(StoreConformance, due_sessions_come_by_time_then_number_page_by_page) {
+    std::vector<port::Append> batch;
+    for (std::uint64_t number = 1; number <= 9; ++number) {
+        batch.push_back(create(number, "acme"));
+        batch.back().wake_at = at(number <= 6 ? 20 : 10);
+    }
+    batch[8].wake_at = at(30);
+    batch[4].wake_at = std::nullopt;
+    auto const results = store().commit(batch);
+    for (auto const& result : results) ASSERT_TRUE(result);
+
+    EXPECT_EQ(store().next_due().value(), at(10));
+    EXPECT_TRUE(store().due(at(9), std::nullopt, 10).value().empty());
+    std::vector<std::uint64_t> seen;
+    std::optional<port::Due> last;
+    for (;;) {
+        auto const page = store().due(at(20), last, 2).value();
+        if (page.empty()) break;
+        ASSERT_LE(page.size(), 2u);
+        for (auto const& due : page) seen.push_back(due.session.number());
+        last = page.back();
+    }
+    EXPECT_EQ(seen, (std::vector<std::uint64_t>{7, 8, 1, 2, 3, 4, 6}));
+    EXPECT_EQ(store().due(at(30), last, 9).value().at(0).session, session(9));
+}
+
+TEST_P(StoreConformance, a_wake_up_is_left_alone_unless_the_append_changes_it) {
+    auto first = create(1, "acme");
+    first.wake_at = at(7);
+    commit_one(first);
+    auto second = append(1, 1);
+    second.wake_changed = false;
+    commit_one(second);
+    EXPECT_EQ(store().load(session(1)).value().wake_at, at(7));
+    auto third = append(1, 2);
+    third.wake_at = at(3);
+    commit_one(third);
+    EXPECT_EQ(store().next_due().value(), at(3));
+    commit_one(append(1, 3));
+    EXPECT_EQ(store().next_due().value(), std::nullopt);
+}
+
+TEST_P(StoreConformance, a_pending_row_is_replaced_by_call_and_generation) {
+    auto first = create(1, "acme", 5);
+    first.pending = {pause(1), pause(2)};
+    first.pending[0].timeout = at(99);
+    commit_one(first);
+    EXPECT_EQ(store().pending(session(1), 1, 1).value(), first.pending[0]);
+    auto second = append(1, 5);
+    second.pending = {first.pending[0], pause(1, 2)};
+    second.pending[0].status = port::PendingStatus::completed;
+    second.pending[0].settled = 6;
+    commit_one(second);
+    EXPECT_EQ(
+        store().pending_rows(session(1)).value(),
+        (std::vector<port::PendingRow>{second.pending[0], second.pending[1], first.pending[1]}));
+    EXPECT_FALSE(store().pending(session(1), 3, 1).value());
+}
+
+TEST_P(StoreConformance, pending_lists_filter_by_status_tool_session_and_project) {
+    fill_pending();
+    port::PendingFilter filter{.project = "acme"};
+    EXPECT_EQ(listed(filter), "3/1/1 3/1/0 1/3/1 1/2/1 1/1/2 1/1/1");
+    filter.statuses = {port::PendingStatus::waiting};
+    EXPECT_EQ(listed(filter), "3/1/1 1/3/1 1/1/2");
+    filter.tool = "approve";
+    EXPECT_EQ(listed(filter), "1/3/1");
+    filter.statuses = {port::PendingStatus::completed, port::PendingStatus::waiting};
+    EXPECT_EQ(listed(filter), "1/3/1 1/2/1");
+    filter = {.project = "acme", .session = session(1)};
+    EXPECT_EQ(listed(filter), "1/3/1 1/2/1 1/1/2 1/1/1");
+    filter = {.project = "other", .session = session(1)};
+    EXPECT_EQ(listed(filter), "") << "a session of another project is unknown";
+    filter = {.project = "other"};
+    EXPECT_EQ(listed(filter), "2/1/1");
+    filter = {.project = "nobody"};
+    EXPECT_EQ(listed(filter), "");
+    filter = {.project = "acme", .tool = "nothing"};
+    EXPECT_EQ(listed(filter), "");
+}
+
+TEST_P(StoreConformance, pending_lists_go_on_after_the_row_that_ended_a_page) {
+    fill_pending();
+    for (auto const& statuses :
+         {std::vector<port::PendingStatus>{}, {port::PendingStatus::waiting}}) {
+        port::PendingFilter const whole{.project = "acme", .statuses = statuses};
+        auto page = whole;
+        page.limit = 1;
+        std::string pages;
+        for (;;) {
+            auto const rows = store().list_pending(page).value();
+            if (rows.empty()) break;
+            ASSERT_EQ(rows.size(), 1u);
+            pages += (pages.empty() ? "" : " ") + name_of(rows[0]);
+            page.before = PendingId{rows[0].session, rows[0].row.call, rows[0].row.generation, {}};
+        }
+        EXPECT_EQ(pages, listed(whole));
+    }
+    port::PendingFilter filter{.project = "acme", .session = session(1)};
+    filter.before = PendingId{session(3), 1, 1, {}};
+    EXPECT_EQ(listed(filter), "1/3/1 1/2/1 1/1/2 1/1/1");
+    filter.before = PendingId{session(1), 2, 1, {}};
+    EXPECT_EQ(listed(filter), "1/1/2 1/1/1");
+    filter.session = session(3);
+    EXPECT_EQ(listed(filter), "");
+    filter.limit = 0;
+    filter.session.reset();
+    filter.before.reset();
+    EXPECT_EQ(listed(filter), "");
+}
+
+TEST_P(StoreConformance, a_create_key_finds_its_session_and_makes_one_only) {
+    EXPECT_EQ(store().find_created(Bits128{3}).value(), std::nullopt);
+    auto first = create(1, "acme");
+    auto second = create(2, "acme");
+    first.create_key = second.create_key = Bits128{3};
+    std::vector<port::Append> const batch{first, second, create(3, "acme")};
+    auto const results = store().commit(batch);
+    EXPECT_TRUE(results[0]);
+    EXPECT_EQ(code(results[1]), Code::conflict);
+    EXPECT_TRUE(results[2]);
+    EXPECT_EQ(store().find_created(Bits128{3}).value(), session(1));
+    EXPECT_FALSE(store().load(session(2)).value().row);
+}
+
+TEST_P(StoreConformance, sessions_are_listed_by_project_newest_first) {
+    for (std::uint64_t number = 1; number <= 6; ++number)
+        commit_one(create(number, number % 3 == 0 ? "other" : "acme"));
+    EXPECT_EQ(numbers(store().sessions("acme", 0, 10).value()),
+              (std::vector<std::uint64_t>{5, 4, 2, 1}));
+    EXPECT_EQ(numbers(store().sessions("acme", 4, 1).value()), (std::vector<std::uint64_t>{2}));
+    EXPECT_EQ(numbers(store().sessions("other", 0, 10).value()),
+              (std::vector<std::uint64_t>{6, 3}));
+    EXPECT_TRUE(store().sessions("nobody", 0, 10).value().empty());
+    EXPECT_EQ(numbers(store().all_sessions(2, 3).value()), (std::vector<std::uint64_t>{3, 4, 5}));
+}
+
+TEST_P(StoreConformance, another_session_under_the_same_number_is_unknown) {
+    auto first = create(1, "acme");
+    first.keys = {{"k", 1}};
+    first.pending = {pause(1)};
+    commit_one(first);
+    auto const foreign = SessionId::make(1, Bits128{0xee, 0xee, 0xee, 0xee, 0xee, 0xee});
+    ASSERT_NE(foreign, session(1));
+    EXPECT_FALSE(store().load(foreign).value().row);
+    EXPECT_TRUE(store().load(foreign).value().tail.empty());
+    EXPECT_TRUE(store().page(foreign, 1, 100).value().empty());
+    EXPECT_EQ(store().lookup(foreign, std::vector<std::string>{"k"}).value(), std::vector<Seq>{0});
+    EXPECT_FALSE(store().pending(foreign, 1, 1).value());
+    EXPECT_TRUE(store().pending_rows(foreign).value().empty());
+    EXPECT_TRUE(store().key_rows(foreign).value().empty());
+    EXPECT_EQ(listed({.project = "acme", .session = foreign}), "");
+    auto late = append(1, 1);
+    late.session = foreign;
+    EXPECT_EQ(code(store().commit({&late, 1})[0]), Code::conflict);
+}
+
+}  // namespace dormouse::store

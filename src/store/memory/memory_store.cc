@@ -1,0 +1,281 @@
+#include "store/memory/memory_store.h"
+
+#include "base/check.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dormouse::store {
+namespace {
+
+using port::Append;
+using port::Frame;
+using port::PendingRow;
+
+// The limit of the default store's key, so that what runs here runs there.
+constexpr Seq seq_end = Seq{1} << 24;
+
+Seq last_of(Frame const& frame) { return frame.first + frame.count - 1; }
+
+Seq head_of(MemoryDisk::Session const& session) {
+    return session.frames.empty() ? 0 : last_of(session.frames.rbegin()->second);
+}
+
+bool matches(PendingRow const& row, port::PendingFilter const& filter) {
+    bool const status =
+        filter.statuses.empty() || std::ranges::count(filter.statuses, row.status) > 0;
+    return status && (filter.tool.empty() || filter.tool == row.tool);
+}
+
+}  // namespace
+
+MemoryStore::MemoryStore(std::shared_ptr<MemoryDisk> disk) : disk_(std::move(disk)) {
+    std::scoped_lock const lock(disk_->mutex);
+    epoch_ = ++disk_->epoch;
+}
+
+std::uint64_t MemoryStore::next_session_number() {
+    std::scoped_lock const lock(disk_->mutex);
+    return disk_->sessions.empty() ? 1 : disk_->sessions.rbegin()->first + 1;
+}
+
+std::vector<Result<void>> MemoryStore::commit(std::span<Append const> appends) {
+    std::vector<std::size_t> order(appends.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {},
+                      [&](std::size_t i) { return std::pair(appends[i].session.number(), i); });
+
+    std::vector<Result<void>> results(appends.size());
+    std::scoped_lock const lock(disk_->mutex);
+    for (std::size_t const i : order) {
+        results[i] = check(appends[i]);
+        if (results[i]) apply(appends[i]);
+    }
+    return results;
+}
+
+MemoryDisk::Session const* MemoryStore::find(SessionId session) const {
+    auto const found = disk_->sessions.find(session.number());
+    if (found == disk_->sessions.end() || found->second.row.id != session) return nullptr;
+    return &found->second;
+}
+
+Result<void> MemoryStore::check(Append const& append) const {
+    CHECK(append.session.number() > 0);
+    CHECK(append.frame.first == append.after + 1 && append.frame.count > 0);
+    CHECK(!append.row || append.row->id == append.session);
+    if (last_of(append.frame) >= seq_end)
+        return fail(Code::too_large, "the session's journal is full");
+    if (append.after == 0) {
+        if (disk_->sessions.contains(append.session.number()))
+            return fail(Code::conflict, append.session.text() + " exists");
+        if (!append.row) return fail(Code::internal, "a session's first append needs its row");
+    } else {
+        auto const* const session = find(append.session);
+        if (session == nullptr || session->erased)
+            return fail(Code::conflict, append.session.text() + " is not there");
+        if (head_of(*session) != append.after)
+            return fail(Code::conflict, append.session.text() + " has moved on");
+    }
+    return check_keys(append);
+}
+
+// A key that is written twice would name two events: the append that brings it again was decided
+// without it.
+Result<void> MemoryStore::check_keys(Append const& append) const {
+    if (append.create_key && disk_->created.contains(*append.create_key))
+        return fail(Code::conflict, "a session with this create key exists");
+    if (append.erase) return {};
+    auto const* const session = find(append.session);
+    std::set<std::string_view> fresh;
+    for (auto const& row : append.keys) {
+        CHECK(row.key.size() <= 64);
+        if (!fresh.insert(row.key).second ||
+            (session != nullptr && session->keys.contains(row.key)))
+            return fail(Code::conflict, "a key of " + append.session.text() + " is taken");
+    }
+    return {};
+}
+
+// REQUIRES: check(append) passed.
+void MemoryStore::apply(Append const& append) {
+    auto const number = append.session.number();
+    auto& session = disk_->sessions[number];
+    if (append.row) {
+        // The id, the project and the time of creation never change.
+        bool const first = append.after == 0;
+        auto row = *append.row;
+        if (!first) {
+            row.project = session.row.project;
+            row.created = session.row.created;
+        }
+        session.row = std::move(row);
+    }
+    if (append.create_key) disk_->created.emplace(*append.create_key, number);
+    if (append.erase) return erase(number, session);
+    session.frames.emplace(append.frame.first, append.frame);
+    if (append.wake_changed) set_wake(number, session, append.wake_at);
+    for (auto const& row : append.pending)
+        session.pending.insert_or_assign(std::pair(row.call, row.generation), row);
+    for (auto const& row : append.keys) session.keys.emplace(row.key, row.seq);
+    if (append.snapshot) session.snapshot = append.snapshot;
+}
+
+void MemoryStore::set_wake(std::uint64_t number, MemoryDisk::Session& session,
+                           std::optional<Time> wake_at) {
+    if (session.wake_at) disk_->owed.erase({*session.wake_at, number});
+    session.wake_at = wake_at;
+    if (wake_at) disk_->owed.insert({*wake_at, number});
+}
+
+void MemoryStore::erase(std::uint64_t number, MemoryDisk::Session& session) {
+    set_wake(number, session, std::nullopt);
+    auto row = std::move(session.row);
+    row.status = "deleted";
+    session = {};
+    session.row = std::move(row);
+    session.erased = true;
+}
+
+Result<port::Loaded> MemoryStore::load(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    port::Loaded loaded;
+    auto const* const session = find(id);
+    if (session == nullptr) return loaded;
+    loaded.row = session->row;
+    loaded.snapshot = session->snapshot;
+    loaded.wake_known = true;
+    loaded.wake_at = session->wake_at;
+    Seq const after = session->snapshot ? session->snapshot->seq : 0;
+    for (auto const& [first, frame] : session->frames)
+        if (last_of(frame) > after) loaded.tail.push_back(frame);
+    return loaded;
+}
+
+Result<std::vector<Frame>> MemoryStore::page(SessionId id, Seq from, std::size_t max_bytes) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<Frame> frames;
+    auto const* const session = find(id);
+    if (session == nullptr) return frames;
+    std::size_t bytes = 0;
+    for (auto const& [first, frame] : session->frames) {
+        if (last_of(frame) < from) continue;
+        if (!frames.empty() && bytes >= max_bytes) break;
+        bytes += frame.bytes.size();
+        frames.push_back(frame);
+    }
+    return frames;
+}
+
+Result<std::vector<Seq>> MemoryStore::lookup(SessionId id, std::span<std::string const> keys) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<Seq> seqs(keys.size(), 0);
+    auto const* const session = find(id);
+    if (session == nullptr) return seqs;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        auto const found = session->keys.find(keys[i]);
+        if (found != session->keys.end()) seqs[i] = found->second;
+    }
+    return seqs;
+}
+
+Result<std::optional<PendingRow>> MemoryStore::pending(SessionId id, CallNo call,
+                                                       Generation generation) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr) return std::nullopt;
+    auto const found = session->pending.find({call, generation});
+    if (found == session->pending.end()) return std::nullopt;
+    return found->second;
+}
+
+Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::Due> after,
+                                                std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::Due> found;
+    auto entry =
+        after ? disk_->owed.upper_bound({after->at, after->session.number()}) : disk_->owed.begin();
+    for (; entry != disk_->owed.end() && entry->first <= until && found.size() < limit; ++entry)
+        found.push_back({entry->first, disk_->sessions.at(entry->second).row.id});
+    return found;
+}
+
+Result<std::optional<Time>> MemoryStore::next_due() {
+    std::scoped_lock const lock(disk_->mutex);
+    if (disk_->owed.empty()) return std::nullopt;
+    return disk_->owed.begin()->first;
+}
+
+Result<std::vector<port::SessionRow>> MemoryStore::sessions(std::string const& project,
+                                                            std::uint64_t before,
+                                                            std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SessionRow> rows;
+    for (auto entry = disk_->sessions.rbegin(); entry != disk_->sessions.rend(); ++entry) {
+        if (rows.size() >= limit) break;
+        auto const& [number, session] = *entry;
+        if (before != 0 && number >= before) continue;
+        if (session.row.project == project && session.row.status != "deleted")
+            rows.push_back(session.row);
+    }
+    return rows;
+}
+
+Result<std::vector<port::SessionRow>> MemoryStore::all_sessions(std::uint64_t after,
+                                                                std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SessionRow> rows;
+    for (auto entry = disk_->sessions.upper_bound(after); entry != disk_->sessions.end(); ++entry) {
+        if (rows.size() >= limit) break;
+        rows.push_back(entry->second.row);
+    }
+    return rows;
+}
+
+Result<std::vector<port::PendingListed>> MemoryStore::list_pending(
+    port::PendingFilter const& filter) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::PendingListed> found;
+    for (auto entry = disk_->sessions.rbegin(); entry != disk_->sessions.rend(); ++entry) {
+        auto const& [number, session] = *entry;
+        if (session.row.project != filter.project || session.row.status == "deleted") continue;
+        if (filter.session && session.row.id != *filter.session) continue;
+        for (auto row = session.pending.rbegin(); row != session.pending.rend(); ++row) {
+            if (found.size() >= filter.limit) return found;
+            auto const& [key, pending] = *row;
+            if (filter.before) {
+                auto const& before = *filter.before;
+                auto const bound =
+                    std::tuple(before.session.number(), before.call, before.generation);
+                if (std::tuple(number, key.first, key.second) >= bound) continue;
+            }
+            if (matches(pending, filter)) found.push_back({session.row.id, pending});
+        }
+    }
+    return found;
+}
+
+Result<std::vector<PendingRow>> MemoryStore::pending_rows(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<PendingRow> rows;
+    if (auto const* const session = find(id); session != nullptr)
+        for (auto const& [key, row] : session->pending) rows.push_back(row);
+    return rows;
+}
+
+Result<std::vector<port::KeyRow>> MemoryStore::key_rows(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::KeyRow> rows;
+    if (auto const* const session = find(id); session != nullptr)
+        for (auto const& [key, seq] : session->keys) rows.push_back({key, seq});
+    return rows;
+}
+
+Result<std::optional<SessionId>> MemoryStore::find_created(Bits128 const& create_key) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const found = disk_->created.find(create_key);
+    if (found == disk_->created.end()) return std::nullopt;
+    return disk_->sessions.at(found->second).row.id;
+}
+
+}  // namespace dormouse::store

@@ -1,0 +1,79 @@
+#pragma once
+// The reference store: maps in memory, written for reading. Whatever it answers, every other store
+// answers too (conformance.h); simulations run on it.
+
+#include "port/store.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dormouse::store {
+
+// What outlives a MemoryStore. A simulator "restarts" a store by making a new one on the same disk;
+// at most one store uses a disk at a time.
+struct MemoryDisk {
+    struct Session {
+        port::SessionRow row;
+        bool erased = false;
+        std::map<Seq, port::Frame> frames;  // by first
+        std::optional<port::SnapshotRow> snapshot;
+        std::optional<Time> wake_at;
+        std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
+        std::map<std::string, Seq> keys;
+    };
+
+    std::mutex mutex;  // protects all below
+    Epoch epoch = 0;
+    std::map<std::uint64_t, Session> sessions;      // by number
+    std::set<std::pair<Time, std::uint64_t>> owed;  // sessions with a wake_at
+    std::map<Bits128, std::uint64_t> created;       // create_key -> session
+};
+
+class MemoryStore final : public port::Store {
+public:
+    explicit MemoryStore(std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>());
+
+    [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    [[nodiscard]] std::uint64_t next_session_number() override;
+    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override;
+    [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
+                                                        std::size_t max_bytes) override;
+    [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
+                                                  std::span<std::string const> keys) override;
+    [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
+                                                                  Generation generation) override;
+    [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,
+                                                     std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<Time>> next_due() override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
+                                                                 std::uint64_t before,
+                                                                 std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
+                                                                     std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
+        port::PendingFilter const& filter) override;
+    [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
+    [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
+    [[nodiscard]] Result<void> ping() override { return {}; }
+
+private:
+    // REQUIRES of all: disk_->mutex is held.
+    [[nodiscard]] MemoryDisk::Session const* find(SessionId session) const;
+    [[nodiscard]] Result<void> check(port::Append const& append) const;
+    [[nodiscard]] Result<void> check_keys(port::Append const& append) const;
+    void apply(port::Append const& append);
+    void set_wake(std::uint64_t number, MemoryDisk::Session& session, std::optional<Time> wake_at);
+    void erase(std::uint64_t number, MemoryDisk::Session& session);
+
+    std::shared_ptr<MemoryDisk> const disk_;
+    Epoch epoch_ = 0;  // constant after construction
+};
+
+}  // namespace dormouse::store

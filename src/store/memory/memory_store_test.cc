@@ -1,0 +1,34 @@
+#include "store/memory/memory_store.h"
+
+#include "store/memory/conformance.h"
+
+namespace dormouse::store {
+namespace {
+
+class Memory final : public StoreUnderTest {
+public:
+    port::Store& store() override { return *store_; }
+    void reopen() override { store_ = std::make_unique<MemoryStore>(disk_); }
+
+private:
+    std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
+    std::unique_ptr<MemoryStore> store_ = std::make_unique<MemoryStore>(disk_);
+};
+
+INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,
+                         testing::Values(StoreKind{"memory",
+                                                   [] { return std::make_unique<Memory>(); }}),
+                         testing::PrintToStringParamName());
+
+TEST(MemoryStore, stores_without_a_disk_of_their_own_share_nothing) {
+    MemoryStore one;
+    MemoryStore other;
+    auto const made = create(1, "acme");
+    ASSERT_TRUE(one.commit({&made, 1})[0]);
+    EXPECT_TRUE(one.load(session(1)).value().row);
+    EXPECT_FALSE(other.load(session(1)).value().row);
+    EXPECT_EQ(other.epoch(), 1u);
+}
+
+}  // namespace
+}  // namespace dormouse::store

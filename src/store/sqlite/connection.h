@@ -1,0 +1,101 @@
+#pragma once
+// RAII over SQLite's C interface: a connection with its prepared statements, and a statement while
+// it runs. A connection and its queries are used by one thread at a time.
+
+#include <dormouse/error.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace dormouse::store::sqlite {
+
+// What SQLite's result code `rc` means to a caller of the store:
+//   store_full         the disk is full
+//   fail_stop          a sync failed
+//   internal           the file is damaged
+//   conflict           a constraint (the row is there already)
+//   too_large          a value is beyond SQLite's limit
+//   store_unavailable  everything else (busy, no memory, an I/O error)
+// The detail names the file.
+[[nodiscard]] Error error_of(sqlite3* database, int rc);
+
+// A prepared statement in use: bound front to back, stepped, read. Reset when this object goes.
+// What was bound must outlive it.
+class Query {
+public:
+    explicit Query(sqlite3_stmt* statement) : statement_(statement) {}
+    ~Query();
+    Query(Query const&) = delete;
+    Query& operator=(Query const&) = delete;
+
+    Query& bind(std::int64_t number);
+    Query& bind(std::string_view text);
+    Query& bind(std::optional<std::int64_t> number);  // nullopt: NULL
+    Query& bind_bytes(std::string_view bytes);
+
+    // True: a row is there to be read. False: done.
+    [[nodiscard]] Result<bool> next();
+    [[nodiscard]] Result<void> run();  // to its end
+
+    // Columns of the row; text and bytes are valid until next().
+    [[nodiscard]] std::int64_t integer(int column) const;
+    [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const;  // nullopt: NULL
+    [[nodiscard]] std::string_view text(int column) const;  // as stored, of either kind
+
+private:
+    void note(int rc);
+
+    sqlite3_stmt* statement_;
+    int parameter_ = 0;
+    int bind_error_ = 0;
+};
+
+class Connection {
+public:
+    struct Options {
+        int cache_kib = 0;
+        int busy_timeout_ms = 0;
+        std::string vfs;  // empty: the system's
+    };
+
+    [[nodiscard]] static Result<Connection> open(std::filesystem::path const& file,
+                                                 Options const& options);
+
+    // Statements that bind nothing; rows are dropped.
+    [[nodiscard]] Result<void> run(std::string const& sql);
+    // The first column of the first row, after all rows were taken; 0 or empty when there is none.
+    [[nodiscard]] Result<std::int64_t> integer(std::string const& sql);
+    [[nodiscard]] Result<std::string> text(std::string const& sql);
+    // Prepares `statements` for query().
+    [[nodiscard]] Result<void> prepare(std::span<char const* const> statements);
+    // The `index`-th prepared statement. One Query of each at a time.
+    [[nodiscard]] Query query(std::size_t index) { return Query(statements_.at(index).get()); }
+    [[nodiscard]] bool in_transaction() const;
+    [[nodiscard]] sqlite3* handle() const { return database_.get(); }
+
+private:
+    struct Close {
+        void operator()(sqlite3* database) const;
+    };
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const;
+    };
+    using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+    [[nodiscard]] Result<Statement> compile(std::string_view sql);
+    template <class T, class Get> [[nodiscard]] Result<T> first(std::string const& sql, Get get);
+
+    std::unique_ptr<sqlite3, Close> database_;
+    std::vector<Statement> statements_;  // after database_: they go first
+};
+
+}  // namespace dormouse::store::sqlite

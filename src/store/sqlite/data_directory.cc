@@ -1,0 +1,93 @@
+#include "store/sqlite/data_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace dormouse::store::sqlite {
+namespace {
+
+std::unexpected<Error> refused(std::filesystem::path const& path, int error) {
+    return fail(Code::store_unavailable,
+                path.string() + ": " + std::generic_category().message(error));
+}
+
+// A new name is durable once its directory has been synced.
+Result<void> sync_directory(std::filesystem::path const& path) {
+    int const fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return refused(path, errno);
+    int const error = fsync(fd) == 0 ? 0 : errno;
+    close(fd);
+    if (error != 0) return refused(path, error);
+    return {};
+}
+
+Result<void> make_directory(std::filesystem::path const& path) {
+    if (std::filesystem::is_directory(path)) return {};
+    auto const parent = std::filesystem::absolute(path).parent_path();
+    std::error_code error;
+    std::filesystem::create_directories(parent, error);
+    if (error) return refused(parent, error.value());
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return refused(path, errno);
+    return sync_directory(parent);
+}
+
+// Readable by its owner alone, and with it the files that SQLite puts beside it.
+Result<void> make_file(std::filesystem::path const& directory) {
+    auto const file = directory / "dormouse.db";
+    int const fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return refused(file, errno);
+    close(fd);
+    return sync_directory(directory);
+}
+
+std::string holder_of(int fd) {
+    std::array<char, 32> text{};
+    auto const size = pread(fd, text.data(), text.size(), 0);
+    std::string pid(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    pid.erase(pid.find_last_not_of("\n") + 1);
+    return pid.empty() ? "another process" : "pid " + pid;
+}
+
+Result<void> write_holder(int fd, std::filesystem::path const& path) {
+    auto const pid = std::to_string(getpid()) + "\n";
+    if (ftruncate(fd, 0) != 0 ||
+        pwrite(fd, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size()))
+        return refused(path, errno);
+    return {};
+}
+
+}  // namespace
+
+Result<DataDirectory> DataDirectory::acquire(std::filesystem::path const& path) {
+    if (auto const made = make_directory(path); !made) return std::unexpected(made.error());
+    auto const file = path / "lock";
+    int const fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return refused(file, errno);
+    DataDirectory held(fd);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) return refused(file, errno);
+        return fail(Code::wrong_state, path.string() + " is in use by " + holder_of(fd) +
+                                           ": stop that process, or choose another directory");
+    }
+    if (auto const written = write_holder(fd, file); !written)
+        return std::unexpected(written.error());
+    if (auto const made = make_file(path); !made) return std::unexpected(made.error());
+    return held;
+}
+
+DataDirectory::DataDirectory(DataDirectory&& other) noexcept
+    : lock_(std::exchange(other.lock_, -1)) {}
+
+DataDirectory::~DataDirectory() {
+    if (lock_ >= 0) close(lock_);
+}
+
+}  // namespace dormouse::store::sqlite

@@ -1,0 +1,80 @@
+#pragma once
+// The reading half of the store: a connection of its own, which writes nothing. Every question is
+// one read transaction, so that its answers belong together.
+
+#include "port/store.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/statements.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dormouse::store::sqlite {
+
+// Rows whose checksum differs or that leave a gap are never handed out: error internal, naming
+// session, event and file.
+class Reader {
+public:
+    Reader(Connection connection, std::string file)
+        : connection_(std::move(connection)), file_(std::move(file)) {}
+
+    // As in port::Store.
+    [[nodiscard]] Result<port::Loaded> load(SessionId session);
+    [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
+                                                        std::size_t max_bytes);
+    [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
+                                                  std::span<std::string const> keys);
+    [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
+                                                                  Generation generation);
+    [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,
+                                                     std::uint32_t limit);
+    [[nodiscard]] Result<std::optional<Time>> next_due();
+    [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
+                                                                 std::uint64_t before,
+                                                                 std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
+                                                                     std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
+        port::PendingFilter const& filter);
+    [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session);
+    [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session);
+    [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key);
+    [[nodiscard]] Result<void> ping();
+    [[nodiscard]] Result<std::uint64_t> largest_number();
+
+private:
+    class Transaction;
+
+    // REQUIRES of all: within a Transaction.
+    // nullopt: no such session, or another one under its number.
+    [[nodiscard]] Result<std::optional<port::SessionRow>> find(SessionId session);
+    // The frames that hold events after `after`.
+    [[nodiscard]] Result<std::vector<port::Frame>> tail(SessionId session, Seq after);
+    // The frames that hold events from `from` on, until `max_bytes` are reached.
+    [[nodiscard]] Result<std::vector<port::Frame>> frames(SessionId session, Seq from,
+                                                          std::size_t max_bytes);
+    [[nodiscard]] Result<port::Frame> frame(SessionId session, Query const& row,
+                                            Seq expected) const;
+    [[nodiscard]] Result<std::optional<port::SnapshotRow>> snapshot(SessionId session);
+    [[nodiscard]] Result<std::optional<Time>> wake_at(SessionId session);
+    [[nodiscard]] Result<port::SessionRow> session_row(Query const& row) const;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> session_rows(Query& query) const;
+    [[nodiscard]] Result<void> add_due(Query& query, std::vector<port::Due>& found) const;
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_project(
+        port::PendingFilter const& filter);
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_session(
+        port::PendingFilter const& filter);
+    [[nodiscard]] Result<SessionId> session_id(std::string_view bare) const;
+    [[nodiscard]] std::unexpected<Error> damaged(std::string const& what) const;
+
+    [[nodiscard]] Query query(Read name) {
+        return connection_.query(static_cast<std::size_t>(name));
+    }
+
+    Connection connection_;
+    std::string const file_;
+};
+
+}  // namespace dormouse::store::sqlite

@@ -1,0 +1,201 @@
+// What is asked across sessions, and the pending rows of one.
+#include "store/sqlite/layout.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/reader_transaction.h"
+
+#include <limits>
+
+namespace dormouse::store::sqlite {
+namespace {
+
+using port::PendingFilter;
+using port::PendingListed;
+using port::PendingRow;
+using port::PendingStatus;
+
+constexpr auto number_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t all_statuses = (1 << 5) - 1;
+
+std::int64_t statuses_of(PendingFilter const& filter) {
+    std::int64_t set = 0;
+    for (auto const status : filter.statuses) set |= std::int64_t{1} << static_cast<int>(status);
+    return set == 0 ? all_statuses : set;
+}
+
+// Columns of PENDING_COLUMNS.
+PendingRow pending_row(Query const& row) {
+    auto const timeout = row.maybe_integer(5);
+    return {.call = static_cast<CallNo>(row.integer(0)),
+            .generation = static_cast<Generation>(row.integer(1)),
+            .status = static_cast<PendingStatus>(row.integer(2)),
+            .tool = std::string(row.text(3)),
+            .created = from_ms(row.integer(4)),
+            .timeout = timeout ? std::optional(from_ms(*timeout)) : std::nullopt,
+            .paused = static_cast<Seq>(row.integer(6)),
+            .settled = static_cast<Seq>(row.integer(7))};
+}
+
+// Parameters 1 to 6, which all lists of pending rows share.
+void bind_filter(Query& query, std::int64_t number, std::optional<PendingId> const& before,
+                 PendingFilter const& filter) {
+    query.bind(number);
+    query.bind(before ? std::int64_t{before->call} : number_max);
+    query.bind(before ? std::int64_t{before->generation} : number_max);
+    query.bind(filter.tool).bind(statuses_of(filter)).bind(std::int64_t{filter.limit});
+}
+
+}  // namespace
+
+Result<std::vector<port::SessionRow>> Reader::session_rows(Query& query) const {
+    std::vector<port::SessionRow> found;
+    for (;;) {
+        auto const row = query.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        auto read = session_row(query);
+        if (!read) return std::unexpected(read.error());
+        found.push_back(std::move(*read));
+    }
+}
+
+Result<std::vector<port::SessionRow>> Reader::sessions(std::string const& project,
+                                                       std::uint64_t before, std::uint32_t limit) {
+    auto rows = query(Read::sessions);
+    rows.bind(project).bind(before == 0 ? number_max : static_cast<std::int64_t>(before));
+    rows.bind(std::int64_t{limit});
+    return session_rows(rows);
+}
+
+Result<std::vector<port::SessionRow>> Reader::all_sessions(std::uint64_t after,
+                                                           std::uint32_t limit) {
+    auto rows = query(Read::all_sessions);
+    rows.bind(static_cast<std::int64_t>(after)).bind(std::int64_t{limit});
+    return session_rows(rows);
+}
+
+Result<std::uint64_t> Reader::largest_number() {
+    auto largest = query(Read::largest_number);
+    if (auto const row = largest.next(); !row) return std::unexpected(row.error());
+    return static_cast<std::uint64_t>(largest.integer(0));
+}
+
+Result<void> Reader::add_due(Query& query, std::vector<port::Due>& found) const {
+    for (;;) {
+        auto const row = query.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return {};
+        auto const id = session_id(query.text(1));
+        if (!id) return std::unexpected(id.error());
+        found.push_back({from_ms(query.integer(0)), *id});
+    }
+}
+
+Result<std::vector<port::Due>> Reader::due(Time until, std::optional<port::Due> after,
+                                           std::uint32_t limit) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<port::Due> found;
+    if (after && after->at > until) return found;
+    if (after) {
+        auto same = query(Read::due_at);
+        same.bind(to_ms(after->at)).bind(static_cast<std::int64_t>(after->session.number()));
+        same.bind(std::int64_t{limit});
+        if (auto const added = add_due(same, found); !added) return std::unexpected(added.error());
+    }
+    auto later = query(Read::due_after);
+    later.bind(after ? to_ms(after->at) : std::numeric_limits<std::int64_t>::min())
+        .bind(to_ms(until));
+    later.bind(static_cast<std::int64_t>(limit - found.size()));
+    if (auto const added = add_due(later, found); !added) return std::unexpected(added.error());
+    return found;
+}
+
+Result<std::optional<Time>> Reader::next_due() {
+    auto next = query(Read::next_due);
+    if (auto const row = next.next(); !row) return std::unexpected(row.error());
+    auto const at = next.maybe_integer(0);
+    if (!at) return std::nullopt;
+    return from_ms(*at);
+}
+
+Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& filter) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    return filter.session ? list_of_session(filter) : list_of_project(filter);
+}
+
+// What waits is found through its own index. What is settled is found by walking the project's
+// sessions.
+Result<std::vector<PendingListed>> Reader::list_of_project(PendingFilter const& filter) {
+    auto const open = statuses_of(filter) == 1 << static_cast<int>(PendingStatus::waiting);
+    auto rows = query(open ? Read::pending_open : Read::pending_any);
+    auto const number =
+        filter.before ? static_cast<std::int64_t>(filter.before->session.number()) : number_max;
+    bind_filter(rows, number, filter.before, filter);
+    rows.bind(filter.project);
+    std::vector<PendingListed> found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        auto const id = session_id(rows.text(8));
+        if (!id) return std::unexpected(id.error());
+        found.push_back({*id, pending_row(rows)});
+    }
+}
+
+Result<std::vector<PendingListed>> Reader::list_of_session(PendingFilter const& filter) {
+    std::vector<PendingListed> found;
+    auto const& session = *filter.session;
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known || (*known)->project != filter.project || (*known)->status == "deleted")
+        return found;
+    auto before = filter.before;
+    if (before && before->session.number() < session.number()) return found;
+    if (before && before->session.number() > session.number()) before.reset();
+    auto rows = query(Read::pending_of_session);
+    bind_filter(rows, static_cast<std::int64_t>(session.number()), before, filter);
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        found.push_back({session, pending_row(rows)});
+    }
+}
+
+Result<std::optional<PendingRow>> Reader::pending(SessionId session, CallNo call,
+                                                  Generation generation) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known) return std::nullopt;
+    auto one = query(Read::pending);
+    one.bind(static_cast<std::int64_t>(session.number()))
+        .bind(std::int64_t{call})
+        .bind(std::int64_t{generation});
+    auto const row = one.next();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return std::nullopt;
+    return pending_row(one);
+}
+
+Result<std::vector<PendingRow>> Reader::pending_rows(SessionId session) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<PendingRow> found;
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known) return found;
+    auto rows = query(Read::pending_rows);
+    rows.bind(static_cast<std::int64_t>(session.number()));
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        found.push_back(pending_row(rows));
+    }
+}
+
+}  // namespace dormouse::store::sqlite

@@ -1,0 +1,142 @@
+#include "store/sqlite/schema.h"
+
+#include <array>
+#include <string>
+
+namespace dormouse::store::sqlite {
+namespace {
+
+// "DORM" in the file's header: another program's database is not taken for ours.
+constexpr std::int64_t application_id = 0x444f524d;
+
+// The rows. Instants are milliseconds since the Unix epoch.
+constexpr char const* tables = R"sql(
+-- name -> small number: projects, agents and tools are repeated in many rows.
+CREATE TABLE names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+
+CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta(name, value) VALUES('epoch', 0);
+
+-- One row an append. k = session number << 24 | first sequence number; n events; sum: checksum
+-- over k, n and data. data: a JSON array of [type, at, data, ...]. A rowid table: one without would
+-- put a body of more than 1 KB on an overflow page of its own. data stands last, so that reading
+-- the head reads no overflow pages.
+CREATE TABLE journal(k INTEGER PRIMARY KEY, n INTEGER NOT NULL, sum INTEGER NOT NULL,
+  data TEXT NOT NULL) STRICT;
+
+-- id: the 22 characters after "ses_", so that ordinary SQL can show it.
+CREATE TABLE sessions(no INTEGER PRIMARY KEY, id TEXT NOT NULL, project INTEGER NOT NULL,
+  agent INTEGER NOT NULL, alias TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL,
+  created INTEGER NOT NULL, updated INTEGER NOT NULL) STRICT;
+CREATE INDEX sessions_by_project ON sessions(project) WHERE status <> 'deleted';
+
+-- status: 0 waiting, 1 completed, 2 failed, 3 expired, 4 cancelled. paused, settled: sequence
+-- numbers of the events with the content. No index is led by status: the planner would take it for
+-- every question about it.
+CREATE TABLE pending(no INTEGER NOT NULL, call INTEGER NOT NULL, gen INTEGER NOT NULL,
+  status INTEGER NOT NULL, project INTEGER NOT NULL, tool INTEGER NOT NULL,
+  created INTEGER NOT NULL, timeout INTEGER, paused INTEGER NOT NULL, settled INTEGER NOT NULL,
+  PRIMARY KEY(no, call, gen)) STRICT, WITHOUT ROWID;
+CREATE INDEX pending_open ON pending(project, no, call, gen) WHERE status = 0;
+
+-- Sessions that will owe something, and when. The only table read at start.
+CREATE TABLE owed(no INTEGER PRIMARY KEY, wake_at INTEGER NOT NULL) STRICT;
+CREATE INDEX owed_by_time ON owed(wake_at);
+
+CREATE TABLE keys(no INTEGER NOT NULL, key BLOB NOT NULL, seq INTEGER NOT NULL,
+  PRIMARY KEY(no, key)) STRICT, WITHOUT ROWID;
+
+-- sum: checksum over session number << 24 | seq, format, state.
+CREATE TABLE snapshots(no INTEGER PRIMARY KEY, seq INTEGER NOT NULL, format INTEGER NOT NULL,
+  sum INTEGER NOT NULL, state BLOB NOT NULL) STRICT;
+
+CREATE TABLE created(key BLOB PRIMARY KEY, no INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+)sql";
+
+// For people and tools that read the file with ordinary SQL; nothing in this program reads them.
+// Columns that no row holds are NULL. A call's input stands in the model's reply that asked for it:
+// the last one before the pause that names the call.
+constexpr char const* views = R"sql(
+CREATE VIEW agent_sessions AS
+SELECT 'ses_' || s.id AS id, p.name AS project_id, a.name AS agent_id, NULL AS acp_session_id,
+  nullif(s.title, '') AS title, s.status AS status,
+  (SELECT json_extract(j.data, '$[0][2].cwd') FROM journal j
+    WHERE j.k = s.no << 24 | 1) AS working_directory,
+  s.created / 1000 AS created_at, s.updated / 1000 AS updated_at
+FROM sessions s JOIN names p ON p.id = s.project JOIN names a ON a.id = s.agent
+WHERE s.status <> 'deleted';
+
+CREATE VIEW pending_tool_calls AS
+SELECT
+  coalesce(json_extract(opened, opened_at || '[2].pendingID'),
+    'pnd_' || session || '_' || call || '_' || gen) AS id,
+  'ses_' || session AS session_id,
+  (SELECT json_extract(event.value, '$[2].messageID')
+    FROM journal j, json_each(j.data) event, json_each(event.value, '$[2].calls') asked
+    WHERE j.k BETWEEN no << 24 AND no << 24 | paused
+      AND json_extract(event.value, '$[0]') = 'model_replied'
+      AND json_extract(asked.value, '$.callID') = 'call_' || call
+    ORDER BY j.k DESC LIMIT 1) AS message_id,
+  'call_' || call AS call_id, tool,
+  (SELECT json_extract(asked.value, '$.input')
+    FROM journal j, json_each(j.data) event, json_each(event.value, '$[2].calls') asked
+    WHERE j.k BETWEEN no << 24 AND no << 24 | paused
+      AND json_extract(event.value, '$[0]') = 'model_replied'
+      AND json_extract(asked.value, '$.callID') = 'call_' || call
+    ORDER BY j.k DESC LIMIT 1) AS input,
+  CASE status WHEN 0 THEN 'waiting' WHEN 1 THEN 'completed' WHEN 2 THEN 'failed'
+    WHEN 3 THEN 'expired' ELSE 'cancelled' END AS status,
+  json_extract(opened, opened_at || '[2].externalRef') AS external_ref,
+  timeout, created AS created_at, NULL AS started_at,
+  json_extract(closed, closed_at || '[1]') AS completed_at,
+  json_extract(closed, closed_at || '[2].result') AS result,
+  json_extract(closed, closed_at || '[2].error') AS error
+FROM (SELECT p.no, p.call, p.gen, p.status, p.timeout, p.created, p.paused, s.id AS session,
+    t.name AS tool, o.data AS opened, '$[' || (p.paused - (o.k & 16777215)) || ']' AS opened_at,
+    c.data AS closed, '$[' || (p.settled - (c.k & 16777215)) || ']' AS closed_at
+  FROM pending p JOIN sessions s ON s.no = p.no JOIN names t ON t.id = p.tool
+    LEFT JOIN journal o ON o.k = (SELECT max(k) FROM journal
+      WHERE k BETWEEN p.no << 24 AND p.no << 24 | p.paused)
+    LEFT JOIN journal c ON p.settled > 0 AND c.k = (SELECT max(k) FROM journal
+      WHERE k BETWEEN p.no << 24 AND p.no << 24 | p.settled));
+)sql";
+
+constexpr std::array<char const*, 2> steps_of_this_release{tables, views};
+
+}  // namespace
+
+std::span<char const* const> migrations() { return steps_of_this_release; }
+
+Result<std::size_t> version_of(Connection& connection) {
+    auto const owner = connection.integer("PRAGMA application_id");
+    if (!owner) return std::unexpected(owner.error());
+    auto const version = connection.integer("PRAGMA user_version");
+    if (!version) return std::unexpected(version.error());
+    auto const objects = connection.integer("SELECT count(*) FROM sqlite_schema");
+    if (!objects) return std::unexpected(objects.error());
+    if (*owner != application_id && (*owner != 0 || *version != 0 || *objects != 0))
+        return fail(Code::wrong_state,
+                    "dormouse.db is another program's database: choose another directory");
+    if (*version < 0 || static_cast<std::size_t>(*version) > migrations().size())
+        return fail(Code::newer_format, "dormouse.db has format " + std::to_string(*version) +
+                                            ", this release reads up to " +
+                                            std::to_string(migrations().size()) +
+                                            ": use the release that wrote it");
+    return static_cast<std::size_t>(*version);
+}
+
+Result<void> migrate(Connection& connection, std::span<char const* const> steps) {
+    auto const version = connection.integer("PRAGMA user_version");
+    if (!version) return std::unexpected(version.error());
+    for (auto step = static_cast<std::size_t>(*version); step < steps.size(); ++step) {
+        auto const taken = connection.run(
+            "BEGIN IMMEDIATE; PRAGMA application_id=" + std::to_string(application_id) + ";" +
+            steps[step] + "PRAGMA user_version=" + std::to_string(step + 1) + "; COMMIT");
+        if (taken) continue;
+        if (connection.in_transaction()) std::ignore = connection.run("ROLLBACK");
+        return taken;
+    }
+    return {};
+}
+
+}  // namespace dormouse::store::sqlite

@@ -1,0 +1,121 @@
+#include "store/sqlite/schema.h"
+
+#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/statements.h"
+#include "store/sqlite/test_directory.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace dormouse::store::sqlite {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string bytes_of(std::filesystem::path const& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string tables_of(TestDirectory const& directory) {
+    return directory.text(
+        "SELECT group_concat(sql, ';' ORDER BY name) FROM sqlite_schema WHERE sql IS NOT NULL");
+}
+
+TEST(Schema, no_statement_scans_a_table_or_sorts) {
+    TestDirectory const directory;
+    ASSERT_TRUE(SqliteStore::open(directory.path()));
+    auto connection = directory.connect();
+    std::vector<char const*> statements;
+    for (auto const list : {write_statements(), read_statements()})
+        statements.insert(statements.end(), list.begin(), list.end());
+    ASSERT_GT(statements.size(), 40u);
+    for (std::string const sql : statements) {
+        std::string explained = "EXPLAIN QUERY PLAN " + sql;
+        ASSERT_TRUE(connection.prepare(std::array<char const*, 1>{explained.c_str()})) << sql;
+    }
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+        auto plan = connection.query(i);
+        while (plan.next().value()) {
+            std::string const step(plan.text(3));
+            EXPECT_THAT(step, Not(HasSubstr("SCAN"))) << statements[i];
+            EXPECT_THAT(step, Not(HasSubstr("TEMP B-TREE"))) << statements[i];
+            EXPECT_THAT(step, Not(HasSubstr("AUTOMATIC"))) << statements[i];
+        }
+    }
+}
+
+TEST(Schema, a_newer_file_is_refused_and_left_as_it_was) {
+    TestDirectory const directory;
+    ASSERT_TRUE(SqliteStore::open(directory.path()));
+    directory.run("PRAGMA user_version=" + std::to_string(migrations().size() + 1) +
+                  "; PRAGMA wal_checkpoint(TRUNCATE)");
+    auto const before = bytes_of(directory.file());
+    auto const opened = SqliteStore::open(directory.path());
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, Code::newer_format);
+    EXPECT_THAT(opened.error().detail, HasSubstr("use the release that wrote it"));
+    EXPECT_EQ(bytes_of(directory.file()), before);
+}
+
+TEST(Schema, another_programs_database_is_refused_and_left_as_it_was) {
+    TestDirectory const directory;
+    directory.run("CREATE TABLE theirs(x)");
+    auto const before = bytes_of(directory.file());
+    auto const opened = SqliteStore::open(directory.path());
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, Code::wrong_state);
+    EXPECT_EQ(bytes_of(directory.file()), before);
+}
+
+TEST(Schema, a_file_of_any_earlier_version_is_brought_up_to_date) {
+    TestDirectory const whole;
+    ASSERT_TRUE(SqliteStore::open(whole.path()));
+    for (std::size_t done = 0; done < migrations().size(); ++done) {
+        TestDirectory const directory;
+        auto connection = directory.connect();
+        ASSERT_TRUE(migrate(connection, migrations().first(done)));
+        EXPECT_EQ(version_of(connection).value(), done);
+        auto const store = SqliteStore::open(directory.path());
+        ASSERT_TRUE(store) << store.error().detail;
+        EXPECT_EQ(tables_of(directory), tables_of(whole));
+    }
+}
+
+// A kill within a step: its transaction is cut off after any of its statements.
+TEST(Schema, a_migration_killed_in_any_step_goes_on_from_that_step) {
+    TestDirectory const whole;
+    ASSERT_TRUE(SqliteStore::open(whole.path()));
+    for (std::size_t step = 0; step < migrations().size(); ++step) {
+        std::string const sql = migrations()[step];
+        for (auto cut = sql.find(";\n"); cut != std::string::npos; cut = sql.find(";\n", cut + 1)) {
+            TestDirectory const directory;
+            {
+                auto killed = directory.connect();
+                ASSERT_TRUE(migrate(killed, migrations().first(step)));
+                ASSERT_TRUE(killed.run("BEGIN IMMEDIATE; " + sql.substr(0, cut + 1)));
+                EXPECT_TRUE(killed.in_transaction());
+            }
+            auto const store = SqliteStore::open(directory.path());
+            ASSERT_TRUE(store) << store.error().detail;
+            EXPECT_EQ(tables_of(directory), tables_of(whole));
+        }
+    }
+}
+
+TEST(Schema, a_step_that_fails_changes_nothing) {
+    TestDirectory const directory;
+    auto connection = directory.connect();
+    std::array<char const*, 2> const steps{"CREATE TABLE a(x);",
+                                           "CREATE TABLE b(x); CREATE TABLE a(x);"};
+    EXPECT_FALSE(migrate(connection, steps));
+    EXPECT_FALSE(connection.in_transaction());
+    EXPECT_EQ(connection.integer("PRAGMA user_version").value(), 1);
+    EXPECT_EQ(connection.integer("SELECT count(*) FROM sqlite_schema").value(), 1);
+}
+
+}  // namespace
+}  // namespace dormouse::store::sqlite

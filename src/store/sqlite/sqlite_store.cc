@@ -1,0 +1,169 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include "store/sqlite/data_directory.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/writer.h"
+
+#include <sqlite3.h>
+
+namespace dormouse::store {
+namespace {
+
+using sqlite::Connection;
+
+// Releases before this one can damage a file when two connections reset the log at the same moment.
+constexpr int version_min = 3'051'003;
+
+Result<void> check_library() {
+    if (sqlite3_libversion_number() >= version_min && sqlite3_threadsafe() != 0) return {};
+    return fail(Code::wrong_state,
+                std::string("SQLite ") + sqlite3_libversion() +
+                    " cannot be used: 3.51.3 or later, built for threads, is needed");
+}
+
+Result<void> use_log(Connection& connection) {
+    // A database on which the log cannot be had keeps another mode without an error.
+    auto const mode = connection.text("PRAGMA journal_mode=WAL");
+    if (!mode) return std::unexpected(mode.error());
+    if (*mode != "wal")
+        return fail(Code::store_unavailable, "the file system cannot hold a write-ahead log");
+    return connection.run("PRAGMA synchronous=FULL");
+}
+
+Result<Epoch> count_epoch(Connection& connection) {
+    auto const epoch = connection.integer(
+        "UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value");
+    if (!epoch) return std::unexpected(epoch.error());
+    if (*epoch <= 0) return fail(Code::internal, "dormouse.db is damaged: the epoch is missing");
+    return static_cast<Epoch>(*epoch);
+}
+
+Result<Connection> open_writer(std::filesystem::path const& file, SqliteOptions const& options) {
+    auto connection = Connection::open(file, {.cache_kib = options.writer_cache_kib,
+                                              .busy_timeout_ms = options.busy_timeout_ms,
+                                              .vfs = options.vfs});
+    if (!connection) return connection;
+    // Before anything is written: a file that is not for us stays as it is.
+    if (auto const version = sqlite::version_of(*connection); !version)
+        return std::unexpected(version.error());
+    if (auto const set = use_log(*connection); !set) return std::unexpected(set.error());
+    if (auto const done = sqlite::migrate(*connection, sqlite::migrations()); !done)
+        return std::unexpected(done.error());
+    if (auto const done = connection->prepare(sqlite::write_statements()); !done)
+        return std::unexpected(done.error());
+    return connection;
+}
+
+Result<Connection> open_reader(std::filesystem::path const& file, SqliteOptions const& options) {
+    auto connection = Connection::open(file, {.cache_kib = options.reader_cache_kib,
+                                              .busy_timeout_ms = options.busy_timeout_ms,
+                                              .vfs = options.vfs});
+    if (!connection) return connection;
+    auto const set = connection->run("PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0");
+    if (!set) return std::unexpected(set.error());
+    if (auto const done = connection->prepare(sqlite::read_statements()); !done)
+        return std::unexpected(done.error());
+    return connection;
+}
+
+}  // namespace
+
+SqliteStore::SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
+                         std::unique_ptr<sqlite::Writer> writer,
+                         std::unique_ptr<sqlite::Reader> reader, Epoch epoch)
+    : directory_(std::move(directory)),
+      writer_(std::move(writer)),
+      reader_(std::move(reader)),
+      epoch_(epoch) {}
+
+SqliteStore::~SqliteStore() = default;
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path const& directory,
+                                                       SqliteOptions const& options) {
+    if (auto const usable = check_library(); !usable) return std::unexpected(usable.error());
+    std::unique_ptr<sqlite::DataDirectory> held;
+    if (options.vfs.empty()) {
+        auto acquired = sqlite::DataDirectory::acquire(directory);
+        if (!acquired) return std::unexpected(acquired.error());
+        held = std::make_unique<sqlite::DataDirectory>(std::move(*acquired));
+    }
+    auto const file = directory / "dormouse.db";
+    auto writing = open_writer(file, options);
+    if (!writing) return std::unexpected(writing.error());
+    auto const epoch = count_epoch(*writing);
+    if (!epoch) return std::unexpected(epoch.error());
+    auto reading = open_reader(file, options);
+    if (!reading) return std::unexpected(reading.error());
+    auto reader = std::make_unique<sqlite::Reader>(std::move(*reading), file.string());
+    auto const largest = reader->largest_number();
+    if (!largest) return std::unexpected(largest.error());
+    auto writer = std::make_unique<sqlite::Writer>(std::move(*writing), *largest + 1);
+    return std::unique_ptr<SqliteStore>(
+        new SqliteStore(std::move(held), std::move(writer), std::move(reader), *epoch));
+}
+
+std::uint64_t SqliteStore::next_session_number() { return writer_->next_number(); }
+
+std::vector<Result<void>> SqliteStore::commit(std::span<port::Append const> appends) {
+    return writer_->commit(appends);
+}
+
+Result<port::Loaded> SqliteStore::load(SessionId session) { return reader_->load(session); }
+
+Result<std::vector<port::Frame>> SqliteStore::page(SessionId session, Seq from,
+                                                   std::size_t max_bytes) {
+    return reader_->page(session, from, max_bytes);
+}
+
+Result<std::vector<Seq>> SqliteStore::lookup(SessionId session, std::span<std::string const> keys) {
+    return reader_->lookup(session, keys);
+}
+
+Result<std::optional<port::PendingRow>> SqliteStore::pending(SessionId session, CallNo call,
+                                                             Generation generation) {
+    return reader_->pending(session, call, generation);
+}
+
+Result<std::vector<port::Due>> SqliteStore::due(Time until, std::optional<port::Due> after,
+                                                std::uint32_t limit) {
+    return reader_->due(until, after, limit);
+}
+
+Result<std::optional<Time>> SqliteStore::next_due() { return reader_->next_due(); }
+
+Result<std::vector<port::SessionRow>> SqliteStore::sessions(std::string const& project,
+                                                            std::uint64_t before,
+                                                            std::uint32_t limit) {
+    return reader_->sessions(project, before, limit);
+}
+
+Result<std::vector<port::SessionRow>> SqliteStore::all_sessions(std::uint64_t after,
+                                                                std::uint32_t limit) {
+    return reader_->all_sessions(after, limit);
+}
+
+Result<std::vector<port::PendingListed>> SqliteStore::list_pending(
+    port::PendingFilter const& filter) {
+    return reader_->list_pending(filter);
+}
+
+Result<std::vector<port::PendingRow>> SqliteStore::pending_rows(SessionId session) {
+    return reader_->pending_rows(session);
+}
+
+Result<std::vector<port::KeyRow>> SqliteStore::key_rows(SessionId session) {
+    return reader_->key_rows(session);
+}
+
+Result<std::optional<SessionId>> SqliteStore::find_created(Bits128 const& create_key) {
+    return reader_->find_created(create_key);
+}
+
+Result<void> SqliteStore::ping() {
+    if (writer_->stopped())
+        return fail(Code::fail_stop, "a write could not be made durable: reopen the store");
+    return reader_->ping();
+}
+
+}  // namespace dormouse::store

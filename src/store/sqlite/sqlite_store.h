@@ -1,0 +1,83 @@
+#pragma once
+// The default store: one SQLite file, DIR/dormouse.db, in WAL mode with a sync at every commit.
+//
+// One connection writes and checkpoints (Writer), one reads (Reader): commit() and the questions
+// may run on two threads, as port::Store says. The tables are in schema.cc, every statement in
+// statements.cc.
+
+#include "port/store.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dormouse::store {
+
+namespace sqlite {
+class DataDirectory;
+class Reader;
+class Writer;
+}  // namespace sqlite
+
+struct SqliteOptions {
+    // A page cache serves the next question only until the other connection commits: the reader's
+    // is small.
+    int writer_cache_kib = 16 * 1024;
+    int reader_cache_kib = 2 * 1024;
+    int busy_timeout_ms =
+        2'000;  // for other programs that hold the file, such as the sqlite3 shell
+    // A registered SQLite VFS, for a simulated file system; the directory must be there and is not
+    // locked.
+    std::string vfs = {};
+};
+
+class SqliteStore final : public port::Store {
+public:
+    // Makes what is missing and brings an older file up to date. Counts the epoch.
+    // Errors: wrong_state (in use, another program's file, an SQLite that is too old), newer_format
+    // (the file is left as it was), store_unavailable, store_full, internal (damaged).
+    [[nodiscard]] static Result<std::unique_ptr<SqliteStore>> open(
+        std::filesystem::path const& directory, SqliteOptions const& options = {});
+    ~SqliteStore() override;
+
+    [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    [[nodiscard]] std::uint64_t next_session_number() override;
+    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override;
+    [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
+                                                        std::size_t max_bytes) override;
+    [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
+                                                  std::span<std::string const> keys) override;
+    [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
+                                                                  Generation generation) override;
+    [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,
+                                                     std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<Time>> next_due() override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
+                                                                 std::uint64_t before,
+                                                                 std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
+                                                                     std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
+        port::PendingFilter const& filter) override;
+    [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
+    [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
+    [[nodiscard]] Result<void> ping() override;
+
+private:
+    SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
+                std::unique_ptr<sqlite::Writer> writer, std::unique_ptr<sqlite::Reader> reader,
+                Epoch epoch);
+
+    // Constant after construction. In this order: the lock goes last, after the writer's
+    // checkpoint, before which the reader must have gone.
+    std::unique_ptr<sqlite::DataDirectory> directory_;  // null with a simulated file system
+    std::unique_ptr<sqlite::Writer> writer_;
+    std::unique_ptr<sqlite::Reader> reader_;
+    Epoch epoch_;
+};
+
+}  // namespace dormouse::store

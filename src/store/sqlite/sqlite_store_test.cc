@@ -1,0 +1,206 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include "store/memory/conformance.h"
+#include "store/memory/memory_store.h"
+#include "store/sqlite/test_directory.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace dormouse::store {
+namespace {
+
+using testing::HasSubstr;
+
+std::unique_ptr<SqliteStore> open_in(TestDirectory const& directory) {
+    auto opened = SqliteStore::open(directory.path());
+    if (!opened) ADD_FAILURE() << opened.error().detail;
+    return std::move(opened.value());
+}
+
+class Sqlite final : public StoreUnderTest {
+public:
+    port::Store& store() override { return *store_; }
+    void reopen() override {
+        store_.reset();
+        store_ = open_in(directory_);
+    }
+
+private:
+    TestDirectory directory_;
+    std::unique_ptr<SqliteStore> store_ = open_in(directory_);
+};
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, StoreConformance,
+                         testing::Values(StoreKind{"sqlite",
+                                                   [] { return std::make_unique<Sqlite>(); }}),
+                         testing::PrintToStringParamName());
+
+void commit_one(port::Store& store, port::Append const& one) {
+    auto const results = store.commit({&one, 1});
+    ASSERT_TRUE(results[0]) << results[0].error().detail;
+}
+
+TEST(SqliteStore, a_second_opener_is_refused_and_told_who_holds_the_directory) {
+    TestDirectory const directory;
+    auto const first = open_in(directory);
+    auto const second = SqliteStore::open(directory.path());
+    ASSERT_EQ(code(second), Code::wrong_state);
+    EXPECT_THAT(second.error().detail, HasSubstr("is in use by pid " + std::to_string(getpid())));
+    EXPECT_THAT(second.error().detail, HasSubstr("stop that process"));
+    EXPECT_EQ(directory.text("SELECT value FROM meta"), "1") << "the refused one counted no epoch";
+}
+
+TEST(SqliteStore, another_process_is_refused_until_the_first_has_gone) {
+    TestDirectory const directory;
+    auto store = open_in(directory);
+    auto const attempt = [&] {
+        auto const child = fork();
+        if (child == 0) {
+            auto const opened = SqliteStore::open(directory.path());
+            _exit(opened ? 0 : opened.error().code == Code::wrong_state ? 1 : 2);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        return WEXITSTATUS(status);
+    };
+    EXPECT_EQ(attempt(), 1);
+    store.reset();
+    EXPECT_EQ(attempt(), 0);
+    EXPECT_EQ(open_in(directory)->epoch(), 3u);
+}
+
+TEST(SqliteStore, makes_a_directory_and_a_file_for_its_owner_only) {
+    TestDirectory const directory;
+    auto const path = directory.path() / "a" / "b";
+    auto const store = SqliteStore::open(path);
+    ASSERT_TRUE(store) << store.error().detail;
+    auto const mode = [](std::filesystem::path const& of) {
+        return static_cast<unsigned>(std::filesystem::status(of).permissions()) & 077u;
+    };
+    EXPECT_EQ(mode(path), 0u);
+    for (auto const* const name : {"dormouse.db", "dormouse.db-wal", "dormouse.db-shm", "lock"})
+        EXPECT_EQ(mode(path / name), 0u) << name;
+}
+
+TEST(SqliteStore, a_directory_that_cannot_be_made_is_an_error) {
+    TestDirectory const directory;
+    std::ofstream(directory.path() / "file") << "x";
+    EXPECT_EQ(code(SqliteStore::open(directory.path() / "file" / "store")),
+              Code::store_unavailable);
+}
+
+TEST(SqliteStore, closing_leaves_one_file) {
+    TestDirectory const directory;
+    auto store = open_in(directory);
+    commit_one(*store, create(1, "acme"));
+    EXPECT_TRUE(std::filesystem::file_size(directory.path() / "dormouse.db-wal") > 0);
+    store.reset();
+    std::error_code gone;
+    auto const log = std::filesystem::file_size(directory.path() / "dormouse.db-wal", gone);
+    EXPECT_TRUE(gone || log == 0);
+    EXPECT_EQ(directory.text("SELECT count(*) || '' FROM journal"), "1");
+}
+
+TEST(SqliteStore, a_flipped_bit_in_the_journal_is_named_and_not_served) {
+    TestDirectory const directory;
+    auto store = open_in(directory);
+    commit_one(*store, create(1, "acme"));
+    commit_one(*store, append(1, 1, 3));
+    commit_one(*store, create(2, "acme"));
+    store.reset();
+    for (auto const* const flip : {"data = substr(data, 1, 7) || 'X' || substr(data, 9)",
+                                   "sum = sum + 1", "n = n + 1", "k = k + 1"}) {
+        SCOPED_TRACE(flip);
+        directory.run("CREATE TABLE kept AS SELECT * FROM journal");
+        directory.run("UPDATE journal SET " + std::string(flip) + " WHERE k = (1 << 24) + 2");
+        store = open_in(directory);
+        for (auto const& error :
+             {store->load(session(1)).error(), store->page(session(1), 3, 10).error()}) {
+            EXPECT_EQ(error.code, Code::internal);
+            EXPECT_THAT(error.detail, HasSubstr(session(1).text() + ", event "));
+            EXPECT_THAT(error.detail, HasSubstr(directory.file().string()));
+        }
+        EXPECT_TRUE(store->page(session(1), 1, 1)) << "what stands before it is whole";
+        EXPECT_TRUE(store->load(session(2))) << "other sessions go on";
+        store.reset();
+        directory.run(
+            "DELETE FROM journal; INSERT INTO journal SELECT * FROM kept; DROP TABLE kept");
+    }
+}
+
+TEST(SqliteStore, lost_rows_and_damaged_snapshots_are_named) {
+    TestDirectory const directory;
+    auto store = open_in(directory);
+    commit_one(*store, create(1, "acme"));
+    auto second = append(1, 1);
+    second.snapshot = port::SnapshotRow{.seq = 2, .format = 1, .state = "state"};
+    commit_one(*store, second);
+    commit_one(*store, create(2, "acme"));
+    store.reset();
+    directory.run("DELETE FROM journal WHERE k = (1 << 24) + 2 OR k > 2 << 24");
+    store = open_in(directory);
+    EXPECT_THAT(store->load(session(1)).error().detail, HasSubstr("event 2 is missing"));
+    EXPECT_THAT(store->load(session(2)).error().detail,
+                HasSubstr(session(2).text() + " has no events"));
+    store.reset();
+    directory.run("UPDATE snapshots SET state = x'00'");
+    store = open_in(directory);
+    EXPECT_THAT(store->load(session(1)).error().detail,
+                HasSubstr("snapshot of " + session(1).text()));
+}
+
+TEST(SqliteStore, a_file_that_is_no_database_is_refused) {
+    TestDirectory const directory;
+    std::ofstream(directory.file()) << std::string(8192, 'x');
+    auto const opened = SqliteStore::open(directory.path());
+    ASSERT_EQ(code(opened), Code::internal);
+    EXPECT_THAT(opened.error().detail, HasSubstr("dormouse.db"));
+}
+
+// One call that is settled and one that waits, in frames as the runner writes them.
+void pause_and_settle(port::Store& store) {
+    auto made = create(1, "acme", 4);
+    made.row->title = "Ship";
+    made.frame.bytes =
+        R"([["session_created",10,{"cwd":"/work"}],["note",11,{}],["model_replied",12,)"
+        R"({"messageID":"msg_x_3","calls":[{"callID":"call_1","input":{"to":"A"}},)"
+        R"({"callID":"call_2","input":{"to":"B"}}]}],)"
+        R"(["call_paused",12,{"pendingID":"pnd_x_1_1_y","externalRef":"run-4711"}]])";
+    made.pending = {pause(1), pause(2)};
+    made.pending[0].paused = made.pending[1].paused = 4;
+    made.pending[0].timeout = at(9);
+    commit_one(store, made);
+    auto settled = append(1, 4, 2);
+    settled.frame.bytes = R"([["note",20,{}],["submitted",21,{"result":{"output":"ok"}}]])";
+    settled.pending = {made.pending[0]};
+    settled.pending[0].status = port::PendingStatus::completed;
+    settled.pending[0].settled = 6;
+    commit_one(store, settled);
+}
+
+TEST(SqliteStore, ordinary_sql_reads_calls_and_sessions) {
+    TestDirectory const directory;
+    auto const store = open_in(directory);
+    pause_and_settle(*store);
+    EXPECT_EQ(directory.text("SELECT json_array(id, project_id, agent_id, title, status,"
+                             " working_directory, created_at) FROM agent_sessions"),
+              "[\"" + session(1).text() + R"(","acme","ops","Ship","active","/work",1795290000])");
+    auto const calls = [&](std::string const& columns, std::string const& call) {
+        return directory.text("SELECT json_array(" + columns +
+                              ") FROM pending_tool_calls WHERE call_id = '" + call + "'");
+    };
+    EXPECT_EQ(
+        calls("id, session_id, message_id, tool, input", "call_1"),
+        "[\"pnd_x_1_1_y\",\"" + session(1).text() + R"(","msg_x_3","deploy","{\"to\":\"A\"}"])");
+    EXPECT_EQ(calls("status, external_ref, timeout, completed_at, result, error", "call_1"),
+              R"(["completed","run-4711",1795290000009,21,"{\"output\":\"ok\"}",null])");
+    EXPECT_EQ(calls("status, input, created_at, started_at, completed_at, result", "call_2"),
+              R"(["waiting","{\"to\":\"B\"}",1795290000002,null,null,null])");
+}
+
+}  // namespace
+}  // namespace dormouse::store

@@ -1,0 +1,141 @@
+#include "store/sqlite/statements.h"
+
+#include <array>
+#include <cstddef>
+
+namespace dormouse::store::sqlite {
+namespace {
+
+template <class Name> struct Named {
+    Name name;
+    char const* text;
+};
+
+// The texts alone; does not compile unless the entries stand in the order of their enumeration.
+template <class Name, std::size_t size>
+consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[size]) {
+    std::array<char const*, size> texts{};
+    for (std::size_t i = 0; i < size; ++i) {
+        if (static_cast<std::size_t>(entries[i].name) != i) throw "out of order";
+        texts[i] = entries[i].text;
+    }
+    return texts;
+}
+
+constexpr auto writes = in_order<Write>({
+    {Write::begin, "BEGIN IMMEDIATE"},
+    {Write::commit, "COMMIT"},
+    {Write::rollback, "ROLLBACK"},
+    {Write::savepoint, "SAVEPOINT one"},
+    {Write::release, "RELEASE one"},
+    {Write::undo, "ROLLBACK TO one"},
+    {Write::find_session, "SELECT id, project FROM sessions WHERE no = ?1"},
+    {Write::find_head, "SELECT k, n FROM journal WHERE k > ?1 AND k < ?2 ORDER BY k DESC LIMIT 1"},
+    {Write::find_name, "SELECT id FROM names WHERE name = ?1"},
+    {Write::add_name, "INSERT INTO names(name) VALUES(?1) RETURNING id"},
+    {Write::add_frame, "INSERT INTO journal(k, n, sum, data) VALUES(?1, ?2, ?3, ?4)"},
+    {Write::add_session,
+     "INSERT INTO sessions(no, id, project, agent, alias, title, status, created, updated)"
+     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+    // The id, the project and the time of creation never change.
+    {Write::put_session,
+     "UPDATE sessions SET agent = ?2, alias = ?3, title = ?4, status = ?5, updated = ?6 WHERE no = "
+     "?1"},
+    {Write::put_wake,
+     "INSERT INTO owed(no, wake_at) VALUES(?1, ?2) ON CONFLICT(no) DO UPDATE SET wake_at = "
+     "excluded.wake_at"},
+    {Write::clear_wake, "DELETE FROM owed WHERE no = ?1"},
+    {Write::put_pending,
+     "INSERT INTO pending(no, call, gen, status, project, tool, created, timeout, paused, settled)"
+     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+     " ON CONFLICT(no, call, gen) DO UPDATE SET status = excluded.status, tool = excluded.tool,"
+     " created = excluded.created, timeout = excluded.timeout, paused = excluded.paused,"
+     " settled = excluded.settled"},
+    {Write::add_key, "INSERT INTO keys(no, key, seq) VALUES(?1, ?2, ?3)"},
+    {Write::put_snapshot,
+     "INSERT OR REPLACE INTO snapshots(no, seq, format, sum, state) VALUES(?1, ?2, ?3, ?4, ?5)"},
+    {Write::add_created, "INSERT INTO created(key, no) VALUES(?1, ?2)"},
+    {Write::erase_frames, "DELETE FROM journal WHERE k > ?1 AND k < ?2"},
+    {Write::erase_pending, "DELETE FROM pending WHERE no = ?1"},
+    {Write::erase_keys, "DELETE FROM keys WHERE no = ?1"},
+    {Write::erase_snapshot, "DELETE FROM snapshots WHERE no = ?1"},
+    {Write::mark_deleted, "UPDATE sessions SET status = 'deleted' WHERE no = ?1"},
+});
+
+// What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
+#define SESSION_COLUMNS \
+    "SELECT s.id, p.name, a.name, s.alias, s.title, s.status, s.created, s.updated "
+#define SESSION_NAMES \
+    " CROSS JOIN names p ON p.id = s.project CROSS JOIN names a ON a.id = s.agent "
+#define PENDING_COLUMNS \
+    "SELECT p.call, p.gen, p.status, t.name, p.created, p.timeout, p.paused, p.settled"
+#define PENDING_TOOL " CROSS JOIN names t ON t.id = p.tool "
+// ?4: a tool's name, or '' for all. ?5: a set of statuses, bit by bit.
+#define PENDING_CHOICE " AND (?4 = '' OR t.name = ?4) AND (?5 >> p.status) & 1 "
+
+constexpr auto reads = in_order<Read>({
+    {Read::begin, "BEGIN"},
+    {Read::end, "COMMIT"},
+    {Read::ping, "SELECT value FROM meta WHERE name = 'epoch'"},
+    {Read::session, SESSION_COLUMNS "FROM sessions s" SESSION_NAMES "WHERE s.no = ?1"},
+    {Read::snapshot, "SELECT seq, format, sum, state FROM snapshots WHERE no = ?1"},
+    {Read::wake, "SELECT wake_at FROM owed WHERE no = ?1"},
+    {Read::frames, "SELECT k, n, sum, data FROM journal WHERE k >= ?1 AND k < ?2 ORDER BY k"},
+    // The key of the frame that event ?2 of the journal from ?1 on stands in.
+    {Read::frames_from, "SELECT max(k) FROM journal WHERE k > ?1 AND k <= ?2"},
+    {Read::key, "SELECT seq FROM keys WHERE no = ?1 AND key = ?2"},
+    {Read::pending, PENDING_COLUMNS " FROM pending p" PENDING_TOOL
+                                    "WHERE p.no = ?1 AND p.call = ?2 AND p.gen = ?3"},
+    // Two questions, because (wake_at, no) > (?, ?) would read every session that wakes at the same
+    // time.
+    {Read::due_at,
+     "SELECT o.wake_at, s.id FROM owed o INDEXED BY owed_by_time CROSS JOIN sessions s ON s.no = "
+     "o.no"
+     " WHERE o.wake_at = ?1 AND o.no > ?2 ORDER BY o.no LIMIT ?3"},
+    {Read::due_after,
+     "SELECT o.wake_at, s.id FROM owed o INDEXED BY owed_by_time CROSS JOIN sessions s ON s.no = "
+     "o.no"
+     " WHERE o.wake_at > ?1 AND o.wake_at <= ?2 ORDER BY o.wake_at, o.no LIMIT ?3"},
+    {Read::next_due, "SELECT min(wake_at) FROM owed"},
+    {Read::largest_number, "SELECT max(no) FROM sessions"},
+    {Read::sessions, SESSION_COLUMNS "FROM sessions s INDEXED BY sessions_by_project" SESSION_NAMES
+                                     "WHERE s.project = (SELECT id FROM names WHERE name = ?1) AND "
+                                     "s.status <> 'deleted' AND s.no < ?2"
+                                     " ORDER BY s.no DESC LIMIT ?3"},
+    {Read::all_sessions,
+     SESSION_COLUMNS "FROM sessions s" SESSION_NAMES "WHERE s.no > ?1 ORDER BY s.no LIMIT ?2"},
+    {Read::pending_open,
+     PENDING_COLUMNS ", s.id FROM pending p INDEXED BY pending_open" PENDING_TOOL
+                     "CROSS JOIN sessions s ON s.no = p.no"
+                     " WHERE s.status <> 'deleted' AND p.project = (SELECT id FROM names WHERE "
+                     "name = ?7) AND p.status = 0"
+                     " AND (p.no, p.call, p.gen) < (?1, ?2, ?3)" PENDING_CHOICE
+                     "ORDER BY p.no DESC, p.call DESC, p.gen DESC LIMIT ?6"},
+    {Read::pending_any, PENDING_COLUMNS
+     ", s.id FROM sessions s INDEXED BY sessions_by_project CROSS JOIN pending p ON p.no = "
+     "s.no" PENDING_TOOL
+     "WHERE s.project = (SELECT id FROM names WHERE name = ?7) AND s.status <> 'deleted'"
+     " AND s.no <= ?1 AND (s.no < ?1 OR (p.call, p.gen) < (?2, ?3))" PENDING_CHOICE
+     "ORDER BY s.no DESC, p.call DESC, p.gen DESC LIMIT ?6"},
+    {Read::pending_of_session, PENDING_COLUMNS
+     " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 AND (p.call, p.gen) < (?2, ?3)" PENDING_CHOICE
+     "ORDER BY p.call DESC, p.gen DESC LIMIT ?6"},
+    {Read::pending_rows,
+     PENDING_COLUMNS " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 ORDER BY p.call, p.gen"},
+    {Read::key_rows, "SELECT key, seq FROM keys WHERE no = ?1 ORDER BY key"},
+    {Read::created,
+     "SELECT s.id FROM created c CROSS JOIN sessions s ON s.no = c.no WHERE c.key = ?1"},
+});
+
+#undef SESSION_COLUMNS
+#undef SESSION_NAMES
+#undef PENDING_COLUMNS
+#undef PENDING_TOOL
+#undef PENDING_CHOICE
+
+}  // namespace
+
+std::span<char const* const> write_statements() { return writes; }
+std::span<char const* const> read_statements() { return reads; }
+
+}  // namespace dormouse::store::sqlite

@@ -1,0 +1,175 @@
+#include "store/sqlite/writer.h"
+
+#include "base/check.h"
+#include "store/sqlite/layout.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace dormouse::store::sqlite {
+namespace {
+
+using port::Append;
+
+// Pages in the log at which it is copied into the file. More means rarer but longer stalls.
+constexpr int checkpoint_pages = 1000;
+
+Error stopped_error() {
+    return {Code::fail_stop,
+            "a write could not be made durable: nothing is written until the store is reopened"};
+}
+
+// In session order, so that neighbours in the file are written one after the other.
+std::vector<std::size_t> in_session_order(std::span<Append const> appends) {
+    std::vector<std::size_t> order(appends.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {},
+                      [&](std::size_t i) { return std::pair(appends[i].session.number(), i); });
+    return order;
+}
+
+bool is_sync_failure(int rc) { return (rc & 0xff) == SQLITE_IOERR; }
+
+}  // namespace
+
+Writer::Writer(Connection connection, std::uint64_t next_number)
+    : connection_(std::move(connection)), next_number_(next_number) {
+    // In place of SQLite's own checkpointing, which says nothing when a sync of the file fails.
+    sqlite3_wal_hook(connection_.handle(), &Writer::on_commit, this);
+}
+
+Writer::~Writer() {
+    if (!stopped_) std::ignore = connection_.run("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pages) {
+    if (pages < checkpoint_pages) return SQLITE_OK;
+    int const rc =
+        sqlite3_wal_checkpoint_v2(database, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    // What was just committed is durable in the log, so this commit stands; there is no next one.
+    if (is_sync_failure(rc)) static_cast<Writer*>(self)->stopped_ = true;
+    return SQLITE_OK;
+}
+
+std::vector<Result<void>> Writer::commit(std::span<Append const> appends) {
+    if (stopped_) return Results(appends.size(), std::unexpected(stopped_error()));
+    // Savepoints cost a tenth to a third: only once an append has to be undone.
+    auto results = attempt(appends, false);
+    if (!results && results.error().reach == Reach::undo) results = attempt(appends, true);
+    if (!results) return Results(appends.size(), std::unexpected(results.error().error));
+    count_sessions(appends, *results);
+    return std::move(*results);
+}
+
+std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append const> appends,
+                                                                bool apart) {
+    auto const failed = [&](Reach reach, Error error) {
+        Failure failure{reach, std::move(error)};
+        roll_back(failure);
+        return std::unexpected(std::move(failure));
+    };
+    if (auto begun = run(Write::begin); !begun)
+        return failed(Reach::batch, std::move(begun.error()));
+    Results results(appends.size());
+    for (std::size_t const i : in_session_order(appends)) {
+        auto step = apart ? apply_apart(appends[i]) : apply(appends[i]);
+        if (step) continue;
+        auto& [reach, error] = step.error();
+        if (reach != Reach::append) return failed(reach, std::move(error));
+        results[i] = std::unexpected(std::move(error));
+    }
+    auto end = query(Write::commit);
+    if (auto committed = end.run(); !committed) {
+        // The log may hold the batch or not: only who reads it anew knows.
+        if (is_sync_failure(sqlite3_extended_errcode(connection_.handle())))
+            committed.error().code = Code::fail_stop;
+        return failed(Reach::batch, std::move(committed.error()));
+    }
+    return results;
+}
+
+void Writer::roll_back(Failure const& failure) {
+    if (failure.error.code == Code::fail_stop) stopped_ = true;
+    if (!connection_.in_transaction()) return;
+    // A transaction that stays open would let the next batch's commit write this one.
+    if (!run(Write::rollback) && connection_.in_transaction()) stopped_ = true;
+}
+
+void Writer::count_sessions(std::span<Append const> appends, Results const& results) {
+    for (std::size_t i = 0; i < appends.size(); ++i)
+        if (results[i])
+            next_number_ = std::max<std::uint64_t>(next_number_, appends[i].session.number() + 1);
+}
+
+Writer::Step Writer::apply_apart(Append const& append) {
+    if (auto done = run(Write::savepoint); !done)
+        return std::unexpected(Failure{Reach::batch, std::move(done.error())});
+    auto step = apply(append);
+    if (!step && step.error().reach == Reach::batch) return step;
+    if (!step) {
+        step.error().reach = Reach::append;
+        if (auto done = run(Write::undo); !done)
+            return std::unexpected(Failure{Reach::batch, std::move(done.error())});
+    }
+    if (auto done = run(Write::release); !done)
+        return std::unexpected(Failure{Reach::batch, std::move(done.error())});
+    return step;
+}
+
+Writer::Step Writer::apply(Append const& append) {
+    auto const known = check(append);
+    if (!known) return std::unexpected(known.error());
+    auto written = write(append, *known);
+    if (written) return {};
+    auto const code = written.error().code;
+    auto const alone = code == Code::conflict || code == Code::too_large;
+    if (code == Code::conflict)
+        written.error().detail =
+            "a key of " + append.session.text() + " is taken: " + written.error().detail;
+    return std::unexpected(Failure{alone ? Reach::undo : Reach::batch, std::move(written.error())});
+}
+
+std::expected<Writer::Known, Writer::Failure> Writer::check(Append const& append) {
+    auto const& frame = append.frame;
+    auto const refuse = [](Code code, std::string why) {
+        return std::unexpected(Failure{Reach::append, Error{code, std::move(why)}});
+    };
+    CHECK(append.session.number() > 0);
+    CHECK(frame.first == append.after + 1 && frame.count > 0);
+    CHECK(!append.row || append.row->id == append.session);
+    if (append.session.number() >= number_end)
+        return refuse(Code::too_large, "no such session number");
+    if (frame.first + frame.count > seq_end)
+        return refuse(Code::too_large, "the session's journal is full");
+
+    auto found = query(Write::find_session);
+    found.bind(static_cast<std::int64_t>(append.session.number()));
+    auto const there = found.next();
+    if (!there) return std::unexpected(Failure{Reach::batch, there.error()});
+    if (append.after > 0) {
+        if (!*there || found.text(0) != append.session.bare())
+            return refuse(Code::conflict, append.session.text() + " is not there");
+        auto known = check_head(append);
+        if (known) known->project = found.integer(1);
+        return known;
+    }
+    if (*there) return refuse(Code::conflict, append.session.text() + " exists");
+    if (!append.row) return refuse(Code::internal, "a session's first append needs its row");
+    return Known{static_cast<std::int64_t>(append.session.number()), 0};
+}
+
+std::expected<Writer::Known, Writer::Failure> Writer::check_head(Append const& append) {
+    auto const number = append.session.number();
+    auto last = query(Write::find_head);
+    last.bind(key_of(number, 0)).bind(key_of(number, seq_end - 1) + 1);
+    auto const row = last.next();
+    if (!row) return std::unexpected(Failure{Reach::batch, row.error()});
+    Seq const head = *row ? seq_of(last.integer(0)) + static_cast<Seq>(last.integer(1)) - 1 : 0;
+    if (head == append.after) return Known{static_cast<std::int64_t>(number), 0};
+    return std::unexpected(
+        Failure{Reach::append, Error{Code::conflict, append.session.text() + " has moved on"}});
+}
+
+}  // namespace dormouse::store::sqlite

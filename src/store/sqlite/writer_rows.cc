@@ -1,0 +1,143 @@
+// The rows that one append writes. How they stand or fall together is in writer.cc.
+#include "base/check.h"
+#include "store/sqlite/layout.h"
+#include "store/sqlite/writer.h"
+
+namespace dormouse::store::sqlite {
+
+using port::Append;
+using port::PendingRow;
+using port::PendingStatus;
+
+// The file holds these numbers.
+static_assert(static_cast<int>(PendingStatus::waiting) == 0 &&
+              static_cast<int>(PendingStatus::completed) == 1 &&
+              static_cast<int>(PendingStatus::failed) == 2 &&
+              static_cast<int>(PendingStatus::expired) == 3 &&
+              static_cast<int>(PendingStatus::cancelled) == 4);
+
+Result<void> Writer::write(Append const& append, Known known) {
+    if (append.row)
+        if (auto done = write_session(append, known); !done) return done;
+    if (append.create_key) {
+        std::string_view const key(reinterpret_cast<char const*>(append.create_key->data()),
+                                   append.create_key->size());
+        auto done = query(Write::add_created).bind_bytes(key).bind(known.number).run();
+        if (!done) return done;
+    }
+    if (append.erase) return erase(known.number);
+    if (auto done = write_frame(append); !done) return done;
+    if (append.wake_changed) {
+        auto done =
+            append.wake_at
+                ? query(Write::put_wake).bind(known.number).bind(to_ms(*append.wake_at)).run()
+                : query(Write::clear_wake).bind(known.number).run();
+        if (!done) return done;
+    }
+    for (auto const& row : append.pending)
+        if (auto done = write_pending(row, known); !done) return done;
+    if (auto done = write_keys(append); !done) return done;
+    return append.snapshot ? write_snapshot(append) : Result<void>{};
+}
+
+Result<void> Writer::write_session(Append const& append, Known& known) {
+    auto const& row = *append.row;
+    auto const agent = intern(row.agent);
+    if (!agent) return std::unexpected(agent.error());
+    if (append.after > 0) {
+        auto change = query(Write::put_session);
+        change.bind(known.number).bind(*agent).bind(row.alias).bind(row.title).bind(row.status);
+        return change.bind(to_ms(row.updated)).run();
+    }
+    auto const project = intern(row.project);
+    if (!project) return std::unexpected(project.error());
+    known.project = *project;
+    auto const id = row.id.bare();
+    auto add = query(Write::add_session);
+    add.bind(known.number)
+        .bind(id)
+        .bind(*project)
+        .bind(*agent)
+        .bind(row.alias)
+        .bind(row.title)
+        .bind(row.status);
+    return add.bind(to_ms(row.created)).bind(to_ms(row.updated)).run();
+}
+
+Result<void> Writer::write_frame(Append const& append) {
+    auto const& frame = append.frame;
+    auto const key = key_of(append.session.number(), frame.first);
+    auto const sum = checksum(key, frame.count, frame.bytes);
+    auto add = query(Write::add_frame);
+    return add.bind(key).bind(std::int64_t{frame.count}).bind(sum).bind(frame.bytes).run();
+}
+
+Result<void> Writer::write_pending(PendingRow const& row, Known known) {
+    auto const tool = intern(row.tool);
+    if (!tool) return std::unexpected(tool.error());
+    std::optional<std::int64_t> timeout;
+    if (row.timeout) timeout = to_ms(*row.timeout);
+    auto put = query(Write::put_pending);
+    put.bind(known.number).bind(std::int64_t{row.call}).bind(std::int64_t{row.generation});
+    put.bind(static_cast<std::int64_t>(row.status))
+        .bind(known.project)
+        .bind(*tool)
+        .bind(to_ms(row.created));
+    put.bind(timeout)
+        .bind(static_cast<std::int64_t>(row.paused))
+        .bind(static_cast<std::int64_t>(row.settled));
+    return put.run();
+}
+
+Result<void> Writer::write_keys(Append const& append) {
+    auto const number = static_cast<std::int64_t>(append.session.number());
+    for (auto const& row : append.keys) {
+        CHECK(row.key.size() <= key_size_max);
+        auto add = query(Write::add_key);
+        auto done =
+            add.bind(number).bind_bytes(row.key).bind(static_cast<std::int64_t>(row.seq)).run();
+        if (!done) return done;
+    }
+    return {};
+}
+
+Result<void> Writer::write_snapshot(Append const& append) {
+    auto const& snapshot = *append.snapshot;
+    auto const number = append.session.number();
+    auto const sum = checksum(key_of(number, snapshot.seq), snapshot.format, snapshot.state);
+    auto put = query(Write::put_snapshot);
+    put.bind(static_cast<std::int64_t>(number)).bind(static_cast<std::int64_t>(snapshot.seq));
+    return put.bind(std::int64_t{snapshot.format}).bind(sum).bind_bytes(snapshot.state).run();
+}
+
+// The row in `sessions` and the create key stay: the number is never used again, and a repeated
+// create meets it.
+Result<void> Writer::erase(std::int64_t number) {
+    auto const first = key_of(static_cast<std::uint64_t>(number), 0);
+    auto const last = key_of(static_cast<std::uint64_t>(number), seq_end - 1);
+    if (auto done = query(Write::erase_frames).bind(first).bind(last + 1).run(); !done) return done;
+    for (auto const name : {Write::erase_pending, Write::erase_keys, Write::erase_snapshot,
+                            Write::clear_wake, Write::mark_deleted})
+        if (auto done = query(name).bind(number).run(); !done) return done;
+    return {};
+}
+
+Result<std::int64_t> Writer::intern(std::string_view name) {
+    {
+        auto known = query(Write::find_name);
+        known.bind(name);
+        auto const row = known.next();
+        if (!row) return std::unexpected(row.error());
+        if (*row) return known.integer(0);
+    }
+    auto add = query(Write::add_name);
+    add.bind(name);
+    auto const row = add.next();
+    if (!row) return std::unexpected(row.error());
+    auto const id = add.integer(0);
+    auto const done = add.run();  // INSERT ... RETURNING takes effect whole once stepped to its end
+    if (!done) return std::unexpected(done.error());
+    return id;
+}
+
+}  // namespace dormouse::store::sqlite

@@ -1,0 +1,202 @@
+#include "wire/event_json.h"
+
+#include "wire/names.h"
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+
+struct Write {
+    json::Writer& out;
+    SessionId const& session;
+    Event const& event;
+
+    void operator()(SessionCreated const& e) const {
+        out.member("projectID", e.project).member("agentID", e.agent);
+        text_member("alias", e.alias);
+        text_member("title", e.title);
+        text_member("cwd", e.cwd);
+        json_member("labels", e.labels);
+        out.member("by", actor_text(e.by));
+        text_member("idem", e.idem);
+    }
+    void operator()(InputReceived const& e) const {
+        message_id(event.seq);
+        out.member("turn", e.turn).member("parts", e.parts).member("source", source_text(e.source));
+        if (e.when != PromptMode::queue) out.member("when", text(e.when));
+        out.member("by", actor_text(e.by));
+        if (e.answers) out.member("answers", e.answers->text());
+        text_member("idem", e.idem);
+    }
+    void operator()(InputDropped const& e) const {
+        message_id(e.input);
+        out.member("why", e.why);
+    }
+    void operator()(TurnStarted const& e) const {
+        out.member("input", e.input).member("cause", source_text(e.cause)).member("by", actor_text(e.by));
+        write_turn_terms(out, e.terms);
+        if (e.again) out.member("again", true);
+    }
+    void operator()(ModelRequested const& e) const {
+        step(e.step, e.attempt);
+        out.member("viewSeq", e.view_seq).member("epoch", e.epoch);
+    }
+    void operator()(ModelReplied const& e) const {
+        step(e.step, e.attempt);
+        message_id(event.seq);
+        if (e.finish != FinishReason::stop) out.member("finishReason", text(e.finish));
+        if (e.parts.text() != "[]") out.member("parts", e.parts);
+        CallNo no = e.first_call;
+        if (!e.calls.empty()) out.key("calls").begin_array();
+        for (CallSpec const& spec : e.calls) {
+            out.begin_object().member("callID", call_text(no++));
+            write_call_spec(out, spec);
+            out.end_object();
+        }
+        if (!e.calls.empty()) out.end_array();
+        out.key("usage");
+        write_usage(out, e.usage);
+    }
+    void operator()(ModelFailed const& e) const {
+        step(e.step, e.attempt);
+        trouble(e.error);
+        time_member("retryAt", e.retry_at);
+    }
+    void operator()(ToolStarted const& e) const {
+        pause(e.pending);
+        if (e.attempt != 1) out.member("attempt", e.attempt);
+        out.member("epoch", e.epoch);
+    }
+    void operator()(ToolFinished const& e) const {
+        out.member("callID", call_text(e.call));
+        if (e.attempt != 1) out.member("attempt", e.attempt);
+        if (e.error_reason) {
+            out.member("error", e.error).member("reason", text(*e.error_reason));
+            return;
+        }
+        out.member("output", e.output);
+        text_member("title", e.title);
+        json_member("metadata", e.metadata);
+    }
+    void operator()(ToolFailed const& e) const {
+        out.member("callID", call_text(e.call)).member("attempt", e.attempt).member("error", e.error);
+        time_member("retryAt", e.retry_at);
+    }
+    void operator()(CallPaused const& e) const {
+        pause(e.pending);
+        write_pause_terms(out, e.terms);
+        time_member("timeout", e.deadline);
+    }
+    void operator()(GateAsked const& e) const {
+        pause(e.pending);
+        out.member("gate", e.gate);
+        write_pause_terms(out, e.terms);
+        time_member("timeout", e.deadline);
+    }
+    void operator()(GateDecided const& e) const {
+        out.member("callID", call_text(e.call)).member("gate", e.gate);
+        out.member("verdict", e.allowed ? "allow" : "deny");
+        text_member("message", e.message);
+        if (e.input) out.member("arguments", *e.input);
+    }
+    void operator()(Submitted const& e) const {
+        pause(e.receipt.pending);
+        receipt(e.receipt);
+        write_submission(out, e.what);
+    }
+    void operator()(Voted const& e) const {
+        pause(e.pending);
+        out.key("vote").begin_object().member("by", actor_text(e.by)).member("approved", e.approved);
+        out.member("digest", digest_text(e.digest)).end_object();
+        write_submission(out, e.what);
+    }
+    void operator()(Progressed const& e) const {
+        pause(e.pending);
+        text_member("key", e.key);
+        out.member("payload", e.payload);
+    }
+    void operator()(Claimed const& e) const {
+        pause(e.pending);
+        out.member("by", actor_text(e.by)).member("until", to_ms(e.until));
+    }
+    void operator()(Expired const& e) const {
+        pause(e.receipt.pending);
+        receipt(e.receipt);
+        if (e.reason != ErrorReason::expired) out.member("reason", text(e.reason));
+    }
+    void operator()(Cancelled const& e) const {
+        if (e.receipt) {
+            pause(e.receipt->pending);
+            receipt(*e.receipt);
+        } else {
+            out.member("callID", call_text(e.call));
+        }
+        out.member("mayHaveRun", e.may_have_run).member("why", e.why);
+    }
+    void operator()(InDoubt const& e) const {
+        pause(e.pending);
+        out.member("policy", text(e.policy));
+        if (e.question) out.member("question", e.question->text());
+        time_member("timeout", e.deadline);
+    }
+    void operator()(Note const& e) const {
+        out.member("callID", call_text(e.call)).member("generation", e.generation).member("about", e.about);
+        out.member("digest", digest_text(e.digest)).member("number", e.number).member("text", e.text);
+    }
+    void operator()(TurnEnded const& e) const {
+        out.member("finishReason", text(e.finish)).key("usage");
+        write_usage(out, e.usage);
+        if (e.error) trouble(*e.error);
+    }
+    void operator()(StatusChanged const& e) const {
+        out.member("from", text(e.from)).member("to", text(e.to)).member("why", e.why);
+    }
+    void operator()(Forked const& e) const {
+        out.member("from", e.from.text()).member("seq", e.seq).member("messageCount", e.message_count);
+        out.member("messages", e.messages);
+    }
+    void operator()(SessionChanged const& e) const {
+        if (e.title) out.member("title", *e.title);
+        if (e.alias) out.member("alias", *e.alias);
+        if (e.labels) out.member("labels", *e.labels);
+    }
+    void operator()(SessionEnded const& e) const { out.member("by", actor_text(e.by)); }
+    void operator()(SessionDeleted const& e) const { out.member("by", actor_text(e.by)); }
+
+private:
+    void message_id(Seq seq) const { out.member("messageID", numbered_id("msg_", session, seq)); }
+    void step(std::uint32_t step, std::uint32_t attempt) const { out.member("step", step).member("attempt", attempt); }
+    void pause(PendingId const& pending) const {
+        out.member("callID", call_text(pending.call)).member("pendingID", pending.text());
+        if (pending.generation != 1) out.member("generation", pending.generation);
+    }
+    void receipt(Receipt const& receipt) const {
+        out.key("receipt").begin_object();
+        write_receipt(out, receipt);
+        out.end_object();
+    }
+    void trouble(Trouble const& error) const {
+        out.key("error").begin_object().member("code", error.code).member("message", error.message).end_object();
+    }
+    void text_member(std::string_view name, std::string const& text) const {
+        if (!text.empty()) out.member(name, text);
+    }
+    void json_member(std::string_view name, Json const& value) const {
+        if (!value.is_null()) out.member(name, value);
+    }
+    void time_member(std::string_view name, std::optional<Time> const& time) const {
+        if (time) out.member(name, to_ms(*time));
+    }
+};
+
+}  // namespace
+
+void write_event_data(json::Writer& out, SessionId const& session, Event const& event) {
+    out.begin_object();
+    std::visit(Write{out, session, event}, event.body);
+    out.end_object();
+}
+
+}  // namespace dormouse::wire

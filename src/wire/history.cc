@@ -1,0 +1,279 @@
+#include "wire/history.h"
+
+#include <algorithm>
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+constexpr std::size_t progress_kept = 20;
+}
+
+bool CallView::waiting() const {
+    bool const open = std::ranges::any_of(pauses, [](PauseView const& pause) { return !pause.receipt; });
+    return settled == 0 && open;
+}
+
+bool CallView::waiting_besides(PauseView const& pause) const {
+    return std::ranges::any_of(pauses, [&](PauseView const& p) { return &p != &pause && !p.receipt; });
+}
+
+Json CallView::placeholder() const {
+    static Json const pending = Json::trusted(R"({"status":"pending"})");
+    if (pauses.empty() || pauses.back().terms.placeholder.is_null()) return pending;
+    return pauses.back().terms.placeholder;
+}
+
+struct HistoryFold {
+    History& h;
+    Event const& event;
+
+    void operator()(InputReceived const& e) const {
+        MessageView message;
+        message.seq = event.seq;
+        message.turn = e.turn;
+        message.source = e.source;
+        message.by = e.by;
+        message.parts = e.parts;
+        message.created = event.at;
+        message.answers = e.answers;
+        auto const [turn, is_new] = h.turns_.try_emplace(e.turn);
+        if (is_new) {
+            turn->second.no = e.turn;
+            turn->second.cause = e.source;
+            turn->second.by = e.by;
+            turn->second.input = event.seq;
+            turn->second.created = event.at;
+        } else {
+            message.shown = event.seq;
+        }
+        turn->second.messages.push_back(event.seq);
+        h.messages_.emplace(event.seq, std::move(message));
+    }
+    void operator()(InputDropped const& e) const {
+        MessageView& message = h.messages_.at(e.input);
+        message.dropped = true;
+        TurnView& turn = h.turns_.at(message.turn);
+        turn.dropped = true;
+        turn.finish = FinishReason::cancelled;
+        turn.ended = event.at;
+        turn.ended_seq = event.seq;
+    }
+    void operator()(TurnStarted const& e) const {
+        TurnView& turn = h.turns_.at(e.turn);
+        turn.started = turn.started.value_or(event.at);
+        turn.step_limit = e.terms.step_limit;
+        turn.finish.reset();
+        turn.error.reset();
+        turn.ended.reset();
+        turn.ended_seq = 0;
+        MessageView& input = h.messages_.at(e.input);
+        if (input.shown == 0) input.shown = event.seq;
+    }
+    void operator()(ModelRequested const& e) const {
+        if (!h.steps_.empty() && h.steps_.back().reply == 0) h.steps_.pop_back();
+        h.steps_.push_back({event.turn, e.step, e.view_seq, 0, event.at});
+        h.turns_.at(event.turn).step = e.step;
+    }
+    void operator()(ModelReplied const& e) const {
+        h.steps_.back().reply = event.seq;
+        h.steps_.back().at = event.at;
+        MessageView message;
+        message.seq = event.seq;
+        message.turn = event.turn;
+        message.assistant = true;
+        message.parts = e.parts;
+        message.usage = e.usage;
+        message.created = event.at;
+        message.shown = event.seq;
+        CallNo no = e.first_call;
+        for (CallSpec const& spec : e.calls) {
+            CallView call;
+            call.no = no;
+            call.turn = event.turn;
+            call.step = e.step;
+            call.message = event.seq;
+            call.spec = spec;
+            message.calls.push_back(no);
+            h.calls_.emplace(no++, std::move(call));
+        }
+        TurnView& turn = h.turns_.at(event.turn);
+        turn.messages.push_back(event.seq);
+        turn.usage = sum(turn.usage, e.usage);
+        ++turn.steps;
+        h.messages_.emplace(event.seq, std::move(message));
+    }
+    void operator()(ToolStarted const& e) const {
+        CallView& call = h.calls_.at(e.pending.call);
+        if (call.started == 0) {
+            call.started = event.seq;
+            call.started_at = event.at;
+        }
+        ++call.attempts;
+    }
+    void operator()(ToolFinished const& e) const {
+        CallView& call = settle(e.call);
+        call.error = e.error_reason;
+        call.error_text = e.error;
+        call.output = e.output;
+        call.title = e.title;
+        call.metadata = e.metadata;
+    }
+    void operator()(CallPaused const& e) const { open(e.pending, e.terms, e.deadline, ""); }
+    void operator()(GateAsked const& e) const { open(e.pending, e.terms, e.deadline, e.gate); }
+    void operator()(GateDecided const& e) const {
+        CallView& call = h.calls_.at(e.call);
+        if (e.input) call.spec.input = *e.input;
+        if (e.allowed) return;
+        settle(e.call);
+        call.error = ErrorReason::denied;
+        call.error_text = e.message;
+    }
+    void operator()(Submitted const& e) const {
+        PauseView& pause = close(e.receipt);
+        pause.what = e.what;
+        CallView& call = h.calls_.at(e.receipt.pending.call);
+        if (pause.terms.continuation == Continuation::reentry) return;
+        settle(call.no);
+        call.output = e.what.output;
+        call.title = e.what.title;
+        call.metadata = e.what.metadata;
+        if (e.what.kind != SubmissionKind::error) return;
+        call.error = ErrorReason::failed;
+        call.error_text = e.what.error;
+    }
+    void operator()(Voted const& e) const {
+        if (PauseView* pause = find(e.pending)) pause->votes.push_back({e.by, {e.approved, event.at}});
+    }
+    void operator()(Progressed const& e) const {
+        PauseView* const pause = find_or_open_early(e.pending);
+        ++pause->progress_count;
+        pause->progress.push_back({event.seq, e.key, e.payload, event.at});
+        if (pause->progress.size() > progress_kept) pause->progress.erase(pause->progress.begin());
+    }
+    void operator()(Claimed const& e) const {
+        if (PauseView* pause = find(e.pending)) {
+            pause->claimed_by = e.by.name;
+            pause->claimed_until = e.until;
+        }
+    }
+    void operator()(Expired const& e) const {
+        close(e.receipt);
+        CallView& call = settle(e.receipt.pending.call);
+        call.error = e.reason;
+        call.error_text = e.reason == ErrorReason::unknown ? "outcome unknown" : "Tool execution timed out";
+        if (e.reason == ErrorReason::denied) call.error_text = "denied: nobody answered in time";
+    }
+    void operator()(Cancelled const& e) const {
+        CallView& call = h.calls_.at(e.call);
+        if (e.receipt) {
+            PauseView const& pause = close(*e.receipt);
+            bool const question_only = pause.terms.reason == PauseReason::elicitation && call.waiting_besides(pause);
+            if (question_only) return;
+        }
+        settle(e.call);
+        call.error = ErrorReason::cancelled;
+        call.error_text = "cancelled";
+    }
+    void operator()(InDoubt const& e) const {
+        PauseTerms terms;
+        CallView& call = h.calls_.at(e.pending.call);
+        if (!call.spec.terms.may_pause_for(PauseReason::tool_result)) terms.reason = PauseReason::handoff;
+        open(e.pending, terms, e.deadline, "");
+        call.pauses.back().in_doubt = true;
+        if (!e.question) return;
+        PauseTerms asked;
+        asked.reason = PauseReason::elicitation;
+        asked.continuation = Continuation::reentry;
+        asked.message = "The server stopped while this tool ran. Run it again, say what it gave, or give up?";
+        open(*e.question, asked, std::nullopt, "");
+    }
+    void operator()(TurnEnded const& e) const {
+        TurnView& turn = h.turns_.at(e.turn);
+        turn.finish = e.finish;
+        turn.error = e.error;
+        turn.ended = event.at;
+        turn.ended_seq = event.seq;
+        if (!h.steps_.empty() && h.steps_.back().reply == 0) h.steps_.pop_back();
+    }
+    void operator()(Forked const& e) const {
+        h.forked_ = e.messages;
+        h.forked_from_ = e.from;
+    }
+    template <class Other>
+    void operator()(Other const&) const {}
+
+private:
+    PauseView* find(PendingId const& pending) const {
+        auto const call = h.calls_.find(pending.call);
+        if (call == h.calls_.end()) return nullptr;
+        auto const found = std::ranges::find(call->second.pauses, pending, &PauseView::pending);
+        return found == call->second.pauses.end() ? nullptr : &*found;
+    }
+    void open(PendingId const& pending, PauseTerms const& terms, std::optional<Time> deadline,
+              std::string const& gate) const {
+        CallView& call = h.calls_.at(pending.call);
+        PauseView* pause = find(pending);
+        if (!pause) pause = &call.pauses.emplace_back();
+        pause->pending = pending;
+        pause->terms = terms;
+        pause->deadline = deadline;
+        pause->created = event.at;
+        pause->started = call.started == 0 ? event.at : call.started_at;
+        pause->receipt.reset();
+        pause->gate = gate;
+    }
+    // What came before the tool said that it pauses.
+    PauseView* find_or_open_early(PendingId const& pending) const {
+        if (PauseView* pause = find(pending)) return pause;
+        open(pending, {}, std::nullopt, "");
+        return find(pending);
+    }
+    PauseView& close(Receipt const& receipt) const {
+        PauseView& pause = *find_or_open_early(receipt.pending);
+        pause.receipt = receipt;
+        return pause;
+    }
+    CallView& settle(CallNo no) const {
+        CallView& call = h.calls_.at(no);
+        call.settled = event.seq;
+        call.settled_at = event.at;
+        return call;
+    }
+};
+
+void History::add(Record const& record) { std::visit(HistoryFold{*this, record.event}, record.event.body); }
+
+PauseView const* History::pause(PendingId const& pending) const {
+    auto const call = calls_.find(pending.call);
+    if (call == calls_.end()) return nullptr;
+    auto const found = std::ranges::find(call->second.pauses, pending, &PauseView::pending);
+    return found == call->second.pauses.end() ? nullptr : &*found;
+}
+
+void History::close_calls_after(Seq seq, std::string const& text) {
+    for (auto& [no, call] : calls_) {
+        if (call.settled != 0 && call.settled <= seq) continue;
+        call.settled = seq;
+        call.error = ErrorReason::cancelled;
+        call.error_text = text;
+    }
+}
+
+std::optional<Consumed> History::consumed(Seq settled) const {
+    std::optional<Consumed> first;
+    for (StepView const& step : steps_) {
+        if (step.reply == 0 || step.view_seq < settled) continue;
+        first = Consumed{step.turn, step.step, step.reply, step.at};
+        break;
+    }
+    for (auto const& [no, turn] : turns_) {
+        if (turn.ended_seq < settled || (first && turn.ended_seq > first->seq)) continue;
+        first = Consumed{no, 0, turn.ended_seq, *turn.ended};
+        break;
+    }
+    return first;
+}
+
+}  // namespace dormouse::wire

@@ -1,0 +1,141 @@
+#pragma once
+// History: the fold of a session's records into what people read: messages, turns, pending calls, receipts and who
+// consumed them. Built when a page or a request is; never kept. (State is the other fold, of what is open.)
+
+#include "session/event.h"
+#include "wire/record.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace dormouse::wire {
+
+// The step that used a settlement (rule 6); step 0: the turn's end did.
+struct Consumed {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    Seq seq = 0;
+    Time at{};
+};
+
+struct ProgressView {
+    Seq seq = 0;
+    std::string key;
+    Json payload;
+    Time at{};
+};
+
+// One generation of a pending call, or the question about an attempt in doubt.
+struct PauseView {
+    PendingId pending;
+    session::PauseTerms terms;
+    std::optional<Time> deadline;
+    Time created{};
+    Time started{};
+    std::optional<session::Receipt> receipt;  // nullopt: waiting
+    session::Submission what;                 // what settled it
+    bool in_doubt = false;
+    std::string claimed_by;
+    Time claimed_until{};
+    std::vector<ProgressView> progress;       // the last 20
+    std::uint32_t progress_count = 0;
+    std::vector<std::pair<session::Actor, std::pair<bool, Time>>> votes;
+    std::string gate;                         // set: a gate asked
+};
+
+struct CallView {
+    CallNo no = 0;
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    Seq message = 0;
+    session::CallSpec spec;
+    Seq started = 0;           // 0: not yet
+    Time started_at{};
+    std::uint32_t attempts = 0;
+    std::vector<PauseView> pauses;
+    Seq settled = 0;           // 0: open
+    Time settled_at{};
+    std::optional<session::ErrorReason> error;
+    std::string error_text;
+    Json output;
+    std::string title;
+    Json metadata;
+
+    [[nodiscard]] bool waiting() const;      // one of its pauses is open
+    [[nodiscard]] bool waiting_besides(PauseView const& pause) const;
+    [[nodiscard]] Json placeholder() const;  // of the newest pause; {"status":"pending"} when none
+};
+
+struct MessageView {
+    Seq seq = 0;
+    TurnNo turn = 0;
+    bool assistant = false;
+    session::InputSource source = session::InputSource::prompt;
+    session::Actor by;
+    Json parts;
+    std::vector<CallNo> calls;
+    std::optional<session::Usage> usage;
+    Time created{};
+    std::optional<PendingId> answers;
+    Seq shown = 0;             // the event that brought it into the conversation; 0: still queued
+    bool dropped = false;
+};
+
+struct StepView {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    Seq view_seq = 0;
+    Seq reply = 0;             // 0: not committed
+    Time at{};
+};
+
+struct TurnView {
+    TurnNo no = 0;
+    session::InputSource cause = session::InputSource::prompt;
+    session::Actor by;
+    Seq input = 0;
+    std::uint32_t step = 0;
+    std::uint32_t step_limit = 0;
+    std::vector<Seq> messages;
+    session::Usage usage;
+    std::uint32_t steps = 0;
+    Time created{};
+    std::optional<Time> started, ended;
+    Seq ended_seq = 0;
+    std::optional<session::FinishReason> finish;
+    std::optional<session::Trouble> error;
+    bool dropped = false;
+};
+
+class History {
+public:
+    explicit History(SessionId session) : session_(session) {}
+
+    // REQUIRES: records in order, from the session's first.
+    void add(Record const& record);
+
+    [[nodiscard]] std::map<Seq, MessageView> const& messages() const { return messages_; }
+    [[nodiscard]] std::map<TurnNo, TurnView> const& turns() const { return turns_; }
+    [[nodiscard]] std::map<CallNo, CallView> const& calls() const { return calls_; }
+    [[nodiscard]] std::vector<StepView> const& steps() const { return steps_; }
+    [[nodiscard]] Json const& forked_messages() const { return forked_; }
+    [[nodiscard]] std::optional<SessionId> forked_from() const { return forked_from_; }
+    [[nodiscard]] PauseView const* pause(PendingId const& pending) const;
+    [[nodiscard]] std::optional<Consumed> consumed(Seq settled) const;
+
+    // For a fork at `seq`: calls that were not settled by then become errors with this text.
+    void close_calls_after(Seq seq, std::string const& text);
+
+private:
+    friend struct HistoryFold;
+    SessionId session_;
+    std::map<Seq, MessageView> messages_;
+    std::map<TurnNo, TurnView> turns_;
+    std::map<CallNo, CallView> calls_;
+    std::vector<StepView> steps_;  // in the order of their requests; only the newest may be uncommitted
+    Json forked_;
+    std::optional<SessionId> forked_from_;
+};
+
+}  // namespace dormouse::wire

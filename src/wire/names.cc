@@ -1,0 +1,45 @@
+#include "wire/names.h"
+
+#include "base/text.h"
+
+#include <array>
+
+namespace dormouse::wire {
+
+namespace {
+constexpr std::array<std::string_view, 6> source_words{"prompt", "mail", "task", "result", "external", "timer"};
+}
+
+std::string call_text(CallNo call) { return "call_" + std::to_string(call); }
+
+std::optional<CallNo> parse_call(std::string_view text) {
+    if (!text.starts_with("call_")) return std::nullopt;
+    auto const number = parse_number(text.substr(5));
+    if (!number || *number == 0 || *number > UINT32_MAX) return std::nullopt;
+    return static_cast<CallNo>(*number);
+}
+
+std::string actor_text(session::Actor const& actor) {
+    std::string out(session::text(actor.type));
+    if (!actor.name.empty()) out += ":" + actor.name;
+    return out;
+}
+
+session::Actor parse_actor(std::string_view text) {
+    auto const colon = text.find(':');
+    session::Actor actor;
+    actor.type = session::parse<session::ActorType>(text.substr(0, colon)).value_or(session::ActorType::runtime);
+    if (colon != std::string_view::npos) actor.name = text.substr(colon + 1);
+    return actor;
+}
+
+std::string_view source_text(session::InputSource source) { return source_words.at(static_cast<std::size_t>(source)); }
+
+session::InputSource parse_source(std::string_view text) {
+    for (std::size_t i = 0; i < source_words.size(); ++i) {
+        if (source_words[i] == text) return static_cast<session::InputSource>(i);
+    }
+    return session::InputSource::external;
+}
+
+}  // namespace dormouse::wire

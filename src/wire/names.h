@@ -1,0 +1,22 @@
+#pragma once
+// Texts of small things as they stand in records and on every surface.
+
+#include "session/vocabulary.h"
+#include "session/event.h"
+
+#include <string>
+#include <string_view>
+
+namespace dormouse::wire {
+
+[[nodiscard]] std::string call_text(CallNo call);                       // call_7
+[[nodiscard]] std::optional<CallNo> parse_call(std::string_view text);  // nullopt: not such a text
+
+// "token:alice"; the name may hold colons.
+[[nodiscard]] std::string actor_text(session::Actor const& actor);
+[[nodiscard]] session::Actor parse_actor(std::string_view text);
+
+[[nodiscard]] std::string_view source_text(session::InputSource source);
+[[nodiscard]] session::InputSource parse_source(std::string_view text);
+
+}  // namespace dormouse::wire

@@ -1,0 +1,116 @@
+#include "wire/record.h"
+
+#include "json/json.h"
+#include "wire/event_json.h"
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+
+// Times, turns and receipts that the envelope holds and the data does not repeat.
+void fill_from_envelope(Event& event) {
+    if (auto* e = std::get_if<TurnStarted>(&event.body)) e->turn = event.turn;
+    if (auto* e = std::get_if<TurnEnded>(&event.body)) e->turn = event.turn;
+    if (auto* e = std::get_if<Submitted>(&event.body)) e->receipt.at = event.at;
+    if (auto* e = std::get_if<Expired>(&event.body)) e->receipt.at = event.at;
+    if (auto* e = std::get_if<Cancelled>(&event.body); e && e->receipt) e->receipt->at = event.at;
+}
+
+Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, json::View item) {
+    std::vector<json::View> parts;
+    item.elements([&](json::View part) { parts.push_back(part); });
+    if (parts.size() < 4) return fail(Code::internal, "A record of " + session.text() + " has too few parts.");
+    auto record = std::make_shared<Record>();
+    std::string const type = parts[0].string_or("");
+    auto body = read_event_data(session, seq, type, parts[2]);
+    if (!body) {
+        return fail(Code::newer_format, "Session " + session.text() + " holds a record of type '" + type +
+                                            "', which a newer release wrote.");
+    }
+    record->event.seq = seq;
+    record->event.at = from_ms(parts[1].integer_or(0));
+    record->event.turn = static_cast<TurnNo>(parts[3].integer_or(0));
+    if (parts.size() > 4) record->event.activity = parse<Activity>(parts[4].string_or(""));
+    record->event.body = std::move(*body);
+    fill_from_envelope(record->event);
+    record->data = parts[2].raw();
+    return record;
+}
+
+}  // namespace
+
+RecordPtr record(SessionId const& session, Event event) {
+    json::Writer out;
+    write_event_data(out, session, event);
+    return std::make_shared<Record const>(Record{std::move(event), out.take()});
+}
+
+std::string pack(std::vector<RecordPtr> const& records) {
+    std::string out = "[";
+    for (RecordPtr const& record : records) {
+        Event const& event = record->event;
+        if (out.size() > 1) out += ',';
+        out += "[\"";
+        out += type_name(event.body);
+        out += "\",";
+        out += std::to_string(to_ms(event.at));
+        out += ',';
+        out += record->data;
+        out += ',';
+        out += std::to_string(event.turn);
+        if (event.activity) {
+            out += ",\"";
+            out += text(*event.activity);
+            out += '"';
+        }
+        out += ']';
+    }
+    out += ']';
+    return out;
+}
+
+Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::string_view frame) {
+    std::vector<RecordPtr> records;
+    std::optional<Error> error;
+    json::View(frame).elements([&](json::View item) {
+        if (error) return;
+        auto record = unpack_one(session, first + records.size(), item);
+        if (!record) {
+            error = std::move(record.error());
+        } else {
+            records.push_back(std::move(*record));
+        }
+    });
+    if (error) return std::unexpected(std::move(*error));
+    return records;
+}
+
+std::string event_object(SessionId const& session, std::string_view project, Record const& record) {
+    Event const& event = record.event;
+    json::Writer out;
+    out.begin_object();
+    out.member("seq", event.seq).member("type", type_name(event.body)).member("v", 1);
+    out.member("sessionID", session.text()).member("projectID", project);
+    if (event.turn == 0) {
+        out.member_null("turnID");
+    } else {
+        out.member("turnID", numbered_id("trn_", session, event.turn));
+    }
+    out.member("at", to_ms(event.at));
+    if (event.activity) out.key("activity").begin_object().member("type", text(*event.activity)).end_object();
+    out.member_raw("data", record.data).end_object();
+    return out.take();
+}
+
+std::string sse_frame(SessionId const& session, std::string_view project, Record const& record) {
+    std::string out = "id: " + std::to_string(record.event.seq) + "\nevent: ";
+    out += type_name(record.event.body);
+    out += "\ndata: ";
+    out += event_object(session, project, record);
+    out += "\n\n";
+    return out;
+}
+
+}  // namespace dormouse::wire

@@ -1,0 +1,176 @@
+#include "wire/event_json.h"
+#include "wire/names.h"
+#include "wire/state_json.h"
+
+#include "session/fold.h"
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::uint32_t number(json::View v, std::string_view name) {
+    return static_cast<std::uint32_t>(v[name].integer_or(0));
+}
+Seq seq(json::View v, std::string_view name) { return static_cast<Seq>(v[name].integer_or(0)); }
+std::string string(json::View v, std::string_view name) { return v[name].string_or(""); }
+Actor actor(json::View v, std::string_view name) { return parse_actor(string(v, name)); }
+Time time(json::View v, std::string_view name) { return from_ms(v[name].integer_or(0)); }
+std::optional<Time> maybe_time(json::View v, std::string_view name) {
+    return v[name].exists() ? std::optional(time(v, name)) : std::nullopt;
+}
+Trouble trouble(json::View v) { return {string(v["error"], "code"), string(v["error"], "message")}; }
+
+std::vector<json::View> list(json::View array) {
+    std::vector<json::View> out;
+    array.elements([&](json::View item) { out.push_back(item); });
+    return out;
+}
+
+Pause read_pause(json::View v) {
+    return {read_pause_terms(v), maybe_time(v, "deadline"), time(v, "since"), seq(v, "opened"),
+            v["byGate"].boolean_or(false)};
+}
+
+void read_answers(Call& call, json::View v) {
+    if (json::View d = v["decided"]; d.exists()) {
+        call.decision = read_submission(d);
+        call.decision->digest = read_digest(d["digest"]);
+    }
+    if (json::View q = v["question"]; q.exists()) {
+        call.question = Question{PendingId::parse(string(q, "pendingID")).value_or(PendingId()), time(q, "since"),
+                                 seq(q, "opened")};
+    }
+    if (json::View c = v["claim"]; c.exists()) call.claim = ClaimState{actor(c, "by"), time(c, "until")};
+    for (json::View vote : list(v["votes"])) {
+        call.votes.push_back({actor(vote, "by"), vote["approved"].boolean_or(false), read_digest(vote["digest"]),
+                              time(vote, "at")});
+    }
+}
+
+Effect effect_of(Call const& call) {
+    EffectId const id{call.owed_since, call.no};
+    if (call.phase == CallPhase::running) {
+        return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input, call.decision}};
+    }
+    return {id, AskGate{call.no, call.spec.terms.gates.at(call.gates_passed), call.spec.tool, call.spec.input,
+                        call.decision}};
+}
+
+void read_call(State& state, json::View v) {
+    Call call;
+    call.no = number(v, "no");
+    call.step = number(v, "step");
+    call.spec = read_call_spec(v["spec"]);
+    call.gates_passed = number(v, "gatesPassed");
+    call.generation = number(v, "generation");
+    call.attempt = number(v, "attempt");
+    call.epoch = seq(v, "epoch");
+    call.pending = PendingId::parse(string(v, "pendingID")).value_or(PendingId());
+    call.created = time(v, "created");
+    call.started = time(v, "started");
+    call.owed_since = seq(v, "owedSince");
+    call.in_doubt = v["inDoubt"].boolean_or(false);
+    call.progress_count = number(v, "progressCount");
+    call.progress_second = v["progressSecond"].integer_or(0);
+    call.progress_in_second = number(v, "progressInSecond");
+    if (v["pause"].exists()) call.pause = read_pause(v["pause"]);
+    read_answers(call, v);
+    Call& placed = state.calls.emplace(call.no, std::move(call)).first->second;
+    restore_phase(state, placed, static_cast<CallPhase>(v["phase"].integer_or(0)));
+    bool const owed = placed.phase == CallPhase::gating || placed.phase == CallPhase::running;
+    if (owed) owe(state, effect_of(placed));
+    set_timer(state, placed.no, TimerKind::tool_retry, maybe_time(v, "retryAt"));
+    set_timer(state, placed.no, TimerKind::give_up, maybe_time(v, "giveUpAt"));
+}
+
+void read_request(State& state, OpenTurn& turn, json::View v) {
+    if (json::View r = v["request"]; r.exists()) {
+        turn.request = Request{number(r, "attempt"), seq(r, "viewSeq"), seq(r, "epoch"), seq(r, "since")};
+        owe(state, {{turn.request->since, 0},
+                    AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq}});
+        set_timer(state, 0, TimerKind::give_up, time(r, "giveUpAt"));
+    }
+    if (json::View r = v["retry"]; r.exists()) {
+        turn.retry = ModelRetry{time(r, "at"), trouble(r)};
+        set_timer(state, 0, TimerKind::model_retry, turn.retry->at);
+    }
+}
+
+OpenTurn read_turn(State& state, json::View v) {
+    OpenTurn turn;
+    turn.no = number(v, "no");
+    turn.input = seq(v, "input");
+    turn.cause = parse_source(string(v, "cause"));
+    turn.by = actor(v, "by");
+    turn.started = time(v, "started");
+    turn.step = number(v, "step");
+    turn.attempt = number(v, "attempt");
+    turn.committed = v["committed"].boolean_or(true);
+    turn.failures = number(v, "failures");
+    turn.newest_item = seq(v, "newestItem");
+    turn.steered = v["steered"].boolean_or(false);
+    if (auto word = v["finish"].string()) turn.finish = parse<FinishReason>(*word);
+    turn.terms = read_turn_terms(v["terms"]);
+    turn.usage = read_usage(v["usage"]);
+    read_request(state, turn, v);
+    for (json::View step : list(v["openSteps"])) {
+        auto const n = list(step);
+        auto const at = [&](std::size_t i) { return static_cast<std::uint32_t>(n.at(i).integer_or(0)); };
+        turn.open_steps[at(0)] = {at(1), at(2), at(3)};
+    }
+    return turn;
+}
+
+LastTurn read_last_turn(json::View v) {
+    LastTurn last{number(v, "no"), seq(v, "input"), parse_source(string(v, "cause")), actor(v, "by"),
+                  number(v, "step"), number(v, "attempt"), read_usage(v["usage"]), v["failed"].boolean_or(false), {}};
+    if (v["error"].exists()) last.error = trouble(v);
+    return last;
+}
+
+void read_profile(State& state, json::View v) {
+    state.head = seq(v, "head");
+    state.lifecycle = parse<Lifecycle>(string(v, "lifecycle")).value_or(Lifecycle::none);
+    state.project = string(v, "project");
+    state.agent = string(v, "agent");
+    state.alias = string(v, "alias");
+    state.title = string(v, "title");
+    state.cwd = string(v, "cwd");
+    if (!v["labels"].is_null()) state.labels = v["labels"].copy();
+    state.created_by = actor(v, "createdBy");
+    state.created_idem = string(v, "createdIdem");
+    if (v["forkedFrom"].exists()) state.forked_from = SessionId::parse(string(v, "forkedFrom"));
+    state.created = time(v, "created");
+    state.updated = time(v, "updated");
+    state.ended = maybe_time(v, "ended");
+    state.turns = number(v, "turns");
+    state.calls_ever = number(v, "callsEver");
+    state.messages = seq(v, "messages");
+    state.steps = seq(v, "steps");
+    state.committed_view = seq(v, "committedView");
+    state.usage = read_usage(v["usage"]);
+}
+
+}  // namespace
+
+std::optional<State> read_state(SessionId const& session, std::string_view text) {
+    json::View const v(text);
+    if (v.kind() != json::Kind::object || !v["head"].exists()) return std::nullopt;
+    State state;
+    state.id = session;
+    read_profile(state, v);
+    if (v["turn"].exists()) state.turn = read_turn(state, v["turn"]);
+    if (v["lastTurn"].exists()) state.last_turn = read_last_turn(v["lastTurn"]);
+    for (json::View call : list(v["calls"])) read_call(state, call);
+    for (json::View input : list(v["queue"])) {
+        auto const item = list(input);
+        state.queue.push_back({static_cast<Seq>(item.at(0).integer_or(0)),
+                               static_cast<TurnNo>(item.at(1).integer_or(0)), parse_source(item.at(2).string_or("")),
+                               parse_actor(item.at(3).string_or(""))});
+    }
+    return state;
+}
+
+}  // namespace dormouse::wire

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Runs the tests of one build folder and counts them.
+
+usage: run_tests.py BUILD_FOLDER [quick] [unit]
+
+Runs the GoogleTest binaries that ctest knows, then the programs in tests/ and tests/slow/
+(executable .sh and .py files) with DORMOUSE naming the binary under test. A program ends with 0
+(passed), 77 (left out, the reason on its last line) or anything else (failed). `quick` leaves out
+what is slow, `unit` the programs. The last line is `N passed, N failed, N skipped`; the exit
+status is 1 if a test failed or none ran.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TIMEOUT_S = 600
+TAIL_LINES = 60
+LEFT_OUT = 77
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.left_out = []
+        self.broken = []
+
+    def skip(self, name, why, count=1):
+        self.skipped += count
+        self.left_out.append(f'{name}: {why}')
+
+    def fail(self, name, count=1):
+        self.failed += count
+        self.broken.append(name)
+
+
+def run(command, environment):
+    """(exit status, output, seconds). Past the time limit: 124, and its process group is ended."""
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        errors='replace',
+        start_new_session=True,
+    )
+    status = None
+    try:
+        output, _ = process.communicate(timeout=TIMEOUT_S)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        output += f'\nended: it took more than {TIMEOUT_S} s'
+        status = 124
+    finally:
+        if status is None:  # we are told to end: what we started ends too
+            os.killpg(process.pid, signal.SIGKILL)
+    return status, output, time.monotonic() - begin
+
+
+def say(mark, name, detail, seconds):
+    print(f'{mark:10}{name:32}{detail}, {seconds:.1f} s', flush=True)
+
+
+def tail(output):
+    print('\n'.join('    ' + line for line in output.splitlines()[-TAIL_LINES:]), flush=True)
+
+
+def skip_reason(case):
+    """GoogleTest writes `file:line` and then the text given to GTEST_SKIP()."""
+    lines = (case.find('skipped').get('message') or '').strip().splitlines()
+    return lines[-1] if lines else 'no reason given'
+
+
+def count_cases(report, name, tally):
+    """Adds the cases of one GoogleTest report to the tally; returns (passed, failed)."""
+    passed = failed = 0
+    for case in xml.parse(report).getroot().iter('testcase'):
+        full = f'{name} {case.get("classname")}.{case.get("name")}'
+        if case.find('failure') is not None:
+            failed += 1
+            tally.fail(full)
+        elif case.find('skipped') is not None:
+            tally.skip(full, skip_reason(case))
+        elif case.get('status') == 'notrun':
+            tally.skip(full, 'disabled')
+        else:
+            passed += 1
+    tally.passed += passed
+    return passed, failed
+
+
+def run_unit(name, command, build, tally):
+    report = build / 'results' / f'{name}.xml'
+    status, output, seconds = run(command, {**os.environ, 'GTEST_OUTPUT': f'xml:{report}'})
+    if not report.exists():
+        tally.fail(f'{name} (ended with {status} before its report)')
+        say('FAILED', name, f'ended with {status}', seconds)
+        return tail(output)
+    passed, failed = count_cases(report, name, tally)
+    if status != 0 and failed == 0:  # a sanitizer's finding, or a crash at exit
+        tally.fail(f'{name} (ended with {status})')
+        failed = 1
+    say(
+        'FAILED' if failed else 'ok',
+        name,
+        f'{passed} passed' + (f', {failed} failed' if failed else ''),
+        seconds,
+    )
+    if failed:
+        tail(output)
+
+
+def run_units(build, quick, tally):
+    results = build / 'results'
+    shutil.rmtree(results, ignore_errors=True)
+    results.mkdir(parents=True)
+    listed = subprocess.run(
+        ['ctest', '--test-dir', str(build), '--show-only=json-v1'],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for test in json.loads(listed.stdout)['tests']:
+        labels = [p['value'] for p in test.get('properties', []) if p['name'] == 'LABELS']
+        if quick and 'slow' in sum(labels, []):
+            tally.skip(test['name'], 'slow')
+        elif 'command' not in test:
+            tally.fail(f'{test["name"]} (not built)')
+        else:
+            run_unit(test['name'], test['command'], build, tally)
+
+
+def programs(folder):
+    return sorted(
+        p for p in folder.glob('*') if p.suffix in ('.sh', '.py') and os.access(p, os.X_OK)
+    )
+
+
+def run_program(path, build, tally):
+    name = str(path.relative_to(ROOT))
+    status, output, seconds = run([str(path)], {**os.environ, 'DORMOUSE': str(build / 'dormouse')})
+    lines = output.strip().splitlines()
+    if status == 0:
+        tally.passed += 1
+        say('ok', name, 'passed', seconds)
+    elif status == LEFT_OUT:
+        tally.skip(name, lines[-1] if lines else 'no reason given')
+        say('left out', name, tally.left_out[-1].partition(': ')[2], seconds)
+    else:
+        tally.fail(f'{name} (ended with {status})')
+        say('FAILED', name, f'ended with {status}', seconds)
+        tail(output)
+
+
+def main(arguments):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    build = pathlib.Path(arguments[0]).resolve()
+    quick, unit = 'quick' in arguments, 'unit' in arguments
+    tally = Tally()
+    run_units(build, quick, tally)
+    if not unit:
+        for path in programs(ROOT / 'tests'):
+            run_program(path, build, tally)
+        for path in programs(ROOT / 'tests/slow'):
+            if quick:
+                tally.skip(str(path.relative_to(ROOT)), 'slow')
+            else:
+                run_program(path, build, tally)
+    for title, names in (('Left out:', tally.left_out), ('Failed:', tally.broken)):
+        if names:
+            print('\n'.join([title] + ['  ' + name for name in names]))
+    print(f'{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped', flush=True)
+    return 1 if tally.failed or not tally.passed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

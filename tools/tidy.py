@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""Checks the rules of the house that no compiler checks.
+
+usage: tidy.py [REPOSITORY]
+
+The layer table is read from ARCHITECTURE.md and compared with CMakeLists.txt and the tree, so that
+the document, the build and the code cannot differ. Prints one finding a line; the exit status is 1
+if there is any.
+"""
+import pathlib
+import re
+import sys
+
+COLUMNS_MAX, FUNCTION_LINES_MAX, FILE_LINES_MAX = 100, 70, 800
+CODE = ('.h', '.cc')
+
+# | `layer` | may include | holds | names | I/O |
+ROW = re.compile(r'^\|\s*`([\w/]+)`\s*\|([^|]*)\|[^|]*\|([^|]*)\|([^|]*)\|\s*$')
+QUOTED = re.compile(r'`([^`]+)`')
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+ADD_LAYER = re.compile(r'^\s*add_layer\(([\w/]+)([^)]*)\)', re.M)
+
+# What a pure layer may not name: time, chance, threads, files, sockets, environment, terminals. A
+# mutex may stand in one: on one thread, as in the simulation, it changes nothing.
+IMPURE = re.compile(
+    r'\b(\w+_clock::now|random_device|this_thread|std::j?thread|std::async\b|std::atomic|'
+    r'condition_variable|clock_gettime|gettimeofday|time\(nullptr\)|getenv|std::rand\b|'
+    r'std::cout|std::cerr|'
+    r'[io]?fstream)\b|::(open|read|write|socket|connect|fsync|unlink)\('
+)
+# Libraries that only tests use.
+TEST_LIBRARIES = ('gtest', 'gmock', 'rapidcheck', 'rapidcheck.h', 'benchmark')
+# (pattern, why, layers that may all the same)
+BANNED = (
+    (re.compile(r'\b(TO' r'DO|FIX' r'ME|XX' r'X|HA' r'CK)\b'), 'left over', ()),
+    (re.compile(r'using namespace std\b(?!::\w*literals)'), 'qualify names', ()),
+    (re.compile(r'\bconst_cast\b'), 'change the type', ()),
+    (re.compile(r'\bstd::endl\b'), "write '\\n'", ()),
+    (re.compile(r'(?<![\w:])assert\('), 'CHECK (base/check.h) stays on in release', ()),
+    (
+        re.compile(r'catch \(\.\.\.\)'),
+        'only where the code of others is called',
+        ('io', 'server', 'app'),
+    ),
+    (re.compile(r'\bDISABLED_|EXPECT_TRUE\(true\)'), 'a test that cannot fail', ()),
+)
+
+
+class Layer:
+    def __init__(self, deps, names, pure):
+        self.deps, self.names, self.pure = deps, names, pure
+        self.test_deps = set()
+
+
+def read_table(text):
+    """The layers of ARCHITECTURE.md by name. `all` stands for every other layer."""
+    rows = [m for m in map(ROW.match, text.splitlines()) if m]
+    every = {m[1] for m in rows}
+    table = {}
+    for row in rows:
+        deps = every - {row[1]} if row[2].strip() == 'all' else set(QUOTED.findall(row[2]))
+        table[row[1]] = Layer(deps, QUOTED.findall(row[3]), row[4].strip() == 'pure')
+    return table
+
+
+def read_build(text):
+    """{layer: {'DEPS': [...], 'TEST_DEPS': [...]}} of the add_layer lines of CMakeLists.txt."""
+    layers = {}
+    for match in ADD_LAYER.finditer(text):
+        words, part = {}, None
+        for word in match[2].split():
+            if word in ('DEPS', 'LINK', 'TEST_DEPS', 'TEST_LINK'):
+                part = words.setdefault(word, [])
+            else:
+                part.append(word)
+        layers[match[1]] = words
+    return layers
+
+
+def check_table(table, build, root, emit):
+    for name in sorted(table.keys() ^ build.keys()):
+        emit(f'{name}: is not both in ARCHITECTURE.md and in CMakeLists.txt')
+    for name in sorted(table.keys() & build.keys()):
+        declared = set(build[name].get('DEPS', []))
+        if declared != table[name].deps:
+            different = ' '.join(sorted(declared ^ table[name].deps))
+            emit(f'{name}: CMakeLists.txt and ARCHITECTURE.md differ about its layers: {different}')
+        table[name].test_deps = set(build[name].get('TEST_DEPS', []))
+    for name, layer in table.items():
+        if not any((root / 'src' / name).rglob('*.h')) and not any(
+            (root / 'src' / name).rglob('*.cc')
+        ):
+            emit(f'{name}: there is no such folder with code in src/')
+        for dep in sorted(layer.deps - table.keys()):
+            emit(f'{name}: may include {dep}, which is no layer')
+    check_acyclic(table, emit)
+
+
+def check_acyclic(table, emit):
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            emit(f'cycle: {" -> ".join(path + [name])}')
+        elif name not in done and name in table:
+            path.append(name)
+            for dep in sorted(table[name].deps):
+                visit(dep)
+            path.pop()
+            done.add(name)
+
+    for name in table:
+        visit(name)
+
+
+def under(path, prefixes):
+    """The longest of `prefixes` that is `path` or a folder that holds it, or None."""
+    return max(
+        (p for p in prefixes if path == p or path.startswith(p + '/')), key=len, default=None
+    )
+
+
+def is_test(path):
+    """Tests, benchmarks, and the headers that only they include."""
+    return bool(
+        re.search(r'(_(test|bench|fixture)\.(cc|h)|/conformance\.h|/test_\w+\.h)$', str(path))
+    )
+
+
+def check_layer_include(target, layer_name, table, test, emit):
+    layer, other = table[layer_name], under(target, table)
+    if (
+        other
+        and other != layer_name
+        and other not in layer.deps | (layer.test_deps if test else set())
+    ):
+        emit(f'{layer_name} may not include {other}')
+
+
+def check_library_include(target, layer_name, table, test, emit):
+    layer = table[layer_name]
+    known = {name for each in table.values() for name in each.names}
+    library = under(target, known | set(TEST_LIBRARIES))
+    if under(target, ('dormouse',)):
+        return
+    if library in TEST_LIBRARIES:
+        if not test:
+            emit(f'<{target}> is for tests')
+    elif library:
+        if library not in layer.names:
+            emit(f'{layer_name} does not name {library} (ARCHITECTURE.md, "names")')
+    elif target.endswith('.hpp'):
+        emit(f'<{target}> is named by no layer (ARCHITECTURE.md, "names")')
+    elif target.endswith('.h') and layer.pure and not test:
+        emit(f'{layer_name} is pure: <{target}>')
+
+
+def check_includes(lines, layer_name, table, test, emit):
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        here = lambda text, number=number: emit(number, text)  # noqa: E731
+        if match[1] == '<':
+            check_library_include(match[2], layer_name, table, test, here)
+        elif '..' in match[2] or '/' not in match[2]:
+            here('write the include from src/')
+        else:
+            check_layer_include(match[2], layer_name, table, test, here)
+
+
+def check_public_includes(lines, emit):
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if match and (match[1] == '"' or ('.' in match[2] and not under(match[2], ('dormouse',)))):
+            emit(number, 'a public header includes <dormouse/...> and the standard library alone')
+
+
+def blank(code):
+    """`code` with comments and literals blanked out, every offset and line kept."""
+    pattern = re.compile(
+        r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'',
+        re.S,
+    )
+    return pattern.sub(lambda m: re.sub(r'[^\n]', ' ', m[0]), code)
+
+
+def check_words(lines, plain, layer_name, pure, emit):
+    for number, (line, code) in enumerate(zip(lines, plain), 1):
+        if len(line) > COLUMNS_MAX and '://' not in line and not INCLUDE.match(line):
+            emit(number, f'over {COLUMNS_MAX} columns')
+        for index, (pattern, why, allowed) in enumerate(BANNED):
+            found = pattern.search(
+                line if index == 0 else code
+            )  # left-overs are found in comments too
+            if found and layer_name not in allowed:
+                emit(number, f'{found[0]!r} is banned: {why}')
+        found = pure and IMPURE.search(code)
+        if found:
+            emit(number, f'{layer_name} is pure: {found[0]}')
+
+
+TYPE = re.compile(r'\s*(class|struct|enum|union|namespace|extern)\b')
+
+
+def first_line(plain, number):
+    """The line on which the parentheses that are closed on line `number` were opened."""
+    depth = 0
+    for first in range(number, 0, -1):
+        depth += plain[first - 1].count('(') - plain[first - 1].count(')')
+        if depth >= 0:
+            return first
+    return number
+
+
+def check_functions(plain, emit):
+    """The outermost block opened by a line with a parenthesis is a function."""
+    open_blocks = []  # (indent, line number)
+    for number, line in enumerate(plain, 1):
+        if line.lstrip().startswith('}'):
+            indent = len(line) - len(line.lstrip())
+            while open_blocks and open_blocks[-1][0] >= indent:
+                begin = open_blocks.pop()[1]
+                if number - begin > FUNCTION_LINES_MAX and not open_blocks:
+                    emit(begin, f'function over {FUNCTION_LINES_MAX} lines')
+        if line.rstrip().endswith('{') and ')' in line and not TYPE.match(line):
+            begin = first_line(plain, number)
+            opening = plain[begin - 1]
+            open_blocks.append((len(opening) - len(opening.lstrip()), begin))
+
+
+def opens_value(text, brace):
+    """Whether the brace at offset `brace` opens a value, not a block (which clang-format spaces)."""
+    before = text[:brace].rstrip()
+    if not before:
+        return False
+    if brace and not text[brace - 1].isspace():
+        return before[-1] not in '{};'
+    return (
+        before[-1] in '=,(?:'
+        and not before.endswith('::')
+        or bool(re.search(r'\b(co_)?return$', before))
+    )
+
+
+def statement_start(text, offset):
+    """Start of the statement around `offset`; a value's braces on the way are no end."""
+    depth = 0
+    for at in range(offset - 1, -1, -1):
+        c = text[at]
+        if c == '}':
+            follows = text[at + 1 : offset].lstrip()
+            if depth == 0 and not (follows and follows[0] in '.,)]>?:+-*/|&='):
+                return at + 1
+            depth += 1
+        elif c == '{':
+            if depth:
+                depth -= 1
+            elif not opens_value(text, at):
+                return at + 1
+        elif (
+            c == ';'
+            and depth == 0
+            and not re.match(r'[^{}]*\bfor \([^{}]*$', text[:at].rpartition('\n')[2])
+        ):
+            return at + 1
+    return 0
+
+
+def statement_has_braces(text, start):
+    """Whether a brace stands in the statement at `start`, the block of a control aside."""
+    control = re.match(r'\s*(else\s+)?(if|while|for|switch)\b', text[start:])
+    depth = 0
+    for at in range(start, len(text)):
+        c = text[at]
+        if c == '{':
+            return not (control and depth == 0)
+        if c in '([':
+            depth += 1
+        elif c in ')]':
+            depth -= 1
+            if control and depth == 0 and c == ')' and text[at + 1 :].lstrip()[:1] != '{':
+                control = None
+        elif (c == ';' and depth <= 0) or c == '}':
+            return False
+    return False
+
+
+def closing(text, opening):
+    depth = 0
+    for at in range(opening, len(text)):
+        depth += {'{': 1, '}': -1}.get(text[at], 0)
+        if depth == 0:
+            return at
+    return len(text)
+
+
+LAMBDA = re.compile(r'(?<![\w\])])\[([^\[\]]*)\]\s*(?:\([^{};]*\))?[^;{}()]*\{')
+
+
+def check_coroutines(text, emit):
+    """g++ 12 destroys a braced temporary in a statement with co_await twice; the object of a lambda
+    may be gone before its coroutine ends."""
+    line = lambda offset: text.count('\n', 0, offset) + 1  # noqa: E731
+    for found in re.finditer(r'\bco_await\b', text):
+        if statement_has_braces(text, statement_start(text, found.start())):
+            emit(
+                line(found.start()),
+                'braces in a statement with co_await: build the value on the line above',
+            )
+    for found in re.finditer(r'\bauto\b[\s&]*(const)?[\s&]*\[[^\]]*\]\s*=\s*co_await\b', text):
+        emit(line(found.start()), 'structured binding of a co_await: name the value first')
+    for found in LAMBDA.finditer(text):
+        body = text[found.end() : closing(text, found.end() - 1)]
+        while inner := LAMBDA.search(body):
+            end = closing(body, inner.end() - 1)
+            body = body[: inner.start()] + body[end + 1 :]
+        if found[1].strip() and re.search(r'\bco_(await|return|yield)\b', body):
+            emit(line(found.start()), 'a coroutine lambda captures nothing: pass parameters')
+
+
+def check_file(path, root, table, findings):
+    relative = path.relative_to(root)
+    emit = lambda number, text: findings.append(f'{relative}:{number}: {text}')  # noqa: E731
+    code = path.read_text()
+    lines, text = code.splitlines(), blank(code)
+    plain = text.splitlines()
+    if len(lines) > FILE_LINES_MAX:
+        emit(1, f'over {FILE_LINES_MAX} lines')
+    if path.suffix == '.h' and not code.startswith('#pragma once\n'):
+        emit(1, 'a header begins with #pragma once')
+    layer_name, pure = None, False
+    if relative.parts[0] == 'src':
+        layer_name = under(str(pathlib.Path(*relative.parts[1:])), table)
+        if layer_name is None:
+            return emit(1, 'its folder is not in ARCHITECTURE.md')
+        pure = table[layer_name].pure and not is_test(path)
+        check_includes(lines, layer_name, table, is_test(path), emit)
+    elif relative.parts[0] == 'include':
+        check_public_includes(lines, emit)
+    check_words(lines, plain, layer_name, pure, emit)
+    check_functions(plain, emit)
+    check_coroutines(text, emit)
+
+
+def check_scripts(root, findings):
+    scripts = [root / name for name in ('run', 'test', '.ci/run', 'CMakeLists.txt')]
+    for folder in ('cmake', 'tools', 'tests'):
+        scripts += [p for p in (root / folder).rglob('*') if p.suffix in ('.py', '.sh', '.cmake')]
+    for path in sorted(p for p in scripts if p.exists()):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if len(line) > COLUMNS_MAX and '://' not in line:
+                findings.append(f'{path.relative_to(root)}:{number}: over {COLUMNS_MAX} columns')
+
+
+def findings(root):
+    found = []
+    table = read_table((root / 'ARCHITECTURE.md').read_text())
+    check_table(table, read_build((root / 'CMakeLists.txt').read_text()), root, found.append)
+    for folder in ('include', 'src', 'tests', 'bench', 'examples'):
+        for path in sorted((root / folder).rglob('*')):
+            if path.suffix in CODE:
+                check_file(path, root, table, found)
+    check_scripts(root, found)
+    return found
+
+
+def main(arguments):
+    root = pathlib.Path(arguments[0] if arguments else pathlib.Path(__file__).parent.parent)
+    found = findings(root.resolve())
+    print('\n'.join(found) if found else 'tidy: nothing found')
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

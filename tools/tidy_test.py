@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Plants each violation that tidy.py knows in a small tree: found, and nothing else with it."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.dont_write_bytecode = True
+import tidy  # noqa: E402
+
+TABLE = '''
+| layer | may include | holds | names | I/O |
+| --- | --- | --- | --- | --- |
+| `base` | none | values | | pure |
+| `io` | `base` | threads | `boost/asio` | does I/O |
+| `app` | all | main | | does I/O |
+'''
+BUILD = (
+    'add_layer(base TEST_LINK rapidcheck)\nadd_layer(io DEPS base)\nadd_layer(app DEPS base\n io)\n'
+)
+
+
+class Tidy(unittest.TestCase):
+    def findings(self, files, table=TABLE, build=BUILD):
+        tree = {'src/base/a.cc': '', 'src/io/a.cc': '', 'src/app/a.cc': '', **files}
+        tree.update({'ARCHITECTURE.md': table, 'CMakeLists.txt': build})
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in tree.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            return tidy.findings(root)
+
+    def expect(self, finding, code, name='src/io/x.cc', line=1):
+        found = self.findings({name: code})
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith(f'{name}:{line}: '), found[0])
+        self.assertIn(finding, found[0])
+
+    def expect_none(self, code, name='src/io/x.cc'):
+        self.assertEqual(self.findings({name: code}), [])
+
+    def test_a_clean_tree_has_no_findings(self):
+        self.assertEqual(self.findings({}), [])
+
+    def test_document_and_build_must_agree(self):
+        found = self.findings({}, build=BUILD.replace('io DEPS base', 'io'))
+        self.assertIn('CMakeLists.txt and ARCHITECTURE.md differ', found[0])
+        self.assertIn('not both', self.findings({}, build=BUILD + 'add_layer(extra)\n')[0])
+
+    def test_layers_form_no_cycle(self):
+        found = self.findings(
+            {},
+            TABLE.replace('`base` | none', '`base` | `io`'),
+            BUILD.replace('base TEST_LINK', 'base DEPS io TEST_LINK'),
+        )
+        self.assertIn('cycle', found[0])
+
+    def test_every_folder_is_a_layer_and_every_layer_a_folder(self):
+        self.expect('its folder is not in', '', 'src/stray/x.cc')
+        found = self.findings(
+            {},
+            TABLE + '| `gone` | none | x | | pure |\n',
+            BUILD.replace('io)', 'io gone)') + 'add_layer(gone)\n',
+        )
+        self.assertIn('no such folder', found[0])
+
+    def test_includes_follow_the_table(self):
+        self.expect('base may not include io', '#include "io/a.h"\n', 'src/base/x.cc')
+        self.expect('from src/', '#include "a.h"\n')
+        self.expect('from src/', '#include "../base/a.h"\n')
+        self.expect_none('#include <boost/asio/post.hpp>\n#include <unistd.h>\n#include <vector>\n')
+        self.expect(
+            'app does not name boost/asio',
+            '#include <boost/asio.h>\n'.replace('asio.h', 'asio/post.hpp'),
+            'src/app/x.cc',
+        )
+        self.expect('named by no layer', '#include <boost/uuid/uuid.hpp>\n')
+        self.expect('is pure: <unistd.h>', '#include <unistd.h>\n', 'src/base/x.cc')
+        self.expect('is for tests', '#include <gtest/gtest.h>\n')
+        self.expect_none('#include <gtest/gtest.h>\n#include <unistd.h>\n', 'src/base/x_test.cc')
+
+    def test_public_headers_stand_alone(self):
+        self.expect(
+            'public header', '#pragma once\n#include <fmt/core.h>\n', 'include/dormouse/x.h', 2
+        )
+        self.expect_none(
+            '#pragma once\n#include <dormouse/id.h>\n#include <span>\n', 'include/dormouse/x.h'
+        )
+
+    def test_pure_layers_name_no_clock(self):
+        self.expect('is pure', 'auto t = std::chrono::system_clock::now();\n', 'src/base/x.cc')
+        self.expect_none('// system_clock::now() is for io\nauto s = "getenv";\n', 'src/base/x.cc')
+        self.expect_none('auto t = std::chrono::system_clock::now();\n', 'src/base/x_test.cc')
+
+    def test_sizes(self):
+        self.expect('over 100 columns', '// ' + 'ä' * 98 + '\n')
+        self.expect_none('// ' + 'ä' * 97 + '\n')
+        self.expect('over 800 lines', ';\n' * 801)
+        self.expect('function over 70 lines', 'void f() {\n' + ';\n' * 70 + '}\n')
+        self.expect_none('void f() {\n' + ';\n' * 69 + '}\n')
+        method = (
+            'class A {\n    void f(int a,\n           int b) {\n'
+            + '        if (a) {\n        }\n' * 36
+            + '    }\n};\n'
+        )
+        self.expect('function over 70 lines', method, line=2)
+        self.expect_none('namespace a {\n' + 'void f() {\n;\n}\n' * 40 + '}\n')
+
+    def test_banned_words(self):
+        self.expect('left over', '// TO' + 'DO: later\n')
+        self.expect('is banned', 'using namespace std;\n')
+        self.expect('is banned', 'void f() { assert(true); }\n')
+        self.expect_none('static_assert(true);\nauto s = "std::endl";\n')
+        self.expect('#pragma once', 'int a;\n', 'src/io/x.h')
+        handler = 'void f() { try { g(); } catch (...) { h(); } }\n'
+        self.expect('the code of others', handler, 'src/base/x.cc')
+        self.expect_none(handler)
+
+    def test_braces_in_a_statement_with_co_await(self):
+        for statement in (
+            'co_await f(A{1});',
+            'auto a = co_await f({1, 2});',
+            'auto a = A{co_await f()};',
+            'A a = {co_await f()};',
+            'co_return A{co_await f(), 1};',
+            'g(A{1}, co_await f());',
+            'co_await f([] { return 1; });',
+            'if (co_await f(A{1})) {\n}',
+            'A{1}.g(co_await f());',
+            'for (auto a : co_await f({1})) {\n}',
+        ):
+            with self.subTest(statement):
+                self.expect(
+                    'braces in a statement', 'Task h() {\n    ' + statement + '\n}\n', line=2
+                )
+        for statement in (
+            'A a{1};\n    co_await f(a);',
+            'if (co_await f()) {\n        g(A{1});\n    }',
+            'while (co_await f()) {\n    }',
+            'for (int i = 0; i < 3; ++i) {\n        co_await f(i);\n    }',
+            'for (auto a : co_await f()) {\n    }',
+            'if (g()) co_await f();\n    A a{1};',
+            'else if (co_await f()) {\n    }',
+            'spawn([](int i) -> Task { co_await f(i); }, A{1});',
+            'switch (i) {\n        case 1: co_await f(); break;\n    }',
+            'try {\n        co_await f();\n    } catch (E const& e) {\n    }',
+            'if (a) {\n    }\n    co_await f();',
+        ):
+            with self.subTest(statement):
+                self.expect_none('Task h() {\n    ' + statement + '\n}\n')
+
+    def test_structured_binding_of_a_co_await(self):
+        self.expect(
+            'structured binding', 'Task h() {\n    auto [a, b] = co_await f();\n}\n', line=2
+        )
+        self.expect(
+            'structured binding', 'Task h() {\n    auto const& [a] = co_await f();\n}\n', line=2
+        )
+
+    def test_coroutine_lambdas_capture_nothing(self):
+        self.expect('captures nothing', 'auto a = [this]() -> Task { co_await f(); };\n')
+        self.expect('captures nothing', 'auto a = [&, b = 1] { co_return; };\n')
+        self.expect_none('auto a = [](A& x) -> Task { co_await x.f(); };\n')
+        self.expect_none('auto a = [this] { spawn([](A& x) -> Task { co_await x.f(); }); };\n')
+        self.expect_none('int b[3]; int c = d[e]; void f() { }\n')
+
+
+if __name__ == '__main__':
+    unittest.main()
