@@ -26,7 +26,7 @@ IMPURE = re.compile(
     r'\b(\w+_clock::now|random_device|this_thread|std::j?thread|std::async\b|std::atomic|'
     r'condition_variable|clock_gettime|gettimeofday|time\(nullptr\)|getenv|std::rand\b|'
     r'std::cout|std::cerr|'
-    r'[io]?fstream)\b|::(open|read|write|socket|connect|fsync|unlink)\('
+    r'[io]?fstream)\b|(?<![\w>])::(open|read|write|socket|connect|fsync|unlink)\('
 )
 # Libraries that only tests use.
 TEST_LIBRARIES = ('gtest', 'gmock', 'rapidcheck', 'rapidcheck.h', 'benchmark')
@@ -230,7 +230,7 @@ def check_functions(plain, emit):
 
 
 def opens_value(text, brace):
-    """Whether the brace at offset `brace` opens a value, not a block (which clang-format spaces)."""
+    """Whether the brace at offset `brace` opens a value, not a block (spaced by clang-format)."""
     before = text[:brace].rstrip()
     if not before:
         return False

@@ -90,6 +90,8 @@ class Tidy(unittest.TestCase):
         )
 
     def test_pure_layers_name_no_clock(self):
+        self.expect_none("auto a = port::read(1);\n", "src/base/x.cc")
+        self.expect("is pure", "auto a = ::read(1);\n", "src/base/x.cc")
         self.expect('is pure', 'auto t = std::chrono::system_clock::now();\n', 'src/base/x.cc')
         self.expect_none('// system_clock::now() is for io\nauto s = "getenv";\n', 'src/base/x.cc')
         self.expect_none('auto t = std::chrono::system_clock::now();\n', 'src/base/x_test.cc')

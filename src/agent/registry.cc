@@ -3,7 +3,6 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "json/json.h"
-#include "json/schema.h"
 
 #include <algorithm>
 
@@ -35,6 +34,7 @@ std::string bad_arguments(std::vector<json::Violation> const& violations) {
 
 void Registry::add(Tool tool) {
     CHECK(!this->tool(tool.name));
+    schemas_.emplace(tool.name, json::Schema(tool.schema));
     tools_.push_back(std::move(tool));
 }
 
@@ -65,7 +65,7 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
         return spec;
     }
     spec.terms = tool->terms;
-    if (auto const violations = json::violations(tool->schema, spec.input); !violations.empty()) {
+    if (auto const violations = schemas_.at(tool->name).violations(spec.input); !violations.empty()) {
         spec.refused = bad_arguments(violations);
         return spec;
     }

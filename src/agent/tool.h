@@ -3,6 +3,7 @@
 
 #include <dormouse/error.h>
 
+#include "json/schema.h"
 #include "port/effects.h"
 #include "session/vocabulary.h"
 
@@ -110,6 +111,7 @@ public:
 private:
     // A handful of each, in the order of adding: that is the order in which they are listed.
     std::vector<Tool> tools_;
+    std::map<std::string, json::Schema, std::less<>> schemas_;  // by tool
     std::vector<Gate> gates_;
     std::vector<Agent> agents_;
 };

@@ -6,16 +6,43 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace dormouse {
 
+namespace {
+
+// OpenSSL 3 looks an algorithm up, under a lock, each time it is named: here once for each thread.
+class Hasher {
+public:
+    Hasher() : algorithm_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {
+        CHECK(algorithm_ && context_);
+    }
+
+    Sha256 digest(std::string_view bytes) {
+        Sha256 out;
+        unsigned length = 0;
+        CHECK(EVP_DigestInit_ex2(context_.get(), algorithm_.get(), nullptr) == 1);
+        CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+        CHECK(EVP_DigestFinal_ex(context_.get(), out.data(), &length) == 1);
+        CHECK(length == out.size());
+        return out;
+    }
+
+private:
+    struct Free {
+        void operator()(EVP_MD* algorithm) const { EVP_MD_free(algorithm); }
+        void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+    };
+    std::unique_ptr<EVP_MD, Free> algorithm_;
+    std::unique_ptr<EVP_MD_CTX, Free> context_;
+};
+
+}  // namespace
+
 Sha256 sha256(std::string_view bytes) {
-    Sha256 digest;
-    unsigned length = 0;
-    CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha256(), nullptr) ==
-          1);
-    CHECK(length == digest.size());
-    return digest;
+    thread_local Hasher hasher;
+    return hasher.digest(bytes);
 }
 
 std::string digest_text(Sha256 const& digest) { return "sha256:" + hex(digest); }

@@ -264,8 +264,8 @@ std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words)
         app_.parse(std::move(words));
     } catch (CLI::CallForHelp const&) {
         auto const chosen = app_.get_subcommands();
-        return std::unexpected(
-            Notice{status::done, (chosen.empty() ? &app_ : chosen.front())->help()});
+        auto const help = chosen.empty() ? app_.help() : chosen.front()->help(app_.get_name());
+        return std::unexpected(Notice{status::done, help + "\n"});
     } catch (CLI::CallForVersion const&) {
         return std::unexpected(Notice{status::done, app_.version() + "\n"});
     } catch (CLI::ParseError const& error) {

@@ -96,6 +96,7 @@ TEST(Arguments, every_command_explains_itself_with_an_example) {
           "retry",  "end",   "fork",     "explain",  "doctor", "verify", "bench"}) {
         auto const help = refused({command, "--help"});
         EXPECT_EQ(help.exit, status::done) << command;
+        EXPECT_NE(help.text.find("Usage: dormouse " + command), std::string::npos) << help.text;
         EXPECT_NE(help.text.find("Example:\n  dormouse " + command), std::string::npos)
             << help.text;
     }

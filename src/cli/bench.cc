@@ -9,7 +9,7 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr int probe_samples = 300;
+constexpr int probe_samples = 150;       // before and after each run: a disk has its moods
 constexpr int one_connection_share = 6;  // one at a time is slower: a sixth of the jobs
 
 class Bench {
@@ -38,16 +38,17 @@ Outcome<void> Bench::jobs(BenchReport& report) {
     auto const target = target_of(*server);
     if (!target) return std::unexpected(target.error());
     if (auto const warm = run_job(*target, 8, 200); !warm) return std::unexpected(warm.error());
+    auto const probe = [&] { return probe_disk(folder->path(), probe_samples, report.disk); };
     std::vector<std::vector<JobFigures>> rounds(args_.connections.size());
     for (int round = 1; round <= args_.rounds; ++round) {
         say("round " + std::to_string(round) + " of " + std::to_string(args_.rounds));
         for (std::size_t i = 0; i < args_.connections.size(); ++i) {
             int const connections = args_.connections[i];
-            if (auto const probed = probe_disk(folder->path(), probe_samples, report.disk); !probed)
-                return probed;
+            if (auto const probed = probe(); !probed) return probed;
             auto const count = connections == 1 ? args_.jobs / one_connection_share : args_.jobs;
             auto const figures = run_job(*target, connections, count);
             if (!figures) return std::unexpected(figures.error());
+            if (auto const probed = probe(); !probed) return probed;
             rounds[i].push_back(*figures);
         }
     }

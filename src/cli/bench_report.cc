@@ -140,8 +140,9 @@ void write(json::Writer& out, DormantFigures const& d) {
 }  // namespace
 
 std::string report_text(BenchReport const& report) {
-    auto out = "Median of " + std::to_string(report.rounds) +
-               " rounds, over HTTP, client on the same machine.\n\n";
+    auto out = report.rounds == 1 ? std::string("One round")
+                                  : "Median of " + std::to_string(report.rounds) + " rounds";
+    out += ", over HTTP, client on the same machine.\n\n";
     out += jobs_table(report) + "\n" + disk_text(report.disk) + cpu_text(report.jobs);
     if (report.dormant) out += "\n" + dormant_text(*report.dormant);
     if (report.growth) out += "\n" + growth_text(*report.growth);

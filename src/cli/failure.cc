@@ -50,7 +50,13 @@ std::string remedy_of(json::View problem) {
     auto const code = problem["code"].string_or("");
     auto const* const found = std::find_if(remedies.begin(), remedies.end(),
                                            [&](Remedy const& r) { return r.code == code; });
-    return found == remedies.end() ? general_advice(problem) : std::string(found->text);
+    if (found == remedies.end()) return general_advice(problem);
+    std::string remedy(found->text);
+    auto const settled = problem["receipt"]["pendingID"].string_or("");
+    if (auto const at = remedy.find("explain ID"); at != std::string::npos && !settled.empty()) {
+        remedy.replace(at + 8, 2, settled);
+    }
+    return remedy;
 }
 
 int exit_of_http(int http_status) {

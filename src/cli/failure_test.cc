@@ -56,6 +56,12 @@ TEST(Failure, says_what_where_and_what_to_do) {
               "  See what there is: dormouse sessions, dormouse pending.\n");
 }
 
+TEST(Failure, points_at_the_call_that_somebody_else_settled) {
+    auto const failed =
+        failure_of_reply(409, problem("conflict", 409, R"(,"receipt":{"pendingID":"pnd_1"})"));
+    EXPECT_EQ(failed.remedy, "See who settled it and how: dormouse explain pnd_1.");
+}
+
 TEST(Failure, names_the_field_and_its_nearest_neighbour) {
     auto const failed = failure_of_reply(
         400, problem("unknown_field", 400, R"(,"field":"agentId","nearest":"agentID")"));

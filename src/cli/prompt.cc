@@ -144,8 +144,8 @@ Outcome<std::string> Follower::what_waits() const {
     auto const reply = client_.get("/async-tool/pending?limit=200&sessionID=" + session_);
     if (!reply) return std::unexpected(reply.error());
     std::string text;
-    json::View(reply->body)["items"].elements([&](json::View call) {
-        text += how_to_settle(call, wall_clock(), context_.flags(), context_.style);
+    json::View(reply->body)["items"].elements([&](json::View call) {  // newest first
+        text.insert(0, how_to_settle(call, wall_clock(), context_.flags(), context_.style));
     });
     return text;
 }

@@ -144,7 +144,9 @@ std::string pending_text(json::View call, Time now, Style style) {
     if (auto const message = call["message"].string())
         out += "asks      " + escape_for_terminal(*message) + "\n";
     out += "since     " + ago(call["time"]["created"].integer_or(0), now) + "\n";
-    out += "deadline  " + ahead(call["timeout"].integer_or(0), now) + "\n";
+    if (call["receipt"].is_null()) {
+        out += "deadline  " + ahead(call["timeout"].integer_or(0), now) + "\n";
+    }
     if (auto const digest = call["inputDigest"].string())
         out += "input     " + escape_for_terminal(*digest) + "\n";
     if (auto const result = call["result"]; result.exists() && !result.is_null()) {
@@ -196,14 +198,13 @@ std::string doctor_text(json::View report, Style style) {
         out += "  " + safe(stuck["sessionID"]) + ": " + safe(stuck["why"]) +
                "\n    next: " + safe(stuck["next"]) + "\n";
     });
+    json::Writer rest;
+    rest.begin_object();
     report.members([&](std::string_view key, json::View value) {
-        if (key == "ok" || key == "stuck") return;
-        out += escape_for_terminal(key) + ": ";
-        bool const simple = value.kind() != json::Kind::object && value.kind() != json::Kind::array;
-        bool const nested = !simple && value.size() > 0;
-        out += nested ? "\n" + outline(value) : safe(value) + "\n";
+        if (key != "ok" && key != "stuck") rest.member_raw(key, value.raw());
     });
-    return out;
+    auto const others = rest.end_object().json();
+    return others.text() == "{}" ? out : out + outline(json::View(others));
 }
 
 std::string how_to_settle(json::View call, Time now, std::string const& flags, Style style) {

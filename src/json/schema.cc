@@ -290,20 +290,21 @@ std::vector<Violation> collect(valijson::ValidationResults const& results) {
 }
 
 // Throws what valijson throws: std::exception for a broken schema.
-std::vector<Violation> validate(Json const& schema, Json const& value) {
+void compile(Json const& schema, valijson::Schema& compiled) {
     View const view(schema);
     check_references(view, view);
-    boost::json::value const schema_tree = parse(schema);
-    boost::json::value const value_tree = parse(value);
-    valijson::Schema compiled_schema;
+    boost::json::value const tree = parse(schema);
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-    parser.populateSchema(valijson::adapters::BoostJsonAdapter(schema_tree), compiled_schema);
+    parser.populateSchema(valijson::adapters::BoostJsonAdapter(tree), compiled);
+}
+
+std::vector<Violation> validate(valijson::Schema const& schema, Json const& value) {
+    boost::json::value const tree = parse(value);
     valijson::ValidationResults results;
     Run run;
-    valijson::OfValue visitor(valijson::adapters::BoostJsonAdapter(value_tree), {"<root>"}, true,
-                              &results, run);
+    valijson::OfValue visitor(valijson::adapters::BoostJsonAdapter(tree), {"<root>"}, true, &results, run);
     try {
-        if (visitor.validateSchema(compiled_schema)) {
+        if (visitor.validateSchema(schema)) {
             return {};
         }
     } catch (EnoughViolations const&) {
@@ -316,14 +317,38 @@ std::vector<Violation> validate(Json const& schema, Json const& value) {
     return found;
 }
 
+std::vector<Violation> broken(std::string const& why) { return {{"#", "the schema is broken: " + why}}; }
+
 }  // namespace
 
-std::vector<Violation> violations(Json const& schema, Json const& value) {
+struct Schema::Compiled {
+    valijson::Schema schema;
+    std::string broken;  // why; empty: it is not
+};
+
+Schema::Schema(Json const& schema) {
+    auto compiled = std::make_unique<Compiled>();
     try {
-        return validate(schema, value);
+        compile(schema, compiled->schema);
     } catch (std::exception const& error) {
-        return {{"#", std::string("the schema is broken: ") + error.what()}};
+        compiled->broken = error.what();
+    }
+    compiled_ = std::move(compiled);
+}
+
+Schema::~Schema() = default;
+Schema::Schema(Schema&&) noexcept = default;
+Schema& Schema::operator=(Schema&&) noexcept = default;
+
+std::vector<Violation> Schema::violations(Json const& value) const {
+    if (!compiled_->broken.empty()) return broken(compiled_->broken);
+    try {
+        return validate(compiled_->schema, value);
+    } catch (std::exception const& error) {
+        return broken(error.what());
     }
 }
+
+std::vector<Violation> violations(Json const& schema, Json const& value) { return Schema(schema).violations(value); }
 
 }  // namespace dormouse::json

@@ -4,6 +4,7 @@
 #include <dormouse/error.h>
 #include <dormouse/json.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,21 @@ namespace dormouse::json {
 struct Violation {
     std::string pointer;  // RFC 6901, into the value
     std::string message;
+};
+
+// A schema read once and used often. Immutable; a broken one says so in every answer, as violations() does.
+class Schema {
+public:
+    explicit Schema(Json const& schema);
+    ~Schema();
+    Schema(Schema&&) noexcept;
+    Schema& operator=(Schema&&) noexcept;
+
+    [[nodiscard]] std::vector<Violation> violations(Json const& value) const;
+
+private:
+    struct Compiled;
+    std::unique_ptr<Compiled const> compiled_;
 };
 
 // Empty: `value` satisfies `schema`. A schema that is itself broken gives one violation with pointer "#".

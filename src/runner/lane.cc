@@ -152,7 +152,7 @@ void Lane::send(Draft draft) {
     State const& state = *state_;
     CHECK(state.head <= limits::seq_max);
     port::Append& append = draft.append;
-    append.frame = {append.after + 1, static_cast<std::uint32_t>(draft.records.size()), wire::pack(draft.records)};
+    append.frame = {append.after + 1, static_cast<std::uint32_t>(draft.records.size()), wire::pack(id_, draft.records)};
     append.wake_at = wake_at(state);
     append.wake_changed = !wake_known_ || append.wake_at != stored_wake_;
     append.row = changed_row(state, draft.records);

@@ -8,10 +8,8 @@ namespace dormouse::server {
 
 namespace {
 
-// Equal in constant time: the digests of both, so that not even the length shows.
-bool same_secret(std::string_view a, std::string_view b) {
-    Sha256 const x = sha256(a);
-    Sha256 const y = sha256(b);
+// Equal in constant time; digests are compared, so that not even a secret's length shows.
+bool same_digest(Sha256 const& x, Sha256 const& y) {
     unsigned difference = 0;
     for (std::size_t i = 0; i < x.size(); ++i) difference |= static_cast<unsigned>(x[i] ^ y[i]);
     return difference == 0;
@@ -39,7 +37,9 @@ bool is_json(std::string_view content_type) {
 
 }  // namespace
 
-Gate::Gate(GateOptions options, port::Clock const& clock) : options_(std::move(options)), clock_(clock) {}
+Gate::Gate(GateOptions options, port::Clock const& clock) : options_(std::move(options)), clock_(clock) {
+    for (Token const& token : options_.tokens) secrets_.push_back(sha256(token.secret));
+}
 
 bool Gate::host_allowed(std::string_view host) const {
     std::string const name = lower(host);
@@ -62,9 +62,10 @@ Token const* Gate::token_of(HttpRequest const& head) const {
     constexpr std::string_view scheme = "bearer ";
     if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme) return nullptr;
     std::string_view const secret = value.substr(scheme.size());
+    Sha256 const digest = sha256(secret);
     Token const* found = nullptr;
-    for (Token const& token : options_.tokens) {
-        if (same_secret(token.secret, secret)) found = &token;
+    for (std::size_t i = 0; i < secrets_.size(); ++i) {
+        if (same_digest(secrets_[i], digest)) found = &options_.tokens[i];
     }
     return found;
 }

@@ -2,6 +2,7 @@
 // Who may come in: checked before a body is read and before routing (design/04, "Who may call"). Host names against
 // rebinding, Origin against other pages, JSON bodies against forms, a token against everybody else.
 
+#include "base/sha256.h"
 #include "server/http.h"
 #include "session/vocabulary.h"
 
@@ -41,6 +42,7 @@ private:
     [[nodiscard]] std::optional<Error> failed_auth(std::string const& address);
 
     GateOptions options_;
+    std::vector<Sha256> secrets_;  // digests of the tokens' secrets, in their order
     port::Clock const& clock_;
     std::int64_t failures_second_ = 0;
     std::map<std::string, std::uint32_t> failures_;  // by address, in that second

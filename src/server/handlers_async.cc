@@ -39,7 +39,7 @@ bool tells_receipt(Code code) { return code == Code::conflict || code == Code::e
 void fail_with_receipt(Api& api, ExchangePtr x, PendingId const& pending, Error error) {
     if (!tells_receipt(error.code)) return x->fail(error);
     read_history(api, pending.session, [x, pending, error = std::move(error)](Result<Snapshot> snapshot) mutable {
-        if (!snapshot) return x->fail(error);
+        if (!snapshot) return x->fail(snapshot.error());  // deleted in between
         wire::PauseView const* const pause = snapshot->history.pause(pending);
         if (!pause || !pause->receipt) return x->fail(error);
         json::Writer extra;

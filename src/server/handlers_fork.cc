@@ -53,6 +53,7 @@ void fork_session(Api& api, ExchangePtr x) {
     auto const seq = body.integer("seq");
     if (seq && *seq < 1) body.refuse("seq", "must be 1 or more");
     std::string const title = body.string("title").value_or("");
+    if (title.size() > 1'000) body.refuse("title", "may have 1000 bytes");
     if (body.error()) return x->fail(*body.error());
     read_history(api, *id, [&api, x, id = *id, seq, title](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());

@@ -12,6 +12,14 @@ std::int64_t retry_after_ms(Error const& error, CodeInfo const& about) {
     return waits ? 1'000 : 0;
 }
 
+// A prompt that says so opens a completed session again.
+Next next_of(Error const& error, CodeInfo const& about) {
+    json::View const extra(error.extra);
+    bool const reopens = error.code == Code::wrong_state && extra["from"].string_or("") == "completed" &&
+                         extra["move"].string_or("") == "prompt";
+    return reopens ? Next::reopen : about.next;
+}
+
 }  // namespace
 
 HttpReply problem_reply(Error const& error, HttpRequest const& request) {
@@ -21,7 +29,7 @@ HttpReply problem_reply(Error const& error, HttpRequest const& request) {
     out.begin_object().member("type", "/errors/" + std::string(about.text)).member("title", about.title);
     out.member("status", static_cast<int>(about.http)).member("code", about.text);
     out.member("detail", error.detail.empty() ? std::string(about.title) : error.detail);
-    out.member("instance", request.path).member("next", text(about.next));
+    out.member("instance", request.path).member("next", text(next_of(error, about)));
     out.member("retryAfter", wait > 0 ? std::optional(wait) : std::nullopt).member("requestID", request.id);
     json::View(error.extra).members([&](std::string_view name, json::View value) { out.member_raw(name, value.raw()); });
     HttpReply reply;

@@ -9,7 +9,8 @@ constexpr Duration three_days{3 * 24 * 3'600'000LL};
 
 class AdoptTest : public SessionTest {
 protected:
-    // A run of a tool with this policy was cut off, and the session adopted. `asked` is the run's id.
+    // A run of a tool with this policy was cut off, and the session adopted. `asked` is the run's
+    // id.
     Decision cut_off(CallSpec spec, CrashPolicy policy) {
         asks_for({with_policy(std::move(spec), policy)});
         run_ = pending(1);
@@ -44,7 +45,8 @@ TEST_F(AdoptTest, ARequestIsMadeAgainAsTheNextAttempt) {
 TEST_F(AdoptTest, RetryRunsAgainUnderTheSameId) {
     auto const d = cut_off(plain(), CrashPolicy::retry);
     EXPECT_EQ(types(d), "tool_started");
-    EXPECT_EQ(first<ToolStarted>(d).pending, run_) << "the idempotency key belongs to the generation";
+    EXPECT_EQ(first<ToolStarted>(d).pending, run_)
+        << "the idempotency key belongs to the generation";
     EXPECT_EQ(first<ToolStarted>(d).attempt, 2U);
     EXPECT_EQ(first<ToolStarted>(d).epoch, epoch);
 }
@@ -108,7 +110,8 @@ TEST_F(AdoptTest, RunAgainRunsItUnderTheFirstId) {
     auto const d = submit(question(), verdict("run_again"));
     EXPECT_EQ(first<ToolStarted>(d).pending, run_);
     EXPECT_EQ(first<ToolStarted>(d).attempt, 2U);
-    EXPECT_EQ(types(finish(1)), "submitted model_requested") << "it was listed, so it leaves a receipt";
+    EXPECT_EQ(types(finish(1)), "submitted model_requested")
+        << "it was listed, so it leaves a receipt";
     EXPECT_EQ(archive.receipts.at(run_).status, CallStatus::completed);
 }
 
@@ -166,7 +169,8 @@ TEST_F(AdoptTest, AskForAToolThatCannotPauseWaitsForThePersonAlone) {
     EXPECT_EQ(types(d), "in_doubt");
     EXPECT_EQ(first<InDoubt>(d).deadline, std::nullopt);
     EXPECT_EQ(said(submit(run_, result("x"))), "not_an_answerer");
-    EXPECT_EQ(types(submit(question(), verdict("succeeded", "1"))), "submitted submitted model_requested");
+    EXPECT_EQ(types(submit(question(), verdict("succeeded", "1"))),
+              "submitted submitted model_requested");
 }
 
 TEST_F(AdoptTest, WhatAFencedNodesToolReturnsSettlesTheCallInDoubtAndLeavesAReceipt) {
@@ -176,7 +180,8 @@ TEST_F(AdoptTest, WhatAFencedNodesToolReturnsSettlesTheCallInDoubtAndLeavesARece
     EXPECT_EQ(types(d), "cancelled submitted model_requested");
     EXPECT_EQ(archive.receipts.at(run_).via, "runtime");
     EXPECT_EQ(said(submit(asked, verdict("run_again"))), "cancelled");
-    EXPECT_EQ(said(submit(run_, result("another"))), "conflict") << "and not unknown: it was listed";
+    EXPECT_EQ(said(submit(run_, result("another"))), "conflict")
+        << "and not unknown: it was listed";
 }
 
 TEST_F(AdoptTest, AFencedNodesToolThatPausesEndsTheDoubt) {
@@ -189,7 +194,8 @@ TEST_F(AdoptTest, AFencedNodesToolThatPausesEndsTheDoubt) {
 
 TEST_F(AdoptTest, TheFirstOutcomeOfAnyAttemptSettles) {
     (void)cut_off(plain(), CrashPolicy::retry);
-    EXPECT_EQ(types(outcome(run_, 1, ToolOutcome::Done{quoted("first"), {}, {}})), "tool_finished model_requested");
+    EXPECT_EQ(types(outcome(run_, 1, ToolOutcome::Done{quoted("first"), {}, {}})),
+              "tool_finished model_requested");
     EXPECT_EQ(types(outcome(run_, 2, ToolOutcome::Done{quoted("second"), {}, {}})), "");
 }
 
@@ -205,7 +211,8 @@ TEST_F(AdoptTest, ACrashDuringTheSecondRunIsTheSameAgain) {
 }
 
 TEST_F(AdoptTest, OnlyWhatIsUnfinishedIsLookedAt) {
-    asks_for({with_policy(plain(), CrashPolicy::retry), job(), with_policy(plain(), CrashPolicy::retry)});
+    asks_for({with_policy(plain(), CrashPolicy::retry), job(),
+              with_policy(plain(), CrashPolicy::retry)});
     (void)finish(1);
     (void)pauses(2);
     auto const d = restart();

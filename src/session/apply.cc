@@ -49,17 +49,20 @@ struct Fold {
         turn.no = e.turn;
         turn.input = e.input;
         turn.cause = e.cause;
-        turn.by = e.by;
         turn.started = event.at;
         turn.terms = e.terms;
         turn.newest_item = event.seq;
         if (e.again) {
+            turn.by = state.last_turn->by;
             turn.step = state.last_turn->step;
             turn.attempt = state.last_turn->attempt;
             turn.committed = false;
             turn.usage = state.last_turn->usage;
         } else {
-            std::erase_if(state.queue, [&](QueuedInput const& queued) { return queued.seq == e.input; });
+            auto const input = std::ranges::find(state.queue, e.input, &QueuedInput::seq);
+            CHECK(input != state.queue.end());
+            turn.by = input->by;
+            state.queue.erase(input);
         }
         state.turn = std::move(turn);
     }

@@ -1,7 +1,8 @@
 #include "session/limits.h"
 #include "session/testing/session_fixture.h"
 
-// The crash windows, one a test: the process is gone right after one append, and what the next one does.
+// The crash windows, one a test: the process is gone right after one append, and what the next one
+// does.
 namespace dormouse::session::testing {
 namespace {
 

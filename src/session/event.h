@@ -40,12 +40,12 @@ struct InputDropped {
     std::string why;
 };
 
-// Opens (or, with `again`, reopens after a failure) the turn of the envelope with the message `input`.
+// Opens (or, with `again`, reopens after a failure) the turn of the envelope with the message `input`, which says by
+// whom.
 struct TurnStarted {
     TurnNo turn = 0;
     Seq input = 0;
     InputSource cause = InputSource::prompt;
-    Actor by;
     TurnTerms terms;
     bool again = false;
 };

@@ -62,7 +62,8 @@ TEST_F(GateTest, TheDecisionReachesTheGateThatAskedAndNoOther) {
     asks_for({gated(plain(), {"first", "second"})});
     (void)gate(1, GateOutcome::Allow{});
     (void)gate(1, approval());
-    EXPECT_EQ(types(submit(pending(1), decision(true))), "submitted") << "the tool does not run yet";
+    EXPECT_EQ(types(submit(pending(1), decision(true))), "submitted")
+        << "the tool does not run yet";
     ASSERT_TRUE(owes<AskGate>());
     EXPECT_EQ(owes<AskGate>()->gate, "second") << "earlier verdicts stand";
     ASSERT_TRUE(owes<AskGate>()->decision);
@@ -156,7 +157,8 @@ TEST_F(GateTest, GatesTakeSlotsLikeTools) {
     EXPECT_EQ(outstanding(state).size(), 2U);
     while (!state.calls.empty()) {
         CallNo const no = outstanding(state).begin()->first.call;
-        (void)(call(no).phase == CallPhase::gating ? gate(no, GateOutcome::Deny{"no"}) : finish(no));
+        (void)(call(no).phase == CallPhase::gating ? gate(no, GateOutcome::Deny{"no"})
+                                                   : finish(no));
     }
     EXPECT_TRUE(owes<AskModel>());
 }

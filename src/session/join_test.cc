@@ -6,7 +6,9 @@ namespace {
 
 class JoinTest : public SessionTest {
 protected:
-    Decision settle(CallNo no) { return submit(pending(no), result("outcome " + std::to_string(no))); }
+    Decision settle(CallNo no) {
+        return submit(pending(no), result("outcome " + std::to_string(no)));
+    }
 };
 
 TEST_F(JoinTest, AllWaitsForEveryCall) {
@@ -53,7 +55,8 @@ TEST_F(JoinTest, AnyIsMetByACallThatCannotRun) {
     (void)prompt("please");
     CallSpec unknown = plain("no_such_tool");
     unknown.refused = "there is no such tool";
-    EXPECT_EQ(types(reply({plain(), unknown})), "model_replied tool_finished cancelled model_requested");
+    EXPECT_EQ(types(reply({plain(), unknown})),
+              "model_replied tool_finished cancelled model_requested");
 }
 
 TEST_F(JoinTest, QuorumAsksAtTheNthAndAtEachThatFollows) {
@@ -90,7 +93,8 @@ TEST_F(JoinTest, EveryOpenStepCounts) {
     EXPECT_EQ(types(settle(2)), "submitted model_requested");
 }
 
-// A slot that a cancelled call leaves is taken by one that waits for it, or nothing would ever wake the session.
+// A slot that a cancelled call leaves is taken by one that waits for it, or nothing would ever wake
+// the session.
 TEST_F(JoinTest, ASlotThatAnyFreesIsTaken) {
     join(1, true);
     slots(1);
@@ -133,7 +137,8 @@ TEST_F(JoinTest, ALaterAttemptMayTakeANewerView) {
     EXPECT_EQ(types(second), "submitted");
     auto const d = restart();
     EXPECT_GE(first<ModelRequested>(d).view_seq, second.events.front().seq);
-    EXPECT_EQ(types(reply()), "model_replied turn_ended") << "both are consumed by the one step that committed";
+    EXPECT_EQ(types(reply()), "model_replied turn_ended")
+        << "both are consumed by the one step that committed";
 }
 
 TEST_F(JoinTest, WhatComesInDuringTheLastRequestIsNeitherLostNorLeftWaiting) {

@@ -56,7 +56,8 @@ TEST_P(EveryMove, IsAllowedOrNamed) {
         return;
     }
     EXPECT_EQ(said(d), "wrong_state");
-    std::string const extra = R"({"from":")" + std::string(text(row.from)) + R"(","move":")" + name_of(row.move) + "\"}";
+    std::string const extra =
+        R"({"from":")" + std::string(text(row.from)) + R"(","move":")" + name_of(row.move) + "\"}";
     EXPECT_EQ(d.answer.error().extra.text(), extra);
 }
 
@@ -69,18 +70,24 @@ constexpr auto gone = Lifecycle::deleted;
 INSTANTIATE_TEST_SUITE_P(
     Table, EveryMove,
     ::testing::Values(
-        MoveRow{active, To::pause, paused}, MoveRow{active, To::resume, active}, MoveRow{active, To::fail, failed},
-        MoveRow{active, To::end, completed}, MoveRow{active, To::retry, active}, MoveRow{active, To::remove, gone},
-        MoveRow{paused, To::pause, paused}, MoveRow{paused, To::resume, active}, MoveRow{paused, To::fail, failed},
-        MoveRow{paused, To::end, completed}, MoveRow{paused, To::retry, paused}, MoveRow{paused, To::remove, gone},
+        MoveRow{active, To::pause, paused}, MoveRow{active, To::resume, active},
+        MoveRow{active, To::fail, failed}, MoveRow{active, To::end, completed},
+        MoveRow{active, To::retry, active}, MoveRow{active, To::remove, gone},
+        MoveRow{paused, To::pause, paused}, MoveRow{paused, To::resume, active},
+        MoveRow{paused, To::fail, failed}, MoveRow{paused, To::end, completed},
+        MoveRow{paused, To::retry, paused}, MoveRow{paused, To::remove, gone},
         MoveRow{completed, To::pause, completed}, MoveRow{completed, To::resume, completed},
         MoveRow{completed, To::fail, completed}, MoveRow{completed, To::end, completed},
         MoveRow{completed, To::retry, completed}, MoveRow{completed, To::remove, gone},
-        MoveRow{failed, To::pause, failed}, MoveRow{failed, To::resume, failed}, MoveRow{failed, To::fail, failed},
-        MoveRow{failed, To::end, completed}, MoveRow{failed, To::retry, active}, MoveRow{failed, To::remove, gone},
-        MoveRow{gone, To::pause, gone}, MoveRow{gone, To::resume, gone}, MoveRow{gone, To::fail, gone},
-        MoveRow{gone, To::end, gone}, MoveRow{gone, To::retry, gone}, MoveRow{gone, To::remove, gone}),
-    [](auto const& row) { return std::string(text(row.param.from)) + "_" + name_of(row.param.move); });
+        MoveRow{failed, To::pause, failed}, MoveRow{failed, To::resume, failed},
+        MoveRow{failed, To::fail, failed}, MoveRow{failed, To::end, completed},
+        MoveRow{failed, To::retry, active}, MoveRow{failed, To::remove, gone},
+        MoveRow{gone, To::pause, gone}, MoveRow{gone, To::resume, gone},
+        MoveRow{gone, To::fail, gone}, MoveRow{gone, To::end, gone}, MoveRow{gone, To::retry, gone},
+        MoveRow{gone, To::remove, gone}),
+    [](auto const& row) {
+        return std::string(text(row.param.from)) + "_" + name_of(row.param.move);
+    });
 
 TEST_F(LifecycleTest, EndSettlesTheTurnItsCallsAndTheQueueInItsOwnAppend) {
     waits_for({job(), job()});
@@ -91,6 +98,13 @@ TEST_F(LifecycleTest, EndSettlesTheTurnItsCallsAndTheQueueInItsOwnAppend) {
     EXPECT_EQ(what_class(), "ended");
     EXPECT_EQ(wake_at(state), std::nullopt);
     EXPECT_EQ(state.ended, now);
+}
+
+TEST_F(LifecycleTest, EndOfAPausedSessionSettlesTheSame) {
+    waits_for({job()});
+    (void)move(To::pause);
+    EXPECT_EQ(types(move(To::end)), "cancelled turn_ended session_ended");
+    EXPECT_TRUE(state.calls.empty());
 }
 
 TEST_F(LifecycleTest, DeleteDoesTheSameInEveryState) {

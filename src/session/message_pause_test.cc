@@ -32,7 +32,8 @@ TEST_F(MessagePauseTest, APromptWithoutModeAnswersTheOneThatIsOpen) {
     asks_people(1);
     PendingId const asked = pending(1);
     auto const d = prompt("use blue");
-    EXPECT_EQ(types(d), "submitted input_received model_requested") << "receipt and message in one append";
+    EXPECT_EQ(types(d), "submitted input_received model_requested")
+        << "receipt and message in one append";
     EXPECT_EQ(d.answer->receipt->pending, asked);
     EXPECT_EQ(d.answer->receipt->digest, result("use blue").digest);
     EXPECT_EQ(first<InputReceived>(d).answers, asked);

@@ -33,8 +33,10 @@ TEST_F(ModelTest, PromptToolAnswerIsFourAppends) {
 TEST_F(ModelTest, OnlyAsManyToolsStartAsThereAreSlots) {
     slots(2);
     asked();
-    EXPECT_EQ(types(reply({plain(), plain(), plain(), plain()})), "model_replied tool_started tool_started");
-    EXPECT_EQ(types(finish(2)), "tool_finished tool_started") << "the next starts in the append that made room";
+    EXPECT_EQ(types(reply({plain(), plain(), plain(), plain()})),
+              "model_replied tool_started tool_started");
+    EXPECT_EQ(types(finish(2)), "tool_finished tool_started")
+        << "the next starts in the append that made room";
     EXPECT_EQ(types(pauses(3)), "tool_finished tool_started") << "undeclared";
     EXPECT_EQ(types(finish(1)), "tool_finished");
     EXPECT_EQ(types(finish(4)), "tool_finished model_requested");
@@ -184,7 +186,8 @@ TEST_F(ModelTest, AToolThatOnlyRegistersPausesWithItsStart) {
     asked();
     CallSpec waits = job();
     waits.at_once = PauseTerms{};
-    EXPECT_EQ(types(reply({waits, plain()})), "model_replied tool_started call_paused tool_started");
+    EXPECT_EQ(types(reply({waits, plain()})),
+              "model_replied tool_started call_paused tool_started");
     EXPECT_EQ(state.waiting, 1U);
 }
 

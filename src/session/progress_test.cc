@@ -47,7 +47,8 @@ TEST_F(ProgressTest, OfACallThatIsClosedSaysHow) {
 
 TEST_F(ProgressTest, TenASecondAndThenLater) {
     waits_for({job()});
-    for (std::uint32_t i = 0; i < limits::progress_per_second_max; ++i) ASSERT_EQ(said(progress(pending(1))), "applied");
+    for (std::uint32_t i = 0; i < limits::progress_per_second_max; ++i)
+        ASSERT_EQ(said(progress(pending(1))), "applied");
     auto const d = progress(pending(1));
     EXPECT_EQ(said(d), "rate_limited");
     EXPECT_GT(d.answer.error().retry_after_ms, 0);
@@ -68,7 +69,8 @@ TEST_F(ProgressTest, AClaimKeepsOthersAwayUntilItsTimeIsUp) {
     by.name = "bob";
     auto const d = claim(pending(1), Duration(60'000));
     EXPECT_EQ(said(d), "claimed");
-    EXPECT_EQ(d.answer.error().extra.text(), "{\"until\":" + std::to_string(to_ms(now + Duration(60'000))) + "}");
+    EXPECT_EQ(d.answer.error().extra.text(),
+              "{\"until\":" + std::to_string(to_ms(now + Duration(60'000))) + "}");
     now += Duration(60'000);
     EXPECT_EQ(types(claim(pending(1), Duration(60'000))), "claimed");
 }

@@ -32,8 +32,8 @@ TEST_P(EveryMode, IdleIsAllTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, EveryMode,
-                         ::testing::Values(PromptMode::queue, PromptMode::steer, PromptMode::interrupt,
-                                           PromptMode::reject),
+                         ::testing::Values(PromptMode::queue, PromptMode::steer,
+                                           PromptMode::interrupt, PromptMode::reject),
                          [](auto const& mode) { return std::string(text(mode.param)); });
 
 TEST_F(PromptTest, QueueIsTheDefaultAndSaysWhatItWaitsBehind) {
@@ -63,7 +63,8 @@ TEST_F(PromptTest, SteerWhileTheModelIsAskedIsSeenByTheNextRequest) {
     EXPECT_EQ(types(steer), "input_received");
     EXPECT_EQ(steer.answer->turn, 1U);
     auto const d = reply();
-    EXPECT_EQ(types(d), "model_replied model_requested") << "what came during the last request is not lost";
+    EXPECT_EQ(types(d), "model_replied model_requested")
+        << "what came during the last request is not lost";
     EXPECT_GE(first<ModelRequested>(d).view_seq, steer.answer->seq);
     EXPECT_EQ(types(reply()), "model_replied turn_ended");
 }
@@ -105,7 +106,8 @@ TEST_F(PromptTest, InterruptDuringARetryWaitAsksAtOnce) {
 
 TEST_F(PromptTest, InterruptsAreNotFailuresOfTheModel) {
     busy_with_the_model();
-    for (std::uint32_t i = 0; i < limits::model_failures_max + 1; ++i) (void)prompt("no, this", PromptMode::interrupt);
+    for (std::uint32_t i = 0; i < limits::model_failures_max + 1; ++i)
+        (void)prompt("no, this", PromptMode::interrupt);
     EXPECT_EQ(types(model_fails()), "model_failed") << "the first failure is tried again";
 }
 

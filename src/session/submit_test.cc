@@ -1,13 +1,16 @@
 #include "session/limits.h"
 #include "session/testing/session_fixture.h"
 
-// Rules 1, 2 and 8: an outcome that is offered for a pending call, once, twice, early, late, wrongly.
+// Rules 1, 2 and 8: an outcome that is offered for a pending call, once, twice, early, late,
+// wrongly.
 namespace dormouse::session::testing {
 namespace {
 
 class SubmitTest : public SessionTest {
 protected:
-    Submit offer(PendingId const& to, Submission what) { return {to, std::move(what), "webhook", "d-1", {}, {}}; }
+    Submit offer(PendingId const& to, Submission what) {
+        return {to, std::move(what), "webhook", "d-1", {}, {}};
+    }
     // A call that waits for `reason`.
     void waits(PauseReason reason) {
         asks_for({pausing(reason)});
@@ -56,7 +59,8 @@ TEST_F(SubmitTest, AnotherPayloadIsAConflictWithTheWinnersDigestAndANote) {
     (void)submit(asked, result("ok"));
     auto const d = submit(asked, result("not ok"));
     EXPECT_EQ(said(d), "conflict");
-    EXPECT_EQ(d.answer.error().extra.text(), "{\"digest\":\"" + digest_text(result("ok").digest) + "\"}");
+    EXPECT_EQ(d.answer.error().extra.text(),
+              "{\"digest\":\"" + digest_text(result("ok").digest) + "\"}");
     EXPECT_EQ(types(d), "note");
     EXPECT_EQ(first<Note>(d).about, "conflict");
 }
@@ -68,7 +72,8 @@ TEST_F(SubmitTest, NotesAreKeptOnceADigestAndAtMostEight) {
     for (std::uint32_t i = 0; i < limits::notes_per_pause_max; ++i) {
         std::string const text = "other " + std::to_string(i);
         EXPECT_EQ(types(submit(asked, result(text))), "note");
-        EXPECT_EQ(types(submit(asked, result(text))), "") << "a sender that retries for ever grows nothing";
+        EXPECT_EQ(types(submit(asked, result(text))), "")
+            << "a sender that retries for ever grows nothing";
     }
     auto const d = submit(asked, result("one more"));
     EXPECT_EQ(said(d), "conflict");
@@ -134,17 +139,23 @@ constexpr auto R = SubmissionKind::result;
 constexpr auto E = SubmissionKind::error;
 constexpr auto D = SubmissionKind::decision;
 
-INSTANTIATE_TEST_SUITE_P(
-    Reasons, EveryKind,
-    ::testing::Values(KindRow{PauseReason::tool_result, R, "applied"}, KindRow{PauseReason::tool_result, E, "applied"},
-                      KindRow{PauseReason::tool_result, D, "wrong_kind"},
-                      KindRow{PauseReason::user_input, R, "applied"}, KindRow{PauseReason::user_input, E, "wrong_kind"},
-                      KindRow{PauseReason::user_input, D, "wrong_kind"},
-                      KindRow{PauseReason::approval, R, "wrong_kind"}, KindRow{PauseReason::approval, E, "wrong_kind"},
-                      KindRow{PauseReason::approval, D, "applied"}, KindRow{PauseReason::elicitation, R, "wrong_kind"},
-                      KindRow{PauseReason::elicitation, E, "wrong_kind"},
-                      KindRow{PauseReason::elicitation, D, "applied"}),
-    [](auto const& row) { return std::string(text(row.param.reason)) + "_" + std::string(text(row.param.kind)); });
+INSTANTIATE_TEST_SUITE_P(Reasons, EveryKind,
+                         ::testing::Values(KindRow{PauseReason::tool_result, R, "applied"},
+                                           KindRow{PauseReason::tool_result, E, "applied"},
+                                           KindRow{PauseReason::tool_result, D, "wrong_kind"},
+                                           KindRow{PauseReason::user_input, R, "applied"},
+                                           KindRow{PauseReason::user_input, E, "wrong_kind"},
+                                           KindRow{PauseReason::user_input, D, "wrong_kind"},
+                                           KindRow{PauseReason::approval, R, "wrong_kind"},
+                                           KindRow{PauseReason::approval, E, "wrong_kind"},
+                                           KindRow{PauseReason::approval, D, "applied"},
+                                           KindRow{PauseReason::elicitation, R, "wrong_kind"},
+                                           KindRow{PauseReason::elicitation, E, "wrong_kind"},
+                                           KindRow{PauseReason::elicitation, D, "applied"}),
+                         [](auto const& row) {
+                             return std::string(text(row.param.reason)) + "_" +
+                                    std::string(text(row.param.kind));
+                         });
 
 TEST_F(SubmitTest, AHandoffIsAnsweredByTheRuntimeAlone) {
     asks_for({pausing(PauseReason::handoff)});
@@ -184,7 +195,8 @@ TEST_F(SubmitTest, AnInvalidResultGoesOnWaiting) {
     bad.invalid = json(R"([{"pointer":"/url","message":"missing"}])");
     auto const d = when(bad);
     EXPECT_EQ(said(d), "invalid_result");
-    EXPECT_EQ(d.answer.error().extra.text(), R"({"errors":[{"pointer":"/url","message":"missing"}]})");
+    EXPECT_EQ(d.answer.error().extra.text(),
+              R"({"errors":[{"pointer":"/url","message":"missing"}]})");
     EXPECT_EQ(types(d), "");
     EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
 }
@@ -237,7 +249,8 @@ TEST_F(SubmitTest, OnlyThoseAskedMayAnswer) {
 
 TEST_F(SubmitTest, AnOutputOverOneMebibyteIsTooLargeAndGoesOnWaiting) {
     waits_for({job()});
-    EXPECT_EQ(said(submit(pending(1), result(std::string(limits::output_bytes_max, 'x')))), "too_large");
+    EXPECT_EQ(said(submit(pending(1), result(std::string(limits::output_bytes_max, 'x')))),
+              "too_large");
     EXPECT_EQ(state.waiting, 1U);
 }
 

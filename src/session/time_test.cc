@@ -118,7 +118,8 @@ TEST_F(TimeTest, TheEarliestDeadlineWakes) {
     EXPECT_EQ(wake_at(state), now + Duration(1'000));
     EXPECT_EQ(types(later(Duration(1'000))), "expired");
     EXPECT_EQ(wake_at(state), now + Duration(1'000));
-    EXPECT_EQ(types(later(Duration(2'000))), "expired expired model_requested") << "those that wait are told together";
+    EXPECT_EQ(types(later(Duration(2'000))), "expired expired model_requested")
+        << "those that wait are told together";
 }
 
 TEST_F(TimeTest, DenyTellsTheModelThatNobodySaidYes) {
@@ -152,6 +153,20 @@ TEST_F(TimeTest, PausedSessionsExpireTooButNothingIsDrivenInThem) {
     EXPECT_EQ(types(later(Duration(5'000))), "expired");
     EXPECT_EQ(wake_at(state), std::nullopt);
     EXPECT_EQ(types(move(Move::To::resume)), "status_changed tool_started");
+}
+
+TEST_F(TimeTest, APausedSessionAsksAndGivesUpNothing) {
+    (void)create();
+    (void)prompt("please");
+    (void)model_fails();
+    (void)move(Move::To::pause);
+    EXPECT_EQ(wake_at(state), std::nullopt);
+    EXPECT_EQ(types(later(limits::retry_max)), "");
+    (void)move(Move::To::resume);
+    EXPECT_LE(wake_at(state), now);
+    EXPECT_EQ(types(tick()), "model_requested");
+    (void)move(Move::To::pause);
+    EXPECT_EQ(types(later(limits::model_time_limit)), "") << "its answer may still come";
 }
 
 TEST_F(TimeTest, WhatFellDueWhileNobodyDroveIsDoneInOneAppend) {

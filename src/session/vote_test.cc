@@ -87,7 +87,8 @@ TEST_F(VoteTest, OfTheNextPauseStartAnew) {
     terms.answer.need = 2;
     (void)gate(1, terms);
     asked_ = pending(1);
-    EXPECT_EQ(said(votes("ann", true)), "counted");
+    EXPECT_EQ(types(votes("ann", true)), "voted");
+    EXPECT_EQ(call(1).votes.size(), 1U);
 }
 
 }  // namespace

@@ -63,7 +63,6 @@ struct Read {
     void operator()(TurnStarted& e) const {
         e.input = static_cast<Seq>(data["input"].integer_or(0));
         e.cause = parse_source(string("cause"));
-        e.by = actor("by");
         e.terms = read_turn_terms(data);
         e.again = data["again"].boolean_or(false);
     }

@@ -35,7 +35,7 @@ struct Write {
         out.member("why", e.why);
     }
     void operator()(TurnStarted const& e) const {
-        out.member("input", e.input).member("cause", source_text(e.cause)).member("by", actor_text(e.by));
+        out.member("input", e.input).member("cause", source_text(e.cause));
         write_turn_terms(out, e.terms);
         if (e.again) out.member("again", true);
     }
@@ -44,8 +44,8 @@ struct Write {
         out.member("viewSeq", e.view_seq).member("epoch", e.epoch);
     }
     void operator()(ModelReplied const& e) const {
-        step(e.step, e.attempt);
         message_id(event.seq);
+        step(e.step, e.attempt);
         if (e.finish != FinishReason::stop) out.member("finishReason", text(e.finish));
         if (e.parts.text() != "[]") out.member("parts", e.parts);
         CallNo no = e.first_call;

@@ -8,7 +8,17 @@ using namespace dormouse::session;
 
 namespace {
 constexpr std::size_t progress_kept = 20;
+
+// The newest value that is not younger than `seq`; nullptr when there is none.
+Json const* value_at(std::vector<std::pair<Seq, Json>> const& values, Seq seq) {
+    Json const* found = nullptr;
+    for (auto const& [since, value] : values) {
+        if (since <= seq) found = &value;
+    }
+    return found;
 }
+
+}  // namespace
 
 bool CallView::waiting() const {
     bool const open = std::ranges::any_of(pauses, [](PauseView const& pause) { return !pause.receipt; });
@@ -19,11 +29,15 @@ bool CallView::waiting_besides(PauseView const& pause) const {
     return std::ranges::any_of(pauses, [&](PauseView const& p) { return &p != &pause && !p.receipt; });
 }
 
-Json CallView::placeholder() const {
+Json CallView::placeholder() const { return placeholder_at(UINT64_MAX); }
+
+Json CallView::placeholder_at(Seq seq) const {
     static Json const pending = Json::trusted(R"({"status":"pending"})");
-    if (pauses.empty() || pauses.back().terms.placeholder.is_null()) return pending;
-    return pauses.back().terms.placeholder;
+    Json const* const given = value_at(placeholders, seq);
+    return given && !given->is_null() ? *given : pending;
 }
+
+Json CallView::input_at(Seq seq) const { return *value_at(inputs, seq); }
 
 struct HistoryFold {
     History& h;
@@ -95,6 +109,7 @@ struct HistoryFold {
             call.step = e.step;
             call.message = event.seq;
             call.spec = spec;
+            call.inputs.emplace_back(event.seq, spec.input);
             message.calls.push_back(no);
             h.calls_.emplace(no++, std::move(call));
         }
@@ -124,7 +139,10 @@ struct HistoryFold {
     void operator()(GateAsked const& e) const { open(e.pending, e.terms, e.deadline, e.gate); }
     void operator()(GateDecided const& e) const {
         CallView& call = h.calls_.at(e.call);
-        if (e.input) call.spec.input = *e.input;
+        if (e.input) {
+            call.spec.input = *e.input;
+            call.inputs.emplace_back(event.seq, *e.input);
+        }
         if (e.allowed) return;
         settle(e.call);
         call.error = ErrorReason::denied;
@@ -223,6 +241,7 @@ private:
         pause->started = call.started == 0 ? event.at : call.started_at;
         pause->receipt.reset();
         pause->gate = gate;
+        call.placeholders.emplace_back(event.seq, terms.placeholder);
     }
     // What came before the tool said that it pauses.
     PauseView* find_or_open_early(PendingId const& pending) const {

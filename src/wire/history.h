@@ -61,10 +61,15 @@ struct CallView {
     Json output;
     std::string title;
     Json metadata;
+    // What they were from which event on, oldest first: a request shows a call as it was when first seen (rule 5).
+    std::vector<std::pair<Seq, Json>> inputs;        // the model's own, then what gates made of it
+    std::vector<std::pair<Seq, Json>> placeholders;  // of its pauses
 
     [[nodiscard]] bool waiting() const;      // one of its pauses is open
     [[nodiscard]] bool waiting_besides(PauseView const& pause) const;
     [[nodiscard]] Json placeholder() const;  // of the newest pause; {"status":"pending"} when none
+    [[nodiscard]] Json placeholder_at(Seq seq) const;
+    [[nodiscard]] Json input_at(Seq seq) const;  // REQUIRES: the call was made by then
 };
 
 struct MessageView {

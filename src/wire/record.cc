@@ -18,7 +18,13 @@ void fill_from_envelope(Event& event) {
     if (auto* e = std::get_if<Cancelled>(&event.body); e && e->receipt) e->receipt->at = event.at;
 }
 
-Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, json::View item) {
+// {"messageID":"msg_…_<seq>", — how the data of messages begins; empty for other events.
+std::string own_id(SessionId const& session, Seq seq, std::string_view type) {
+    if (type != "input_received" && type != "model_replied") return {};
+    return "{\"messageID\":\"" + numbered_id("msg_", session, seq) + "\",";
+}
+
+Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, std::int64_t since_ms, json::View item) {
     std::vector<json::View> parts;
     item.elements([&](json::View part) { parts.push_back(part); });
     if (parts.size() < 4) return fail(Code::internal, "A record of " + session.text() + " has too few parts.");
@@ -30,12 +36,14 @@ Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, json::View item)
                                             "', which a newer release wrote.");
     }
     record->event.seq = seq;
-    record->event.at = from_ms(parts[1].integer_or(0));
+    record->event.at = from_ms(since_ms + parts[1].integer_or(0));
     record->event.turn = static_cast<TurnNo>(parts[3].integer_or(0));
     if (parts.size() > 4) record->event.activity = parse<Activity>(parts[4].string_or(""));
     record->event.body = std::move(*body);
     fill_from_envelope(record->event);
-    record->data = parts[2].raw();
+    std::string_view const stored = parts[2].raw();
+    std::string const id = own_id(session, seq, type);
+    record->data = id.empty() ? std::string(stored) : id + std::string(stored.substr(1));
     return record;
 }
 
@@ -47,17 +55,23 @@ RecordPtr record(SessionId const& session, Event event) {
     return std::make_shared<Record const>(Record{std::move(event), out.take()});
 }
 
-std::string pack(std::vector<RecordPtr> const& records) {
+std::string pack(SessionId const& session, std::vector<RecordPtr> const& records) {
     std::string out = "[";
+    std::int64_t since_ms = 0;
     for (RecordPtr const& record : records) {
         Event const& event = record->event;
-        if (out.size() > 1) out += ',';
+        std::string_view const type = type_name(event.body);
+        bool const first = out.size() == 1;
+        if (!first) out += ',';
         out += "[\"";
-        out += type_name(event.body);
+        out += type;
         out += "\",";
-        out += std::to_string(to_ms(event.at));
+        out += std::to_string(to_ms(event.at) - since_ms);
+        if (first) since_ms = to_ms(event.at);
         out += ',';
-        out += record->data;
+        std::size_t const own = own_id(session, event.seq, type).size();
+        if (own > 0) out += '{';
+        out += std::string_view(record->data).substr(own);
         out += ',';
         out += std::to_string(event.turn);
         if (event.activity) {
@@ -76,7 +90,8 @@ Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::
     std::optional<Error> error;
     json::View(frame).elements([&](json::View item) {
         if (error) return;
-        auto record = unpack_one(session, first + records.size(), item);
+        std::int64_t const since_ms = records.empty() ? 0 : to_ms(records.front()->event.at);
+        auto record = unpack_one(session, first + records.size(), since_ms, item);
         if (!record) {
             error = std::move(record.error());
         } else {

@@ -2,7 +2,8 @@
 // Records: events as bytes. The `data` of a record is the event's public JSON, encoded once: the same bytes are
 // stored, streamed and exported. A frame is what one append stores: a JSON array with one array an event,
 //   ["<type>", <time in ms>, {<data>}, <turn, 0: none>, "<activity after it, when it changed>"]
-// (the last element only when there is one). Version 1 of every type; an unknown type is refused with newer_format.
+// (the last element only when there is one). Of the first event the time counts from the Unix epoch, of the others from
+// the first. A message's own id, which follows from its place, is not stored and comes back on reading. Version 1 of every type; an unknown type is refused with newer_format.
 
 #include <dormouse/error.h>
 
@@ -24,7 +25,8 @@ using RecordPtr = std::shared_ptr<Record const>;
 
 [[nodiscard]] RecordPtr record(SessionId const& session, session::Event event);
 
-[[nodiscard]] std::string pack(std::vector<RecordPtr> const& records);
+// REQUIRES: records of this session, in order.
+[[nodiscard]] std::string pack(SessionId const& session, std::vector<RecordPtr> const& records);
 // REQUIRES: `frame` came from a store, which has checked it. `first`: the sequence number of its first event.
 [[nodiscard]] Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::string_view frame);
 

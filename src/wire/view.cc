@@ -63,14 +63,16 @@ private:
 
     bool settled_by(CallView const& call, Seq seq) const { return call.settled != 0 && call.settled <= seq; }
 
-    ViewCall answered(CallView const& call, bool settled) const {
+    // The call as the request that first saw it did, by `sight`: what a committed step has seen is never changed.
+    ViewCall answered(CallView const& call, Seq sight) const {
+        bool const settled = settled_by(call, sight);
         ViewCall out;
         out.call = call.no;
         out.model_id = call.spec.model_id;
         out.tool = call.spec.tool;
-        out.input = call.spec.input;
+        out.input = call.input_at(sight);
         out.open = !settled;
-        out.output = settled ? call.output : call.placeholder();
+        out.output = settled ? call.output : call.placeholder_at(sight);
         if (settled) out.error = call.error;
         if (settled) out.error_text = call.error_text;
         return out;
@@ -79,7 +81,7 @@ private:
     void collect_late_outcomes() {
         for (auto const& [no, call] : history_.calls()) {
             if (!settled_by(call, view_seq_) || settled_by(call, first_sight(call.message))) continue;
-            ViewMessage late{ViewMessage::Role::user, InputSource::result, Json::trusted("[]"), {answered(call, true)}};
+            ViewMessage late{ViewMessage::Role::user, InputSource::result, Json::trusted("[]"), {answered(call, view_seq_)}};
             items_.push_back({call.settled, std::move(late)});
         }
     }
@@ -96,7 +98,7 @@ private:
         Seq const sight = first_sight(step.reply);
         for (CallNo no : message.calls) {
             CallView const& call = history_.calls().at(no);
-            out.calls.push_back(answered(call, settled_by(call, sight)));
+            out.calls.push_back(answered(call, sight));
         }
         return out;
     }
@@ -137,18 +139,21 @@ private:
         return call;
     }
 
-    // The one exception to growing at the end: at the limit the oldest hundred leave at once, and with them whole
-    // exchanges, so that what is left begins with a user's message.
+    // The one exception to growing at the end: at the limit the oldest hundred leave at once, with their answers; and a
+    // few more, if that lets what is left begin with a user's message. Which ones depends on nothing that is still to
+    // come, so the beginning stays the same until the next hundred leave.
     static void forget_oldest(ModelView& view) {
         auto& messages = view.messages;
         if (messages.size() < view_messages_max) return;
         std::size_t const over = messages.size() - view_messages_max;
-        std::size_t leave = view_messages_leave * (over / view_messages_leave + 1);
+        std::size_t const leave = view_messages_leave * (over / view_messages_leave + 1);
         auto const begins = [](ViewMessage const& m) {
             return m.role == ViewMessage::Role::user && m.source != InputSource::result;
         };
-        while (leave < messages.size() && !begins(messages[leave])) ++leave;
-        messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(leave));
+        auto const least = messages.begin() + static_cast<std::ptrdiff_t>(leave);
+        auto const most = least + static_cast<std::ptrdiff_t>(view_messages_leave);
+        auto const first = std::find_if(least, most, begins);
+        messages.erase(messages.begin(), first == most ? least : first);
     }
 
     History const& history_;

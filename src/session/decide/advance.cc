@@ -35,7 +35,7 @@ bool can_end(State const& state) {
 
 void start_turn(Decider& d) {
     QueuedInput const input = d.state.queue.front();
-    TurnStarted started{input.turn, input.seq, input.source, input.by, d.command.terms, false};
+    TurnStarted started{input.turn, input.seq, input.source, d.command.terms, false};
     d.emit(std::move(started));
 }
 

@@ -42,7 +42,7 @@ Judged retry(Decider& d, std::string const& why) {
     bool const idle = d.state.lifecycle == Lifecycle::active && !d.state.turn;
     if (!idle || !d.state.last_turn || !d.state.last_turn->failed) return wrong_state(d.state, "retry");
     LastTurn const last = *d.state.last_turn;
-    d.emit(TurnStarted{last.no, last.input, last.cause, last.by, d.command.terms, true});
+    d.emit(TurnStarted{last.no, last.input, last.cause, d.command.terms, true});
     return done(d);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a store keeps of one session beside its state: the log, and the closed things that are found by key. Filled
-// from events alone, as a store is, so that a test sees what a lane would find.
+// What a store keeps of one session beside its state: the log, and the closed things that are found
+// by key. Filled from events alone, as a store is, so that a test sees what a lane would find.
 
 #include "session/key.h"
 
@@ -15,7 +15,8 @@ public:
     // Takes the next event. REQUIRES: `before` is the state that it is applied to.
     void take(State const& before, Event const& event) {
         for (std::string const& key : keys_of(event)) {
-            if (!keys_.emplace(key, event.seq).second) broken_ += "key " + key + " was written twice; ";
+            if (!keys_.emplace(key, event.seq).second)
+                broken_ += "key " + key + " was written twice; ";
         }
         for (PendingChange const& change : pending_changes(before, event)) take_row(change);
         take_receipt(event);
@@ -26,7 +27,8 @@ public:
     [[nodiscard]] Found found(State const& state, Command const& command) const {
         Wanted const want = wanted(state, command);
         Found found;
-        if (want.receipt && receipts.contains(*want.receipt)) found.receipt = receipts.at(*want.receipt);
+        if (want.receipt && receipts.contains(*want.receipt))
+            found.receipt = receipts.at(*want.receipt);
         if (want.receipt && want.note) find_notes(*want.receipt, *want.note, found);
         found.progress_known = !want.progress.empty() && keys_.contains(want.progress);
         if (!want.earlier.empty() && keys_.contains(want.earlier)) {
@@ -73,7 +75,8 @@ private:
 
     void find_notes(PendingId const& pending, Sha256 const& digest, Found& found) const {
         found.note_known = keys_.contains(note_key(pending.call, pending.generation, digest));
-        while (keys_.contains(note_slot_key(pending.call, pending.generation, found.notes + 1))) ++found.notes;
+        while (keys_.contains(note_slot_key(pending.call, pending.generation, found.notes + 1)))
+            ++found.notes;
     }
 
     std::map<std::string, Seq> keys_;

@@ -1,10 +1,10 @@
 #pragma once
-// Given a session that commands have brought somewhere, when a command comes, then these events, this answer, these
-// outstanding effects. After every command the session is compared with the fold of its log, and with what must hold
-// of every state; what does not is gathered in broken().
+// Given a session that commands have brought somewhere, when a command comes, then these events,
+// this answer, these outstanding effects. After every command the session is compared with the fold
+// of its log, and with what must hold of every state; what does not is gathered in broken().
 
-#include "session/decide.h"
 #include "session/testing/archive.h"
+#include "session/testing/build.h"
 #include "session/testing/invariants.h"
 
 #include <algorithm>
@@ -15,112 +15,6 @@
 #include <vector>
 
 namespace dormouse::session::testing {
-
-[[nodiscard]] inline Json json(std::string text) { return Json::trusted(std::move(text)); }
-[[nodiscard]] inline Json quoted(std::string const& text) { return json("\"" + text + "\""); }
-
-// "input_received turn_started": what happened, in one line.
-[[nodiscard]] inline std::string types(std::vector<Event> const& events) {
-    std::string out;
-    for (Event const& event : events) out += (out.empty() ? "" : " ") + std::string(type_name(event.body));
-    return out;
-}
-[[nodiscard]] inline std::string types(Decision const& decision) { return types(decision.events); }
-
-// All events of one kind.
-template <class Kind>
-[[nodiscard]] std::vector<Kind> all(Decision const& decision) {
-    std::vector<Kind> out;
-    for (Event const& event : decision.events) {
-        if (auto const* body = std::get_if<Kind>(&event.body)) out.push_back(*body);
-    }
-    return out;
-}
-// The first event of that kind; a default one when there is none, which no expectation takes for real.
-template <class Kind>
-[[nodiscard]] Kind first(Decision const& decision) {
-    auto found = all<Kind>(decision);
-    return found.empty() ? Kind{} : found.front();
-}
-
-// "applied", "duplicate", "counted", or the code of the refusal.
-[[nodiscard]] inline std::string said(Decision const& decision) {
-    if (!decision.answer) return std::string(info(decision.answer.error().code).text);
-    switch (decision.answer->outcome) {
-        case Answer::Outcome::applied: return "applied";
-        case Answer::Outcome::duplicate: return "duplicate";
-        case Answer::Outcome::counted: return "counted";
-    }
-    return "";
-}
-
-[[nodiscard]] inline Submission result(std::string const& text) {
-    Submission what;
-    what.output = quoted(text);
-    what.digest = sha256("{\"output\":\"" + text + "\"}");
-    return what;
-}
-[[nodiscard]] inline Submission error(std::string const& text) {
-    Submission what;
-    what.kind = SubmissionKind::error;
-    what.error = text;
-    what.digest = sha256("{\"error\":\"" + text + "\"}");
-    return what;
-}
-[[nodiscard]] inline Submission decision(bool approved, std::string const& reason = {}) {
-    Submission what;
-    what.kind = SubmissionKind::decision;
-    what.approved = approved;
-    what.reason = reason;  // outside the digest
-    what.digest = sha256(approved ? R"({"decision":{"approved":true}})" : R"({"decision":{"approved":false}})");
-    return what;
-}
-// An answer to the question what became of a run that a crash cut off.
-[[nodiscard]] inline Submission verdict(std::string const& action, std::string const& output = "null") {
-    Submission what = decision(true);
-    what.action = action;
-    what.output = json(output);
-    what.digest = sha256("{\"decision\":{\"content\":{\"action\":\"" + action + "\"}}}");
-    return what;
-}
-
-[[nodiscard]] inline PauseTerms pause_for(PauseReason reason) {
-    PauseTerms terms;
-    terms.reason = reason;
-    terms.continuation = default_continuation(reason);
-    return terms;
-}
-
-// A call of a tool that starts an outside job and may wait for its result.
-[[nodiscard]] inline CallSpec job(std::string tool = "deploy") {
-    CallSpec spec;
-    spec.tool = std::move(tool);
-    spec.model_id = "call_0";  // models repeat ids
-    spec.input = json(R"({"to":"production"})");
-    spec.input_digest = sha256(spec.input.text());
-    spec.terms.may_pause = {PauseReason::tool_result};
-    return spec;
-}
-// A call of a tool that never waits.
-[[nodiscard]] inline CallSpec plain(std::string tool = "read") {
-    CallSpec spec = job(std::move(tool));
-    spec.terms.may_pause.clear();
-    return spec;
-}
-// A call of a tool that may pause for just this.
-[[nodiscard]] inline CallSpec pausing(PauseReason reason) {
-    CallSpec spec = plain("ask_human");
-    spec.terms.may_pause = {reason};
-    return spec;
-}
-[[nodiscard]] inline CallSpec with_policy(CallSpec spec, CrashPolicy policy) {
-    spec.terms.crash = policy;
-    return spec;
-}
-[[nodiscard]] inline CallSpec gated(CallSpec spec, std::vector<std::string> gates = {"approve"}) {
-    spec.terms.gates = std::move(gates);
-    return spec;
-}
 
 class Given {
 public:
@@ -207,7 +101,8 @@ public:
         return when(std::move(reply));
     }
     Decision model_fails(bool may_retry = true) {
-        ModelFailure failure{turn().no, turn().step, turn().attempt, {"model_failed", "503"}, may_retry, {}};
+        ModelFailure failure{turn().no, turn().step, turn().attempt, {"model_failed", "503"},
+                             may_retry, {}};
         return when(std::move(failure));
     }
     Decision finish(CallNo no, std::string const& output = "done") {
@@ -227,14 +122,18 @@ public:
         Sha256 const digest = sha256("outcome of attempt " + std::to_string(attempt));
         return when(ToolOutcome{pending, attempt, std::move(what), digest});
     }
-    Decision gate(CallNo no, std::variant<GateOutcome::Allow, GateOutcome::Deny, PauseTerms, GateOutcome::Gone> what) {
+    Decision gate(
+        CallNo no,
+        std::variant<GateOutcome::Allow, GateOutcome::Deny, PauseTerms, GateOutcome::Gone> what) {
         Call const& call = state.calls.at(no);
         return when(GateOutcome{no, call.spec.terms.gates.at(call.gates_passed), std::move(what)});
     }
     Decision submit(PendingId const& pending, Submission what) {
         return when(Submit{pending, std::move(what), "http", {}, {}, {}});
     }
-    Decision cancel_call(PendingId const& pending) { return when(Cancel{Cancel::Scope::call, pending}); }
+    Decision cancel_call(PendingId const& pending) {
+        return when(Cancel{Cancel::Scope::call, pending});
+    }
     Decision cancel_turn() { return when(Cancel{Cancel::Scope::turn, {}}); }
     Decision move(Move::To to) { return when(Move{to, "asked for"}); }
     Decision tick() { return when(Tick{}); }
@@ -263,8 +162,7 @@ public:
     [[nodiscard]] PendingId pending(CallNo no) const { return call(no).pending; }
     [[nodiscard]] std::string what_class() const { return class_of(state); }
     // The one effect of that kind that is outstanding; nullopt when there is none or more than one.
-    template <class Kind>
-    [[nodiscard]] std::optional<Kind> owes() const {
+    template <class Kind> [[nodiscard]] std::optional<Kind> owes() const {
         std::optional<Kind> out;
         for (auto const& [effect_id, effect] : outstanding(state)) {
             auto const* what = std::get_if<Kind>(&effect.what);
@@ -288,7 +186,8 @@ public:
     std::string idem_key, idem_digest;  // of the next command
 
 private:
-    // The same inputs give the same; and a command that is refused writes what a tick would, and notes.
+    // The same inputs give the same; and a command that is refused writes what a tick would, and
+    // notes.
     void check_again(State const& before, Command command, Decision const& decision) {
         State again = before;
         if (types(decide(again, epoch, command)) != types(decision) || !(again == state)) {
@@ -296,14 +195,17 @@ private:
         }
         if (decision.answer || std::holds_alternative<Create>(command.body)) return;
         std::vector<Event> written = decision.events;
-        std::erase_if(written, [](Event const& event) { return std::holds_alternative<Note>(event.body); });
+        std::erase_if(written,
+                      [](Event const& event) { return std::holds_alternative<Note>(event.body); });
         again = before;
         command.body = Tick{};
-        if (types(decide(again, epoch, command)) != types(written)) broken_ += "a refusal wrote " + types(written) + "; ";
+        if (types(decide(again, epoch, command)) != types(written))
+            broken_ += "a refusal wrote " + types(written) + "; ";
     }
     void check(Decision const& decision) {
         if (state.lifecycle == Lifecycle::none) return;
-        if (decision.pending != rows_of_events_) broken_ += "the decision names other rows than its events; ";
+        if (decision.pending != rows_of_events_)
+            broken_ += "the decision names other rows than its events; ";
         if (!(fold_ == state)) broken_ += "the fold of the log is another state; ";
         broken_ += broken_of(state);
         for (Event const& event : decision.events) {

@@ -1,5 +1,6 @@
 #pragma once
-// What must hold of every state: kept parts equal what the rest says, and exactly one class of rule 15.
+// What must hold of every state: kept parts equal what the rest says, and exactly one class of
+// rule 15.
 
 #include "session/limits.h"
 #include "session/state.h"
@@ -13,12 +14,14 @@ namespace dormouse::session::testing {
 
 // Rule 15. Empty: the session is stuck. Two words: it is in two classes.
 [[nodiscard]] inline std::string class_of(State const& state) {
-    bool const over = state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::deleted;
+    bool const over =
+        state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::deleted;
     bool const active = state.lifecycle == Lifecycle::active;
     bool const held = state.lifecycle == Lifecycle::paused || state.lifecycle == Lifecycle::error;
-    bool const later = state.turn && (state.turn->retry || std::ranges::any_of(state.calls, [](auto const& entry) {
-        return entry.second.phase == CallPhase::retry_wait;
-    }));
+    bool const later =
+        state.turn && (state.turn->retry || std::ranges::any_of(state.calls, [](auto const& entry) {
+                           return entry.second.phase == CallPhase::retry_wait;
+                       }));
     bool const owed = !state.owed.empty() || later;
     bool const waits = state.turn && !state.calls.empty() && state.calls.size() == state.waiting;
     std::string out;
@@ -32,11 +35,14 @@ namespace dormouse::session::testing {
 
 // Whatever waits has a source: a deadline, or somebody outside who may answer.
 [[nodiscard]] inline bool has_source(Call const& call) {
-    return call.pause->deadline || call.question || call.pause->terms.reason != PauseReason::handoff;
+    return call.pause->deadline || call.question ||
+           call.pause->terms.reason != PauseReason::handoff;
 }
 
-// The times that the calls and the turn themselves name. A give_up belongs to everything owed; its time is apart.
-[[nodiscard]] inline std::map<std::pair<CallNo, TimerKind>, Time> expected_times(State const& state) {
+// The times that the calls and the turn themselves name. A give_up belongs to everything owed; its
+// time is apart.
+[[nodiscard]] inline std::map<std::pair<CallNo, TimerKind>, Time> expected_times(
+    State const& state) {
     std::map<std::pair<CallNo, TimerKind>, Time> out;
     for (auto const& [no, call] : state.calls) {
         if (call.phase == CallPhase::waiting && call.pause->deadline) {
@@ -50,14 +56,16 @@ namespace dormouse::session::testing {
 [[nodiscard]] inline std::string broken_timers(State const& state) {
     std::string out;
     for (auto const& [whose, at] : expected_times(state)) {
-        if (!state.timer_at.contains(whose) || state.timer_at.at(whose) != at) out += "a time is not kept; ";
+        if (!state.timer_at.contains(whose) || state.timer_at.at(whose) != at)
+            out += "a time is not kept; ";
     }
     for (auto const& [whose, at] : state.timer_at) {
         auto const [no, kind] = whose;
         if (!state.timers.contains({at, kind, no})) out += "timers differ; ";
         if (no != 0 && !state.calls.contains(no)) out += "a time of a call that is closed; ";
         bool const of_retry = kind == TimerKind::tool_retry;
-        if (of_retry && state.calls.at(no).phase != CallPhase::retry_wait) out += "a retry of a call that runs; ";
+        if (of_retry && state.calls.at(no).phase != CallPhase::retry_wait)
+            out += "a retry of a call that runs; ";
     }
     if (state.timers.size() != state.timer_at.size()) out += "timers differ; ";
     for (auto const& [id, effect] : state.owed) {
@@ -73,7 +81,8 @@ namespace dormouse::session::testing {
     if ((what == "idle" || what == "ended") && wake) return "a session at rest wants to be woken; ";
     if (what == "owed" && !wake) return "owed, and nothing wakes it; ";
     if (what != "waiting") return "";
-    auto const first = state.timers.empty() ? std::nullopt : std::optional(state.timers.begin()->at);
+    auto const first =
+        state.timers.empty() ? std::nullopt : std::optional(state.timers.begin()->at);
     return wake == first ? "" : "wake_at is not the earliest deadline; ";
 }
 
@@ -88,9 +97,11 @@ namespace dormouse::session::testing {
     if (derived.in_work != state.in_work) out += "the number in work differs; ";
     if (derived.waiting != state.waiting) out += "the number that waits differs; ";
     if (derived.owed != owed) out += "outstanding differs; ";
-    if (state.turn && state.in_work > state.turn->terms.tool_concurrency) out += "more in work than slots; ";
+    if (state.turn && state.in_work > state.turn->terms.tool_concurrency)
+        out += "more in work than slots; ";
     for (auto const& [no, call] : state.calls) {
-        if (call.phase == CallPhase::waiting && !has_source(call)) out += "a call waits for nobody; ";
+        if (call.phase == CallPhase::waiting && !has_source(call))
+            out += "a call waits for nobody; ";
     }
     static std::vector<std::string> const classes{"ended", "held", "idle", "owed", "waiting"};
     if (std::ranges::find(classes, class_of(state)) == classes.end()) {

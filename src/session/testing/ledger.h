@@ -1,11 +1,13 @@
 #pragma once
-// Reads a log and proves what rules 4 and 6 promise of it: each call is settled once, each step committed once, and
-// each settlement consumed by the first committed step that sees it, or by the end of its turn.
+// Reads a log and proves what rules 4 and 6 promise of it: each call is settled once, each step
+// committed once, and each settlement consumed by the first committed step that sees it, or by the
+// end of its turn.
 
 #include "session/event.h"
 
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,17 +16,19 @@ namespace dormouse::session::testing {
 class Ledger {
 public:
     explicit Ledger(std::vector<Event> const& log) {
-        for (Event const& event : log) std::visit([&](auto const& body) { read(event, body); }, event.body);
+        for (Event const& event : log)
+            std::visit([&](auto const& body) { read(event, body); }, event.body);
     }
 
     // What does not hold, in words; empty when all does.
     [[nodiscard]] std::string const& broken() const { return broken_; }
     // Nothing is open or unconsumed.
-    [[nodiscard]] bool at_rest() const { return open_.empty() && unconsumed_.empty() && turn_ == 0; }
+    [[nodiscard]] bool at_rest() const {
+        return open_.empty() && unconsumed_.empty() && turn_ == 0;
+    }
 
 private:
-    template <class Other>
-    void read(Event const&, Other const&) {}
+    template <class Other> void read(Event const&, Other const&) {}
 
     void read(Event const& event, TurnStarted const& e) {
         if (turn_ != 0) broken_ += "two open turns; ";
@@ -38,6 +42,8 @@ private:
     void read(Event const& event, ModelRequested const& e) {
         if (e.view_seq >= event.seq) broken_ += "a request sees what is not there yet; ";
         if (e.view_seq < view_) broken_ += "a request sees less than one before; ";
+        if (!attempts_.insert({turn_, e.step, e.attempt}).second)
+            broken_ += "an attempt was made twice; ";
         if (unconsumed_.empty()) broken_ += "a request for nothing new; ";
         view_ = e.view_seq;
         asked_ = {e.step, e.attempt};
@@ -58,7 +64,8 @@ private:
         if (!e.allowed) settle(event.seq, e.call);
     }
     void read(Event const&, ToolStarted const& e) {
-        if (!open_.contains(e.pending.call)) broken_ += "a tool started for a call that is settled; ";
+        if (!open_.contains(e.pending.call))
+            broken_ += "a tool started for a call that is settled; ";
         reentry_.erase(e.pending);
     }
     void read(Event const&, CallPaused const& e) {
@@ -71,16 +78,19 @@ private:
     }
     void read(Event const& event, Submitted const& e) {
         PendingId const& pending = e.receipt.pending;
-        if (!questions_.contains(pending) && !reentry_.contains(pending)) settle(event.seq, pending.call);
+        if (!questions_.contains(pending) && !reentry_.contains(pending))
+            settle(event.seq, pending.call);
     }
     void read(Event const& event, Expired const& e) { settle(event.seq, e.receipt.pending.call); }
     void read(Event const& event, Cancelled const& e) {
         if (!e.receipt || !questions_.contains(e.receipt->pending)) settle(event.seq, e.call);
     }
     void read(Event const&, TurnEnded const& e) {
-        bool const settled_all = e.finish == FinishReason::cancelled || e.finish == FinishReason::error ||
+        bool const settled_all = e.finish == FinishReason::cancelled ||
+                                 e.finish == FinishReason::error ||
                                  e.finish == FinishReason::step_limit;
-        if (!settled_all && !unconsumed_.empty()) broken_ += "a turn ended with something unconsumed; ";
+        if (!settled_all && !unconsumed_.empty())
+            broken_ += "a turn ended with something unconsumed; ";
         if (!open_.empty()) broken_ += "a turn ended with an open call; ";
         if (e.turn != turn_) broken_ += "another turn ended; ";
         unconsumed_.clear();
@@ -91,12 +101,15 @@ private:
         if (open_.erase(no) != 1) broken_ += "call " + std::to_string(no) + " was settled twice; ";
         unconsumed_.insert(seq);
     }
-    void consume(Seq view) { unconsumed_.erase(unconsumed_.begin(), unconsumed_.upper_bound(view)); }
+    void consume(Seq view) {
+        unconsumed_.erase(unconsumed_.begin(), unconsumed_.upper_bound(view));
+    }
 
     TurnNo turn_ = 0;
     Seq view_ = 0;
     std::pair<std::uint32_t, std::uint32_t> asked_{};
     std::set<std::pair<TurnNo, std::uint32_t>> committed_;
+    std::set<std::tuple<TurnNo, std::uint32_t, std::uint32_t>> attempts_;
     std::set<Seq> unconsumed_;
     std::set<CallNo> open_, ever_;
     std::set<PendingId> reentry_, questions_;

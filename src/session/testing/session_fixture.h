@@ -1,5 +1,6 @@
 #pragma once
-// The fixture of the core's tests: a session, and at the end of each test the proof that nothing was broken on the way.
+// The fixture of the core's tests: a session, and at the end of each test the proof that nothing
+// was broken on the way.
 
 #include "session/testing/given.h"
 

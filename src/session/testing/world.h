@@ -1,6 +1,7 @@
 #pragma once
-// A fake world around one session: a model, tools, gates, people, webhooks and a clock, driven by a list of small
-// numbers. What a number means depends on what is open, so any list is a story, and a shorter list a shorter one.
+// A fake world around one session: a model, tools, gates, people, webhooks and a clock, driven by a
+// list of small numbers. What a number means depends on what is open, so any list is a story, and a
+// shorter list a shorter one.
 
 #include "session/testing/given.h"
 
@@ -13,11 +14,12 @@
 namespace dormouse::session::testing {
 
 enum class Deed : std::uint8_t {
-    prompt,        // in any mode
-    answer,        // what is owed is done: replies with calls, outcomes, pauses, verdicts
-    reply,         // the model asks for calls
-    trouble,       // what is owed fails
-    deliver,       // something is offered for a pause, open or closed: also twice, late and of the wrong kind
+    prompt,   // in any mode
+    answer,   // what is owed is done: replies with calls, outcomes, pauses, verdicts
+    reply,    // the model asks for calls
+    trouble,  // what is owed fails
+    deliver,  // something is offered for a pause, open or closed: also twice, late and of the wrong
+              // kind
     late_outcome,  // an attempt that nobody waits for any more comes back
     cancel,
     time,  // goes on, or steps back
@@ -54,13 +56,17 @@ public:
         }
     }
 
-    // Answers all that is owed, lets all times pass and asks for nothing new. False: it does not come to rest.
+    // Answers all that is owed, lets all times pass and asks for nothing new. False: it does not
+    // come to rest.
     [[nodiscard]] bool come_to_rest() {
         for (int i = 0; i < 4'000; ++i) {
             if (session.what_class() == "idle" || session.what_class() == "ended") return true;
-            if (session.state.lifecycle == Lifecycle::paused) (void)session.move(Move::To::resume);
-            if (session.state.lifecycle == Lifecycle::error) (void)session.move(Move::To::retry);
-            if (!rest_once()) return false;
+            bool const paused = session.state.lifecycle == Lifecycle::paused;
+            if (session.what_class() == "held") {
+                (void)session.move(paused ? Move::To::resume : Move::To::retry);
+            } else if (!rest_once()) {
+                return false;
+            }
         }
         return false;
     }
@@ -91,7 +97,10 @@ private:
             case 3: return with_policy(pausing(PauseReason::approval), policy);
             case 4: return with_policy(pausing(PauseReason::user_input), policy);
             case 5: spec.refused = "there is no such tool"; return spec;
-            default: spec = with_policy(pausing(PauseReason::handoff), policy); spec.at_once = timer; return spec;
+            default:
+                spec = with_policy(pausing(PauseReason::handoff), policy);
+                spec.at_once = timer;
+                return spec;
         }
     }
 
@@ -108,7 +117,8 @@ private:
         for (Event const& event : session.archive.log) {
             if (auto const* e = std::get_if<ToolStarted>(&event.body)) ids.push_back(e->pending);
             if (auto const* e = std::get_if<GateAsked>(&event.body)) ids.push_back(e->pending);
-            if (auto const* e = std::get_if<InDoubt>(&event.body); e && e->question) ids.push_back(*e->question);
+            if (auto const* e = std::get_if<InDoubt>(&event.body); e && e->question)
+                ids.push_back(*e->question);
         }
         if (ids.empty()) return std::nullopt;
         return ids[ids.size() - 1 - n % ids.size()];  // 0 is the newest
@@ -158,8 +168,10 @@ private:
         Effect const* const effect = owed(a);
         if (!effect) return;
         CallNo const no = effect->id.call;
-        if (std::holds_alternative<AskModel>(effect->what)) return (void)session.model_fails(b % 4 != 0);
-        if (std::holds_alternative<RunTool>(effect->what)) return (void)session.tool_fails(no, b % 4 != 0);
+        if (std::holds_alternative<AskModel>(effect->what))
+            return (void)session.model_fails(b % 4 != 0);
+        if (std::holds_alternative<RunTool>(effect->what))
+            return (void)session.tool_fails(no, b % 4 != 0);
         if (b % 2 == 0) return (void)session.gate(no, GateOutcome::Gone{});
         (void)session.gate(no, GateOutcome::Deny{"denied"});
     }
@@ -190,7 +202,9 @@ private:
         if (!pending) return;
         std::uint32_t const attempt = 1 + b % 2;
         if (b % 5 == 0) return (void)session.outcome(*pending, attempt, PauseTerms{});
-        if (b % 5 == 1) return (void)session.outcome(*pending, attempt, ToolOutcome::Failed{"late", b % 2 == 0});
+        if (b % 5 == 1)
+            return (void)session.outcome(*pending, attempt,
+                                         ToolOutcome::Failed{"late", b % 2 == 0});
         (void)session.outcome(*pending, attempt, ToolOutcome::Done{quoted("late"), {}, {}});
     }
 
@@ -201,9 +215,9 @@ private:
     }
 
     void time(std::uint32_t a) {
-        std::vector<Duration> const steps{Duration(1),          Duration(1'000),      Duration(60'000),
-                                          Duration(3'600'000),  Duration(90'000'000), -Duration(3'600'000),
-                                          Duration(700'000)};
+        std::vector<Duration> const steps{
+            Duration(1),          Duration(1'000),      Duration(60'000), Duration(3'600'000),
+            Duration(90'000'000), -Duration(3'600'000), Duration(700'000)};
         session.now += steps[a % steps.size()];
         if (a / 7 % 2 == 0) (void)session.tick();  // else the next command finds what is due
     }
@@ -214,6 +228,7 @@ private:
     }
 
     void move(std::uint32_t a, std::uint32_t b) {
+        if (a == 63 && b % 2 == 1) return (void)session.when(Delete{});
         if (a % 8 < 5) return (void)session.move(static_cast<Move::To>(b % 5));
         Prompt again;
         again.parts = Given::parts("again");
@@ -235,8 +250,10 @@ private:
     [[nodiscard]] bool rest_once() {
         if (Effect const* const effect = owed(0)) {
             CallNo const no = effect->id.call;
-            if (std::holds_alternative<AskModel>(effect->what)) return said(session.reply()) == "applied";
-            if (std::holds_alternative<RunTool>(effect->what)) return said(session.finish(no)) == "applied";
+            if (std::holds_alternative<AskModel>(effect->what))
+                return said(session.reply()) == "applied";
+            if (std::holds_alternative<RunTool>(effect->what))
+                return said(session.finish(no)) == "applied";
             return said(session.gate(no, GateOutcome::Allow{})) == "applied";
         }
         if (auto const at = wake_at(session.state)) {
@@ -248,7 +265,8 @@ private:
     }
 
     [[nodiscard]] bool person_answers(Call const& call) {
-        if (call.question) return said(session.submit(call.question->pending, verdict("give_up"))) == "applied";
+        if (call.question)
+            return said(session.submit(call.question->pending, verdict("give_up"))) == "applied";
         auto const reason = call.pause->terms.reason;
         bool const decides = reason == PauseReason::approval || reason == PauseReason::elicitation;
         session.by.name = "person " + std::to_string(++people_);  // with n-of-m each has one vote

@@ -71,7 +71,7 @@ SELECT
   coalesce(json_extract(opened, opened_at || '[2].pendingID'),
     'pnd_' || session || '_' || call || '_' || gen) AS id,
   'ses_' || session AS session_id,
-  (SELECT json_extract(event.value, '$[2].messageID')
+  (SELECT 'msg_' || session || '_' || ((j.k & 16777215) + event.key)
     FROM journal j, json_each(j.data) event, json_each(event.value, '$[2].calls') asked
     WHERE j.k BETWEEN no << 24 AND no << 24 | paused
       AND json_extract(event.value, '$[0]') = 'model_replied'
@@ -88,7 +88,8 @@ SELECT
     WHEN 3 THEN 'expired' ELSE 'cancelled' END AS status,
   json_extract(opened, opened_at || '[2].externalRef') AS external_ref,
   timeout, created AS created_at, NULL AS started_at,
-  json_extract(closed, closed_at || '[1]') AS completed_at,
+  json_extract(closed, '$[0][1]')
+    + iif(closed_at = '$[0]', 0, json_extract(closed, closed_at || '[1]')) AS completed_at,
   json_extract(closed, closed_at || '[2].result') AS result,
   json_extract(closed, closed_at || '[2].error') AS error
 FROM (SELECT p.no, p.call, p.gen, p.status, p.timeout, p.created, p.paused, s.id AS session,

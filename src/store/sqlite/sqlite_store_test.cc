@@ -166,16 +166,16 @@ void pause_and_settle(port::Store& store) {
     auto made = create(1, "acme", 4);
     made.row->title = "Ship";
     made.frame.bytes =
-        R"([["session_created",10,{"cwd":"/work"}],["note",11,{}],["model_replied",12,)"
-        R"({"messageID":"msg_x_3","calls":[{"callID":"call_1","input":{"to":"A"}},)"
+        R"([["session_created",10,{"cwd":"/w"}],["note",1,{}],["model_replied",2,)"
+        R"({"calls":[{"callID":"call_1","input":{"to":"A"}},)"
         R"({"callID":"call_2","input":{"to":"B"}}]}],)"
-        R"(["call_paused",12,{"pendingID":"pnd_x_1_1_y","externalRef":"run-4711"}]])";
+        R"(["call_paused",2,{"pendingID":"pnd_x_1_1_y","externalRef":"run-4711"}]])";
     made.pending = {pause(1), pause(2)};
     made.pending[0].paused = made.pending[1].paused = 4;
     made.pending[0].timeout = at(9);
     commit_one(store, made);
     auto settled = append(1, 4, 2);
-    settled.frame.bytes = R"([["note",20,{}],["submitted",21,{"result":{"output":"ok"}}]])";
+    settled.frame.bytes = R"([["note",20,{}],["submitted",1,{"result":{"output":"ok"}}]])";
     settled.pending = {made.pending[0]};
     settled.pending[0].status = port::PendingStatus::completed;
     settled.pending[0].settled = 6;
@@ -188,14 +188,15 @@ TEST(SqliteStore, ordinary_sql_reads_calls_and_sessions) {
     pause_and_settle(*store);
     EXPECT_EQ(directory.text("SELECT json_array(id, project_id, agent_id, title, status,"
                              " working_directory, created_at) FROM agent_sessions"),
-              "[\"" + session(1).text() + R"(","acme","ops","Ship","active","/work",1795290000])");
+              "[\"" + session(1).text() + R"(","acme","ops","Ship","active","/w",1795290000])");
     auto const calls = [&](std::string const& columns, std::string const& call) {
         return directory.text("SELECT json_array(" + columns +
                               ") FROM pending_tool_calls WHERE call_id = '" + call + "'");
     };
     EXPECT_EQ(
         calls("id, session_id, message_id, tool, input", "call_1"),
-        "[\"pnd_x_1_1_y\",\"" + session(1).text() + R"(","msg_x_3","deploy","{\"to\":\"A\"}"])");
+        "[\"pnd_x_1_1_y\",\"" + session(1).text() + "\",\"msg_" + session(1).bare() +
+            R"(_3","deploy","{\"to\":\"A\"}"])");
     EXPECT_EQ(calls("status, external_ref, timeout, completed_at, result, error", "call_1"),
               R"(["completed","run-4711",1795290000009,21,"{\"output\":\"ok\"}",null])");
     EXPECT_EQ(calls("status, input, created_at, started_at, completed_at, result", "call_2"),

@@ -1,0 +1,201 @@
+#pragma once
+// A world of one thread and virtual time for the tests of this layer: nothing happens until a test lets it.
+
+#include "port/effects.h"
+#include "port/world.h"
+#include "store/memory/memory_store.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dormouse::runner::testing {
+
+class TestLoop final : public port::Loop {
+public:
+    void post(port::Fn<void()> work) override { posted_.push_back(std::move(work)); }
+    void after(Duration delay, port::Fn<void()> work) override {
+        timers_.emplace(std::pair(now + delay, ++timers_ever_), std::move(work));
+    }
+
+    // Everything that has been posted, and what that posts.
+    void run() {
+        while (!posted_.empty()) {
+            auto const work = std::make_unique<port::Fn<void()>>(std::move(posted_.front()));
+            posted_.pop_front();
+            (*work)();
+        }
+    }
+    // The same, with the timers of the time that passes.
+    void advance(Duration time) {
+        Duration const until = now + time;
+        run();
+        while (!timers_.empty() && timers_.begin()->first.first <= until) {
+            now = std::max(now, timers_.begin()->first.first);
+            auto work = std::move(timers_.begin()->second);
+            timers_.erase(timers_.begin());
+            work();
+            run();
+        }
+        now = until;
+    }
+
+    Duration now{1'000'000};
+
+private:
+    std::deque<port::Fn<void()>> posted_;
+    std::map<std::pair<Duration, std::uint64_t>, port::Fn<void()>> timers_;
+    std::uint64_t timers_ever_ = 0;
+};
+
+class TestClock final : public port::Clock {
+public:
+    explicit TestClock(TestLoop const& loop) : loop_(loop) {}
+    [[nodiscard]] Time now() const override { return from_ms(1'800'000'000'000) + loop_.now + step; }
+    [[nodiscard]] Duration monotonic() const override { return loop_.now; }
+
+    Duration step{};  // how far wall time has been moved
+
+private:
+    TestLoop const& loop_;
+};
+
+class TestEntropy final : public port::Entropy {
+public:
+    [[nodiscard]] Random random() override { return sha256("random " + std::to_string(++drawn_)); }
+
+private:
+    std::uint64_t drawn_ = 0;
+};
+
+// A store that answers when the test lets it, or fails.
+class TestJournal final : public port::Journal {
+public:
+    enum class Fault { none, lost, hidden };  // hidden: durable, and reported as failed
+
+    explicit TestJournal(TestLoop& loop) : loop_(loop) {}
+
+    void commit(std::vector<port::Append> appends,
+                port::Fn<void(std::vector<Result<void>>)> done) override {
+        commits.push_back(appends.size());
+        ++in_flight;
+        most_in_flight = std::max(most_in_flight, in_flight);
+        for (port::Append const& append : appends) sent.push_back(append);
+        auto work = [this, appends = std::move(appends), done = std::move(done)]() mutable {
+            auto results = finish(appends);
+            --in_flight;
+            done(std::move(results));
+        };
+        if (hold) return held_.push_back(std::move(work));
+        loop_.post(std::move(work));
+    }
+    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
+        ++reads;
+        loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
+            work(*store);
+            done();
+        });
+    }
+
+    // Lets the oldest commit that is held come to its end.
+    void release() {
+        auto work = std::move(held_.front());
+        held_.pop_front();
+        work();
+        loop_.run();
+    }
+    [[nodiscard]] std::size_t held() const { return held_.size(); }
+
+    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
+    std::unique_ptr<store::MemoryStore> store = std::make_unique<store::MemoryStore>(disk);
+    bool hold = false;
+    Fault fault = Fault::none;  // of the next commit that ends
+    Code fault_code = Code::store_unavailable;
+    std::vector<std::size_t> commits;  // how many appends each had
+    std::vector<port::Append> sent;
+    int in_flight = 0;
+    int most_in_flight = 0;
+    int reads = 0;
+
+private:
+    std::vector<Result<void>> finish(std::vector<port::Append> const& appends) {
+        Fault const what = std::exchange(fault, Fault::none);
+        std::vector<Result<void>> results(appends.size());
+        if (what != Fault::lost) results = store->commit(appends);
+        if (what == Fault::none) return results;
+        for (Result<void>& result : results) result = fail(fault_code, "planted");
+        return results;
+    }
+
+    TestLoop& loop_;
+    std::deque<port::Fn<void()>> held_;
+};
+
+// Effects that were started and wait for the test to bring their outcome.
+class TestEffects final : public port::Effects {
+public:
+    struct Asked {
+        port::ModelRequest request;
+        port::Fn<void(port::Delta)> delta;
+        port::Outcome done;
+    };
+    struct Ran {
+        SessionId session;
+        session::EffectId id;
+        session::RunTool run;
+        port::Outcome done;
+    };
+    struct Gated {
+        session::AskGate ask;
+        port::Outcome done;
+    };
+
+    void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                   port::Outcome done) override {
+        ++starts;
+        asked.push_back({std::move(request), std::move(delta), std::move(done)});
+    }
+    void run_tool(SessionId session, session::EffectId id, std::string, session::RunTool run,
+                  port::Outcome done) override {
+        ++starts;
+        ran.push_back({session, id, std::move(run), std::move(done)});
+    }
+    void ask_gate(SessionId, session::EffectId, std::string, session::AskGate ask,
+                  port::Outcome done) override {
+        ++starts;
+        gated.push_back({std::move(ask), std::move(done)});
+    }
+    void stop(SessionId, session::EffectId id) override { stopped.push_back(id); }
+    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const&) const override {
+        return turn_terms;
+    }
+
+    // The newest request is answered.
+    void reply(std::vector<session::CallSpec> calls = {}) {
+        Asked one = std::move(asked.back());
+        asked.pop_back();
+        session::AskModel const& ask = one.request.ask;
+        Json const parts = Json::trusted(R"([{"type":"text","text":"well"}])");
+        one.done(session::ModelReply{ask.turn, ask.step, ask.attempt,
+                                     session::FinishReason::stop, parts, std::move(calls), {}});
+    }
+    // The newest tool has run.
+    void finish(std::variant<session::ToolOutcome::Done, session::ToolOutcome::Failed,
+                             session::PauseTerms> what) {
+        Ran one = std::move(ran.back());
+        ran.pop_back();
+        one.done(session::ToolOutcome{one.run.pending, one.run.attempt, std::move(what), {}});
+    }
+
+    std::vector<Asked> asked;
+    std::vector<Ran> ran;
+    std::vector<Gated> gated;
+    std::vector<session::EffectId> stopped;
+    int starts = 0;
+    std::optional<session::TurnTerms> turn_terms = session::TurnTerms();
+};
+
+}  // namespace dormouse::runner::testing

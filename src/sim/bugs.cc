@@ -1,0 +1,61 @@
+#include "sim/bugs.h"
+
+#include <utility>
+
+namespace dormouse::sim {
+
+using namespace dormouse::session;
+
+void PlantedJournal::commit(std::vector<port::Append> appends,
+                            port::Fn<void(std::vector<Result<void>>)> done) {
+    for (port::Append& append : appends) spoil(append);
+    if (bug_ == Bug::ack_before_durable) {
+        std::size_t const count = appends.size();
+        inner_.commit(std::move(appends), [](auto) {});
+        return world_.post([count, done = std::move(done)]() mutable {
+            done(std::vector<Result<void>>(count));
+        });
+    }
+    if (bug_ != Bug::failure_swallowed) return inner_.commit(std::move(appends), std::move(done));
+    inner_.commit(std::move(appends), [done = std::move(done)](auto results) mutable {
+        done(std::vector<Result<void>>(results.size()));
+    });
+}
+
+void PlantedJournal::spoil(port::Append& append) {
+    if (bug_ == Bug::keys_forgotten) append.keys.clear();
+    if (bug_ == Bug::rows_forgotten) append.pending.clear();
+    if (bug_ == Bug::wake_forgotten && world_.chance(200)) append.wake_changed = false;
+}
+
+void PlantedEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                               port::Outcome done) {
+    if (bug_ != Bug::effect_before_intent) {
+        return inner_.ask_model(std::move(request), std::move(delta), std::move(done));
+    }
+    SessionId const session = request.session;
+    auto eager = [this, session, done = std::move(done)](Command::Body outcome) mutable {
+        if (auto const* reply = std::get_if<ModelReply>(&outcome)) run_at_once(session, *reply);
+        done(std::move(outcome));
+    };
+    inner_.ask_model(std::move(request), std::move(delta), std::move(eager));
+}
+
+// What the runner would have written first is made up.
+void PlantedEffects::run_at_once(SessionId session, ModelReply const& reply) {
+    if (reply.calls.empty() || reply.calls.front().at_once) return;
+    PendingId const pending{session, 1, 1, {}};
+    RunTool run{pending, 1, reply.calls.front().tool, reply.calls.front().input, {}};
+    inner_.run_tool(session, {1'000'000, 1}, "demo", std::move(run), [](Command::Body) {});
+}
+
+void PlantedEffects::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
+                              port::Outcome done) {
+    if (bug_ == Bug::effect_not_started && world_.chance(200)) return;
+    if (bug_ == Bug::effect_started_twice && world_.chance(200)) {
+        inner_.run_tool(session, id, agent, run, [](Command::Body) {});
+    }
+    inner_.run_tool(session, id, std::move(agent), std::move(run), std::move(done));
+}
+
+}  // namespace dormouse::sim

@@ -1,0 +1,88 @@
+#pragma once
+// Planted bugs: wrappers around ports that break a promise as a bug in the runner would. Each proves
+// that a checker sees what it is there for.
+
+#include "port/effects.h"
+#include "sim/world.h"
+
+namespace dormouse::sim {
+
+enum class Bug : std::uint8_t {
+    none,
+    ack_before_durable,    // a commit is called done when it was asked for
+    failure_swallowed,     // a commit that failed is called done
+    wake_forgotten,        // some appends leave out when the session must be woken
+    keys_forgotten,        // what a request led to is not found by its key
+    rows_forgotten,        // what became of a pending call is not found
+    epoch_not_counted,     // a new process writes under the epoch of the one before
+    effect_started_twice,  // some tools
+    effect_before_intent,  // a tool runs when the model has asked for it
+    effect_not_started,    // some tools
+    timer_lost,            // what should run later does not
+};
+
+class PlantedJournal final : public port::Journal {
+public:
+    // All outlive this.
+    PlantedJournal(World& world, port::Journal& inner, Bug bug)
+        : world_(world), inner_(inner), bug_(bug) {}
+
+    void commit(std::vector<port::Append> appends,
+                port::Fn<void(std::vector<Result<void>>)> done) override;
+    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
+        inner_.read(std::move(work), std::move(done));
+    }
+
+private:
+    void spoil(port::Append& append);
+
+    World& world_;
+    port::Journal& inner_;
+    Bug const bug_;
+};
+
+class PlantedEffects final : public port::Effects {
+public:
+    // All outlive this.
+    PlantedEffects(World& world, port::Effects& inner, Bug bug)
+        : world_(world), inner_(inner), bug_(bug) {}
+
+    void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                   port::Outcome done) override;
+    void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
+                  port::Outcome done) override;
+    void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
+                  port::Outcome done) override {
+        inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
+    }
+    void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
+    [[nodiscard]] std::optional<session::TurnTerms> terms(
+        std::string const& agent) const override {
+        return inner_.terms(agent);
+    }
+
+private:
+    void run_at_once(SessionId session, session::ModelReply const& reply);
+
+    World& world_;
+    port::Effects& inner_;
+    Bug const bug_;
+};
+
+class PlantedLoop final : public port::Loop {
+public:
+    // All outlive this.
+    PlantedLoop(World& world, Bug bug) : world_(world), bug_(bug) {}
+
+    void post(port::Fn<void()> work) override { world_.post(std::move(work)); }
+    void after(Duration delay, port::Fn<void()> work) override {
+        if (bug_ == Bug::timer_lost && delay > Duration(0)) return;
+        world_.after(delay, std::move(work));
+    }
+
+private:
+    World& world_;
+    Bug const bug_;
+};
+
+}  // namespace dormouse::sim

@@ -1,0 +1,248 @@
+#include "sim/clients.h"
+
+#include "base/text.h"
+#include "sim/words.h"
+
+#include <utility>
+
+// Sessions: creating, prompting, moving and reading them. What is submitted is in submissions.cc.
+namespace dormouse::sim {
+
+using namespace dormouse::session;
+
+Clients::Clients(World& world, Durable& durable, Findings& findings, Knobs const& knobs, Up up)
+    : world_(world), durable_(durable), findings_(findings), knobs_(knobs), up_(std::move(up)) {
+    durable_.on_event([this](SessionId session, Event const& event) { hear(session, event); });
+}
+
+void Clients::begin() {
+    for (unsigned i = 0; i < knobs_.sessions; ++i) {
+        world_.outside(world_.between(Duration(0), knobs_.busy / 4), [this] { create(); });
+    }
+}
+
+void Clients::start(std::function<void(std::shared_ptr<Request> const&)> ask, unsigned tries) {
+    repeat(std::make_shared<Request>(Request{std::move(ask), tries}));
+}
+
+void Clients::repeat(std::shared_ptr<Request> const& request) {
+    if (request->answered || request->tries == 0) return;
+    --request->tries;
+    ++requests_;
+    request->ask(request);
+    if (request->tries == 0) return;
+    world_.outside(world_.between(Duration(2'000), Duration(6'000)),
+                   [this, request] { repeat(request); });
+}
+
+std::string Clients::name(std::string_view kind) {
+    return std::string(kind) + " " + std::to_string(++names_);
+}
+
+runner::Asker Clients::asker(std::string const& name, bool keyed) const {
+    runner::Asker asker;
+    asker.by = {ActorType::token, name};
+    if (!keyed) return asker;
+    Sha256 const key = sha256(name);
+    asker.idem_key = hex(std::span(key).first(16));
+    asker.idem_digest = "body";
+    return asker;
+}
+
+bool Clients::is_answer(SessionId session, Error const& error) {
+    std::string const code(info(error.code).text);
+    world_.trace(code);
+    Durable::Session const* const found = durable_.find(session);
+    bool const deleted = found && found->state.lifecycle == Lifecycle::deleted;
+    bool const lost = error.code == Code::not_found && found && !deleted;
+    bool const broken = error.code == Code::internal || error.code == Code::idempotency_mismatch;
+    bool const bare = error.code == Code::conflict && error.extra.is_null();
+    if (lost || broken || bare) findings_.add("answer: " + code + ": " + error.detail);
+    bool const again = info(error.code).next == Next::retry || error.code == Code::fail_stop;
+    bool const excused = error.code == Code::not_ready || error.code == Code::queue_full;
+    if (again && knobs_.quiet && !excused) findings_.add("answer: " + code + " without a fault");
+    return !again;
+}
+
+void Clients::create() {
+    std::string const by = name("create");
+    bool const keyed = world_.chance(700);
+    auto const ask = [this, by, keyed](std::shared_ptr<Request> const& request) {
+        runner::Runner* const runner = up_();
+        if (!runner) return;
+        Create create;
+        create.project = "default";
+        create.agent = by.ends_with("3") ? "demo-each" : "demo";
+        runner->create(std::move(create), asker(by, keyed),
+                       [this, by, request](Result<runner::Created> answer) {
+                           request->answered = answer || is_answer({}, answer.error());
+                           if (answer) created(by, answer->session);
+                       });
+    };
+    start(ask, keyed ? 6 : 1);
+    bool const twice = keyed && world_.chance(300);
+    if (twice) start(ask, 2);
+}
+
+void Clients::created(std::string const& by, SessionId session) {
+    ++acknowledged_;
+    world_.trace("created " + session.text());
+    Event const* const event = durable_.event(session, 1);
+    auto const* const birth = event ? std::get_if<SessionCreated>(&event->body) : nullptr;
+    if (!birth || birth->by.name != by) {
+        findings_.add("lost: a session was acknowledged that is not durable");
+    }
+    auto const [known, fresh] = created_.emplace(by, session);
+    if (known->second != session) findings_.add("repeat: one key led to two sessions");
+    if (fresh) live(session);
+}
+
+// Plans what happens to a session that its creator knows of.
+void Clients::live(SessionId session) {
+    for (unsigned i = 0; i < knobs_.prompts; ++i) {
+        world_.outside(world_.between(Duration(0), knobs_.busy / 2),
+                       [this, session] { prompt(session); });
+    }
+    for (unsigned i = 0; i < 1 + knobs_.prompts / 2; ++i) {
+        world_.outside(world_.between(Duration(0), knobs_.busy),
+                       [this, session] { meddle(session); });
+    }
+}
+
+void Clients::prompt(SessionId session) {
+    Prompt const prompt = draw_prompt(world_);
+    std::string const by = name("prompt");
+    bool const keyed = world_.chance(600);
+    auto const ask = [this, session, by, keyed, prompt](std::shared_ptr<Request> const& request) {
+        ask_prompt(request, session, by, keyed, prompt);
+    };
+    start(ask, keyed ? 5 : 1);
+    bool const twice = keyed && world_.chance(200);
+    if (twice) start(ask, 2);
+}
+
+void Clients::ask_prompt(std::shared_ptr<Request> const& request, SessionId session,
+                         std::string const& by, bool keyed, Prompt const& prompt) {
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    runner->command(session, prompt, asker(by, keyed),
+                    [this, session, by, request](Result<Answer> answer) {
+                        request->answered = answer || is_answer(session, answer.error());
+                        if (answer) prompted(session, by, *answer);
+                    });
+}
+
+void Clients::prompted(SessionId session, std::string const& by, Answer const& answer) {
+    ++acknowledged_;
+    world_.trace("prompted " + std::to_string(answer.seq));
+    // A prompt that was told to answer a pause settled before says so by the receipt.
+    bool const receipt_only = answer.turn == 0;
+    if (receipt_only) return;
+    Event const* const event = durable_.event(session, answer.seq);
+    auto const* const input = event ? std::get_if<InputReceived>(&event->body) : nullptr;
+    if (!input || input->by.name != by) {
+        findings_.add("lost: a prompt was acknowledged that is not durable");
+    }
+    Seq& known = known_[session];
+    known = std::max(known, answer.seq);
+}
+
+void Clients::meddle(SessionId session) {
+    switch (world_.below(20)) {
+        case 0:
+        case 1: return cancel_turn(session);
+        case 2:
+        case 3: return move(session);
+        case 4: return world_.chance(300) ? remove(session) : read(session);
+        default: return read(session);
+    }
+}
+
+void Clients::cancel_turn(SessionId session) {
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    Cancel cancel;
+    if (world_.chance(300)) cancel.scope = Cancel::Scope::all;
+    runner->command(session, cancel, asker(name("cancel"), false),
+                    [this, session](Result<Answer> answer) {
+                        if (!answer) (void)is_answer(session, answer.error());
+                    });
+}
+
+void Clients::move(SessionId session) {
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    Move const move{world_.chance(200) ? Move::To::end : Move::To::retry, "asked for"};
+    runner->command(session, move, asker(name("move"), false),
+                    [this, session](Result<Answer> answer) {
+                        if (!answer) (void)is_answer(session, answer.error());
+                    });
+}
+
+void Clients::remove(SessionId session) {
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    runner->command(session, Delete{}, asker(name("delete"), false),
+                    [this, session](Result<Answer> answer) {
+                        if (!answer) (void)is_answer(session, answer.error());
+                    });
+}
+
+void Clients::read(SessionId session) {
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    ++requests_;
+    Seq const known = known_[session];
+    std::uint64_t const asked = world_.instant();
+    runner->read(session, 1, [this, session, known, asked](Result<runner::Runner::Read> answer) {
+        if (!answer) return (void)is_answer(session, answer.error());
+        check_read(session, known, *answer);
+        look_at_pauses(*answer, asked);
+    });
+}
+
+// P6, and what is acknowledged is seen.
+void Clients::check_read(SessionId session, Seq known, runner::Runner::Read const& read) {
+    Durable::Session const* const truth = durable_.find(session);
+    std::size_t const count = read.records.size();
+    world_.trace("read " + std::to_string(count));
+    if (!truth || count > truth->records.size()) return findings_.add("read: undurable events");
+    for (std::size_t i = 0; i < count; ++i) {
+        wire::Record const& shown = *read.records[i];
+        bool const same = shown.event.seq == i + 1 && shown.data == truth->records[i]->data;
+        if (!same) return findings_.add("read: it is not a prefix of the journal");
+    }
+    if (count < known) findings_.add("read: something acknowledged before is missing");
+    Seq& newest = known_[session];
+    newest = std::max<Seq>(newest, count);
+    bool const agrees = read.lane->loaded() && read.lane->state().head == count;
+    if (!agrees) findings_.add("read: the lane's state is not that of the records");
+}
+
+void Clients::look_at_pauses(runner::Runner::Read const& read, std::uint64_t asked) {
+    if (!read.lane->loaded()) return;
+    std::set<PendingId> ids;
+    std::map<PendingId, Receipt> receipts;
+    for (wire::RecordPtr const& record : read.records) {
+        if (auto const* e = std::get_if<CallPaused>(&record->event.body)) ids.insert(e->pending);
+        if (auto const* e = std::get_if<GateAsked>(&record->event.body)) ids.insert(e->pending);
+        if (auto const* receipt = receipt_in(record->event)) {
+            receipts.emplace(receipt->pending, *receipt);
+        }
+    }
+    for (PendingId const& pending : ids) {
+        Operation look;
+        look.call = asked;
+        std::size_t const place = history_.begin(pending, look);
+        auto const receipt = receipts.find(pending);
+        bool const open = open_pause(read.lane->state(), pending) != nullptr;
+        auto const verdict = receipt != receipts.end() ? Operation::Verdict::settled
+                             : open                    ? Operation::Verdict::open
+                                                       : Operation::Verdict::unknown;
+        Seen seen;
+        if (receipt != receipts.end()) seen = {receipt->second.status, receipt->second.digest};
+        history_.end(pending, place, world_.instant(), verdict, seen);
+    }
+}
+
+}  // namespace dormouse::sim

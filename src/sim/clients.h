@@ -1,0 +1,86 @@
+#pragma once
+// Clients of a runner: they create sessions, prompt, submit (repeated, conflicting, early, late, to
+// wrong ids), cancel and read, ask again what nobody answered, and check every answer with what is
+// durable at that instant.
+
+#include "runner/runner.h"
+#include "sim/durable.h"
+#include "sim/history.h"
+#include "sim/knobs.h"
+
+#include <functional>
+#include <memory>
+
+namespace dormouse::sim {
+
+class Clients {
+public:
+    // The runner that takes requests now; nullptr: there is none.
+    using Up = std::function<runner::Runner*()>;
+    // All outlive this. It hears of what is durable, as clients do by webhooks and reads.
+    Clients(World& world, Durable& durable, Findings& findings, Knobs const& knobs, Up up);
+
+    // Plans everything that is asked until the busy time is over.
+    void begin();
+    // Answers whatever would wait for ever: a person who comes by.
+    void answer_open();
+
+    [[nodiscard]] History const& history() const { return history_; }
+    [[nodiscard]] std::uint64_t requests() const { return requests_; }
+    [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
+
+private:
+    // Asked again, as the same request, until an answer comes that is one.
+    struct Request {
+        std::function<void(std::shared_ptr<Request> const&)> ask;
+        unsigned tries = 1;
+        bool answered = false;
+    };
+
+    void repeat(std::shared_ptr<Request> const& request);
+    void start(std::function<void(std::shared_ptr<Request> const&)> ask, unsigned tries);
+    [[nodiscard]] std::string name(std::string_view kind);
+    [[nodiscard]] runner::Asker asker(std::string const& name, bool keyed) const;
+    // False: the request may be asked again. Finds what no client should ever be told.
+    [[nodiscard]] bool is_answer(SessionId session, Error const& error);
+
+    void create();
+    void created(std::string const& name, SessionId session);
+    void live(SessionId session);
+    void prompt(SessionId session);
+    void ask_prompt(std::shared_ptr<Request> const& request, SessionId session,
+                    std::string const& name, bool keyed, session::Prompt const& prompt);
+    void prompted(SessionId session, std::string const& name, session::Answer const& answer);
+    void meddle(SessionId session);
+    void cancel_turn(SessionId session);
+    void move(SessionId session);
+    void remove(SessionId session);
+    void read(SessionId session);
+    void check_read(SessionId session, Seq known, runner::Runner::Read const& read);
+    void look_at_pauses(runner::Runner::Read const& read, std::uint64_t asked);
+
+    void hear(SessionId session, session::Event const& event);
+    void deliver(PendingId const& pending, session::PauseReason reason);
+    void misdeliver(PendingId pending);
+    void submit(PendingId const& pending, session::Submission const& what);
+    void ask_submit(std::shared_ptr<Request> const& request, PendingId const& pending,
+                    session::Submission const& what);
+    void cancel_call(PendingId const& pending);
+    void submitted(PendingId const& pending, std::size_t place,
+                   Result<session::Answer> const& answer);
+    void answer_call(session::Call const& call);
+
+    World& world_;
+    Durable& durable_;
+    Findings& findings_;
+    Knobs const& knobs_;
+    Up up_;
+    History history_;
+    std::map<std::string, SessionId> created_;  // by the request's name
+    std::map<SessionId, Seq> known_;            // the newest event that somebody was told of
+    std::uint64_t names_ = 0;
+    std::uint64_t requests_ = 0;
+    std::uint64_t acknowledged_ = 0;
+};
+
+}  // namespace dormouse::sim

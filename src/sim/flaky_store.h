@@ -1,0 +1,85 @@
+#pragma once
+// A store whose reading members sometimes do not answer. What it does answer is what the store
+// behind it says.
+
+#include "port/store.h"
+
+#include <functional>
+
+namespace dormouse::sim {
+
+class FlakyStore final : public port::Store {
+public:
+    // `store` outlives this. `fails` is asked once for each question.
+    FlakyStore(port::Store& store, std::function<bool()> fails)
+        : store_(store), fails_(std::move(fails)) {}
+
+    [[nodiscard]] Epoch epoch() const override { return store_.epoch(); }
+    [[nodiscard]] std::uint64_t next_session_number() override {
+        return store_.next_session_number();
+    }
+    // REQUIRES: nobody commits through the reader.
+    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override {
+        return {appends.size(), fail(Code::internal, "a reader does not commit")};
+    }
+
+    [[nodiscard]] Result<port::Loaded> load(SessionId session) override {
+        return ask([&] { return store_.load(session); });
+    }
+    [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
+                                                        std::size_t max_bytes) override {
+        return ask([&] { return store_.page(session, from, max_bytes); });
+    }
+    [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
+                                                  std::span<std::string const> keys) override {
+        return ask([&] { return store_.lookup(session, keys); });
+    }
+    [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
+                                                                  Generation generation) override {
+        return ask([&] { return store_.pending(session, call, generation); });
+    }
+    [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,
+                                                     std::uint32_t limit) override {
+        return ask([&] { return store_.due(until, after, limit); });
+    }
+    [[nodiscard]] Result<std::optional<Time>> next_due() override {
+        return ask([&] { return store_.next_due(); });
+    }
+    [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
+                                                                 std::uint64_t before,
+                                                                 std::uint32_t limit) override {
+        return ask([&] { return store_.sessions(project, before, limit); });
+    }
+    [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
+                                                                     std::uint32_t limit) override {
+        return ask([&] { return store_.all_sessions(after, limit); });
+    }
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
+        port::PendingFilter const& filter) override {
+        return ask([&] { return store_.list_pending(filter); });
+    }
+    [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override {
+        return ask([&] { return store_.pending_rows(session); });
+    }
+    [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override {
+        return ask([&] { return store_.key_rows(session); });
+    }
+    [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& key) override {
+        return ask([&] { return store_.find_created(key); });
+    }
+    [[nodiscard]] Result<void> ping() override {
+        return ask([&] { return store_.ping(); });
+    }
+
+private:
+    template <class Question>
+    [[nodiscard]] auto ask(Question question) -> decltype(question()) {
+        if (fails_()) return fail(Code::store_unavailable, "the simulated store does not answer");
+        return question();
+    }
+
+    port::Store& store_;
+    std::function<bool()> fails_;
+};
+
+}  // namespace dormouse::sim

@@ -1,0 +1,78 @@
+#include "sim/knobs.h"
+
+namespace dormouse::sim {
+
+namespace {
+
+// Mostly off or small: many faults at once hide each other.
+unsigned some(World& world, unsigned most) {
+    auto const kind = world.below(10);
+    if (kind < 4) return 0;
+    if (kind < 9) return static_cast<unsigned>(world.below(most / 4 + 1));
+    return most;
+}
+
+void draw_faults(World& world, Knobs& knobs) {
+    knobs.store.commit_lost = some(world, 100);
+    knobs.store.commit_hidden = some(world, 100);
+    knobs.store.append_lost = some(world, 60);
+    knobs.store.sync_failed = some(world, 10);
+    knobs.store.slow = some(world, 40);
+    knobs.store.read_failed = some(world, 80);
+    knobs.agents.hangs = some(world, 20);
+    knobs.agents.after_stop = some(world, 500);
+    bool const killed = world.chance(850);
+    knobs.life = killed ? world.between(Duration(1'000), Duration(15'000)) : Duration(0);
+    knobs.clock_steps = world.chance(250);
+}
+
+}  // namespace
+
+Knobs draw_knobs(World& world) {
+    Knobs knobs;
+    knobs.quiet = world.chance(200);
+    knobs.sessions = 1 + static_cast<unsigned>(world.below(6));
+    knobs.prompts = 1 + static_cast<unsigned>(world.below(5));
+    bool const at_length = world.chance(30);  // snapshots, and journals that leave memory
+    if (at_length) knobs.sessions = 1;
+    if (at_length) knobs.prompts = 80;
+    knobs.busy = world.between(Duration(5'000), Duration(at_length ? 120'000 : 40'000));
+    if (world.chance(500)) knobs.resident = world.below(3);
+    knobs.agents.model_fails = some(world, 300);
+    knobs.agents.model_fails_for_good = some(world, 60);
+    knobs.agents.slow = some(world, 100);
+    if (knobs.quiet) {
+        knobs.life = Duration(0);
+        knobs.scan = Duration(3'600'000);
+    } else {
+        draw_faults(world, knobs);
+    }
+    return knobs;
+}
+
+std::string Knobs::text() const {
+    std::string out = quiet ? "quiet" : "faults";
+    auto const add = [&out](std::string_view name, auto number) {
+        out += " " + std::string(name) + "=" + std::to_string(number);
+    };
+    add("sessions", sessions);
+    add("prompts", prompts);
+    add("busy_ms", busy.count());
+    add("life_ms", life.count());
+    add("resident", resident);
+    add("clock_steps", clock_steps ? 1 : 0);
+    add("commit_lost", store.commit_lost);
+    add("commit_hidden", store.commit_hidden);
+    add("append_lost", store.append_lost);
+    add("sync_failed", store.sync_failed);
+    add("slow_store", store.slow);
+    add("read_failed", store.read_failed);
+    add("model_fails", agents.model_fails);
+    add("model_fails_for_good", agents.model_fails_for_good);
+    add("hangs", agents.hangs);
+    add("slow_agents", agents.slow);
+    add("after_stop", agents.after_stop);
+    return out;
+}
+
+}  // namespace dormouse::sim

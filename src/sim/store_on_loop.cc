@@ -1,0 +1,72 @@
+#include "sim/store_on_loop.h"
+
+#include <utility>
+
+namespace dormouse::sim {
+
+StoreOnLoop::StoreOnLoop(World& world, port::Store& store, StoreFaults const& faults,
+                         Durable durable)
+    : world_(world),
+      store_(store),
+      faults_(faults),
+      durable_(std::move(durable)),
+      flaky_(store, [this] { return world_.chance(faults_.read_failed); }) {}
+
+Duration StoreOnLoop::delay(Duration most) {
+    if (world_.chance(faults_.slow)) return world_.between(Duration(1'000), Duration(8'000));
+    return world_.between(Duration(0), most);
+}
+
+Duration StoreOnLoop::in_order(Duration delay, Duration& last) const {
+    last = std::max(last, world_.monotonic() + delay);
+    return last - world_.monotonic();
+}
+
+// Between the instant at which it is durable and the answer lies time: a kill may fall into it.
+void StoreOnLoop::commit(std::vector<port::Append> appends,
+                         port::Fn<void(std::vector<Result<void>>)> done) {
+    auto work = [this, appends = std::move(appends), done = std::move(done)]() mutable {
+        auto answer = [results = write(appends), done = std::move(done)]() mutable {
+            done(std::move(results));
+        };
+        world_.after(in_order(world_.between(Duration(0), Duration(2)), last_commit_),
+                     std::move(answer));
+    };
+    world_.after(in_order(delay(Duration(6)), last_commit_), std::move(work));
+}
+
+std::vector<Result<void>> StoreOnLoop::write(std::span<port::Append const> appends) {
+    std::vector<Result<void>> results(appends.size());
+    bool const sync_fails = world_.chance(faults_.sync_failed);
+    bool const lost = world_.chance(faults_.commit_lost) || (sync_fails && world_.chance(500));
+    bool const hidden = world_.chance(faults_.commit_hidden);
+    for (std::size_t i = 0; i < appends.size(); ++i) {
+        bool const falls = lost || stopped_ || world_.chance(faults_.append_lost);
+        if (falls) {
+            results[i] = fail(Code::store_unavailable, "the simulated store lost it");
+        } else {
+            put(appends[i], results[i]);
+        }
+        if (hidden) results[i] = fail(Code::store_unavailable, "the simulated store hid it");
+    }
+    stopped_ = stopped_ || sync_fails;
+    if (!stopped_) return results;
+    for (auto& result : results) result = fail(Code::fail_stop, "a simulated sync failed");
+    return results;
+}
+
+void StoreOnLoop::put(port::Append const& append, Result<void>& result) {
+    result = store_.commit({&append, 1}).front();
+    if (result) durable_(append);
+}
+
+void StoreOnLoop::read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) {
+    auto ask = [this, work = std::move(work), done = std::move(done)]() mutable {
+        work(flaky_);
+        world_.after(in_order(world_.between(Duration(0), Duration(2)), last_read_),
+                     std::move(done));
+    };
+    world_.after(in_order(delay(Duration(3)), last_read_), std::move(ask));
+}
+
+}  // namespace dormouse::sim

@@ -1,0 +1,182 @@
+#include "json/json.h"
+#include "sim/clients.h"
+#include "sim/words.h"
+
+// What is submitted for pending calls, by clients that hear of them as they become durable.
+namespace dormouse::sim {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::optional<Sha256> digest_in(Json const& extra) {
+    std::string const text = json::View(extra)["digest"].string_or("");
+    constexpr std::string_view prefix = "sha256:";
+    if (!text.starts_with(prefix) || text.size() != prefix.size() + 64) return std::nullopt;
+    Sha256 digest{};
+    for (std::size_t i = 0; i < digest.size(); ++i) {
+        std::string const byte = text.substr(prefix.size() + 2 * i, 2);
+        digest[i] = static_cast<std::uint8_t>(std::stoul(byte, nullptr, 16));
+    }
+    return digest;
+}
+
+// Refused for a reason that only a call that waits can give.
+bool says_open(Code code) {
+    return code == Code::not_ready || code == Code::wrong_kind || code == Code::invalid_result ||
+           code == Code::not_an_answerer;
+}
+
+}  // namespace
+
+void Clients::hear(SessionId, Event const& event) {
+    if (auto const* e = std::get_if<CallPaused>(&event.body)) deliver(e->pending, e->terms.reason);
+    if (auto const* e = std::get_if<GateAsked>(&event.body)) deliver(e->pending, e->terms.reason);
+    if (auto const* e = std::get_if<InDoubt>(&event.body); e && e->question) {
+        std::string const actions[] = {"run_again", "succeeded", "give_up", "nonsense"};
+        std::string const action = actions[world_.below(4)];
+        world_.outside(world_.between(Duration(1), Duration(9'000)),
+                       [this, pending = *e->question, action] {
+                           submit(pending, verdict(action));
+                       });
+    }
+    // Whoever was given the id by the tool itself may answer before the tool has returned.
+    auto const* const started = std::get_if<ToolStarted>(&event.body);
+    bool const early = started && world_.chance(150);
+    if (early) deliver(started->pending, PauseReason::tool_result);
+}
+
+void Clients::deliver(PendingId const& pending, PauseReason reason) {
+    bool const ignored = world_.chance(80);
+    if (ignored) return;
+    auto const times = 1 + world_.below(5);
+    for (std::uint64_t i = 0; i < times; ++i) {
+        Duration const late = Duration(world_.chance(30) ? 90'000'000 : 12'000);
+        unsigned const variant = world_.chance(150) ? 1 : 0;
+        Submission what = fitting(reason, variant);
+        if (world_.chance(60)) what = error(variant);
+        if (world_.chance(30)) what = decision(true);
+        world_.outside(world_.between(Duration(0), late),
+                       [this, pending, what] { submit(pending, what); });
+    }
+    if (world_.chance(60)) {
+        world_.outside(world_.between(Duration(0), Duration(8'000)),
+                       [this, pending] { cancel_call(pending); });
+    }
+    if (world_.chance(60)) misdeliver(pending);
+}
+
+// To an id that never was: it is unknown, whatever it resembles.
+void Clients::misdeliver(PendingId pending) {
+    switch (world_.below(3)) {
+        case 0: pending.nonce[0] ^= 1; break;
+        case 1: pending.generation += 7; break;
+        default: pending.session.bytes[15] ^= 1; break;
+    }
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    Submit command;
+    command.pending = pending;
+    command.what = result(0);
+    runner->command(pending.session, std::move(command), asker(name("stray"), false),
+                    [this](Result<Answer> answer) {
+                        bool const other = !answer && answer.error().code != Code::not_found;
+                        bool const fault = other && info(answer.error().code).next == Next::retry;
+                        bool const stopped = other && answer.error().code == Code::fail_stop;
+                        if (answer) findings_.add("answer: an unknown id took a submission");
+                        if (other && !fault && !stopped) {
+                            findings_.add("answer: an unknown id is " +
+                                          std::string(info(answer.error().code).text));
+                        }
+                    });
+}
+
+void Clients::submit(PendingId const& pending, Submission const& what) {
+    start([this, pending, what](auto const& request) { ask_submit(request, pending, what); }, 4);
+}
+
+void Clients::ask_submit(std::shared_ptr<Request> const& request, PendingId const& pending,
+                         Submission const& what) {
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    Operation operation;
+    operation.kind = Operation::Kind::submit;
+    operation.digest = what.digest;
+    operation.call = world_.instant();
+    operation.by = name("submit");
+    std::size_t const place = history_.begin(pending, operation);
+    Submit command;
+    command.pending = pending;
+    command.what = what;
+    command.via = "sim";
+    runner->command(pending.session, std::move(command), asker(operation.by, false),
+                    [this, pending, place, request](Result<Answer> answer) {
+                        request->answered =
+                            answer || is_answer(pending.session, answer.error());
+                        submitted(pending, place, answer);
+                    });
+}
+
+void Clients::cancel_call(PendingId const& pending) {
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    ++requests_;
+    Operation operation;
+    operation.kind = Operation::Kind::cancel;
+    operation.call = world_.instant();
+    operation.by = name("cancel");
+    std::size_t const place = history_.begin(pending, operation);
+    Cancel const command{Cancel::Scope::call, pending};
+    runner->command(pending.session, command, asker(operation.by, false),
+                    [this, pending, place](Result<Answer> answer) {
+                        if (!answer) (void)is_answer(pending.session, answer.error());
+                        submitted(pending, place, answer);
+                    });
+}
+
+// What the answer tells of the call, for its history; an acknowledged outcome is durable by now.
+void Clients::submitted(PendingId const& pending, std::size_t place,
+                        Result<Answer> const& answer) {
+    using Verdict = Operation::Verdict;
+    auto const end = [&](Verdict verdict, Seen seen = {}) {
+        history_.end(pending, place, world_.instant(), verdict, seen);
+    };
+    if (answer) {
+        ++acknowledged_;
+        world_.trace("submitted " + std::to_string(answer->seq));
+        if (!answer->receipt) return end(Verdict::open);
+        Receipt const* const durable = durable_.receipt(pending);
+        if (!durable || *durable != *answer->receipt) {
+            findings_.add("lost: an outcome was acknowledged that is not durable");
+        }
+        bool const first = answer->outcome == Answer::Outcome::applied;
+        return end(first ? Verdict::won : Verdict::settled,
+                   {answer->receipt->status, answer->receipt->digest});
+    }
+    Error const& error = answer.error();
+    if (says_open(error.code)) return end(Verdict::open);
+    if (error.code == Code::expired) return end(Verdict::settled, {CallStatus::expired, {}});
+    if (error.code == Code::cancelled) return end(Verdict::settled, {CallStatus::cancelled, {}});
+    auto const digest = digest_in(error.extra);
+    if (error.code == Code::conflict && digest) {
+        return end(Verdict::settled, {CallStatus::completed, *digest});
+    }
+    end(Verdict::unknown);
+}
+
+void Clients::answer_open() {
+    for (auto const& [id, session] : durable_.sessions()) {
+        auto const calls = session.state.calls;
+        for (auto const& [no, call] : calls) {
+            if (call.phase == CallPhase::waiting) answer_call(call);
+        }
+    }
+}
+
+void Clients::answer_call(Call const& call) {
+    if (call.question) return submit(call.question->pending, verdict("give_up"));
+    bool const will_end = call.pause->deadline.has_value();
+    if (!will_end) submit(call.pending, fitting(call.pause->terms.reason, 0));
+}
+
+}  // namespace dormouse::sim

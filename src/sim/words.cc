@@ -1,0 +1,92 @@
+#include "sim/words.h"
+
+#include "json/json.h"
+
+namespace dormouse::sim {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::string draw_text(World& world) {
+    std::string const target = "t" + std::to_string(world.below(100));
+    std::string const time = std::to_string(world.below(20)) + "s";
+    switch (world.below(15)) {
+        case 0: return "hello " + target;
+        case 1:
+        case 2: return "deploy " + target;
+        case 3: return "deploy " + target + " and b and c";
+        case 4: return "deploy " + target + " and b within " + time;
+        case 5: return "approve " + target;
+        case 6: return "approve-deploy " + target;
+        case 7: return "ask what about " + target + "?";
+        case 8: return "wait " + time;
+        case 9: return "fail";
+        case 10: return "sleepy " + time;
+        case 11: return "sleepy-never " + time;
+        case 12: return "job " + target;
+        case 13: return "job-ask " + target;
+        default: return "job-never " + target;
+    }
+}
+
+}  // namespace
+
+Prompt draw_prompt(World& world) {
+    std::string const text = draw_text(world);
+    Prompt prompt;
+    json::Writer parts;
+    parts.begin_array().begin_object().member("type", "text").member("text", text);
+    prompt.parts = parts.end_object().end_array().json();
+    prompt.text_bytes = text.size();
+    prompt.answer_output = Json::trusted(json::quote(text));
+    prompt.answer_digest = sha256(json::canonical_object("output", prompt.answer_output));
+    constexpr PromptMode modes[] = {PromptMode::queue, PromptMode::steer, PromptMode::interrupt,
+                                    PromptMode::reject};
+    if (world.chance(600)) prompt.when = modes[world.below(4)];
+    return prompt;
+}
+
+Submission result(unsigned variant) {
+    Submission what;
+    what.output = Json::trusted(json::quote("result " + std::to_string(variant)));
+    what.digest = sha256(json::canonical_object("output", what.output));
+    return what;
+}
+
+Submission error(unsigned variant) {
+    Submission what;
+    what.kind = SubmissionKind::error;
+    what.error = "error " + std::to_string(variant);
+    what.digest =
+        sha256(json::canonical_object("error", Json::trusted(json::quote(what.error))));
+    return what;
+}
+
+Submission decision(bool approved) {
+    Submission what;
+    what.kind = SubmissionKind::decision;
+    what.approved = approved;
+    json::Writer out;
+    out.begin_object().member("approved", approved).end_object();
+    what.digest = sha256(json::canonical_object("decision", out.json()));
+    return what;
+}
+
+Submission verdict(std::string const& action) {
+    Submission what = decision(true);
+    json::Writer content;
+    content.begin_object().member("action", action).end_object();
+    what.content = content.json();
+    what.action = action;
+    what.output = Json::trusted(R"("said so")");
+    what.digest = sha256(json::canonical_object("decision", what.content));
+    return what;
+}
+
+Submission fitting(PauseReason reason, unsigned variant) {
+    bool const decides = reason == PauseReason::approval || reason == PauseReason::elicitation;
+    return decides ? decision(variant == 0) : result(variant);
+}
+
+}  // namespace dormouse::sim

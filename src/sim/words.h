@@ -1,0 +1,20 @@
+#pragma once
+// What clients say: prompts for the demo model, and outcomes for calls as the server prepares them.
+
+#include "session/command.h"
+#include "sim/world.h"
+
+namespace dormouse::sim {
+
+[[nodiscard]] session::Prompt draw_prompt(World& world);
+
+// `variant`: outcomes of different variants conflict.
+[[nodiscard]] session::Submission result(unsigned variant);
+[[nodiscard]] session::Submission error(unsigned variant);
+[[nodiscard]] session::Submission decision(bool approved);
+// On a run that a crash cut off: run_again, succeeded or give_up.
+[[nodiscard]] session::Submission verdict(std::string const& action);
+// One that fits a pause of this reason.
+[[nodiscard]] session::Submission fitting(session::PauseReason reason, unsigned variant);
+
+}  // namespace dormouse::sim

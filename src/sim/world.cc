@@ -1,0 +1,54 @@
+#include "sim/world.h"
+
+#include <string>
+#include <utility>
+
+namespace dormouse::sim {
+
+void World::after(Duration delay, port::Fn<void()> work) {
+    queue_.emplace(elapsed_ + std::max(delay, Duration(0)), Work{false, std::move(work)});
+}
+
+void World::outside(Duration delay, port::Fn<void()> work) {
+    ++outside_;
+    queue_.emplace(elapsed_ + std::max(delay, Duration(0)), Work{true, std::move(work)});
+}
+
+Random World::random() {
+    Random out{};
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::uint8_t>(rng_() >> 32);
+    return out;
+}
+
+Duration World::between(Duration least, Duration most) {
+    auto const span = static_cast<std::uint64_t>((most - least).count()) + 1;
+    return least + Duration(static_cast<std::int64_t>(below(span)));
+}
+
+void World::kill() {
+    std::multimap<Duration, Work> kept;
+    for (auto& [at, work] : queue_) {
+        if (work.outside) kept.emplace(at, std::move(work));
+    }
+    // What is dropped holds callbacks of clients; they go unanswered, and may touch nothing.
+    std::swap(queue_, kept);
+    trace("kill");
+}
+
+void World::run_for(Duration time) {
+    Duration const until = elapsed_ + time;
+    while (!queue_.empty() && queue_.begin()->first <= until) {
+        auto next = queue_.extract(queue_.begin());
+        elapsed_ = std::max(elapsed_, next.key());
+        if (next.mapped().outside) --outside_;
+        next.mapped().run();
+    }
+    elapsed_ = std::max(elapsed_, until);
+}
+
+void World::trace(std::string_view what) {
+    std::string const line = std::to_string(elapsed_.count()) + " " + std::string(what);
+    for (char const c : line) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+}
+
+}  // namespace dormouse::sim

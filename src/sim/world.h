@@ -1,0 +1,69 @@
+#pragma once
+// A world on virtual time, all of it from one seed: its loop, its clock and its chance. Same seed,
+// same world.
+//
+// Two kinds of work wait in it. What goes through port::Loop belongs to the process that lives and
+// is dropped when that is killed, as its memory would be; what is outside (clients, the killer)
+// goes on.
+
+#include "port/world.h"
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string_view>
+
+namespace dormouse::sim {
+
+class World final : public port::Loop, public port::Clock, public port::Entropy {
+public:
+    explicit World(std::uint64_t seed) : rng_(seed) {}
+
+    // port::Loop, for the process.
+    void post(port::Fn<void()> work) override { after(Duration(0), std::move(work)); }
+    void after(Duration delay, port::Fn<void()> work) override;
+    // For everybody else.
+    void outside(Duration delay, port::Fn<void()> work);
+
+    [[nodiscard]] Time now() const override { return epoch + elapsed_ + step_; }
+    [[nodiscard]] Duration monotonic() const override { return elapsed_; }
+    [[nodiscard]] Random random() override;
+
+    // Chance. REQUIRES: most >= least, n > 0.
+    [[nodiscard]] std::uint64_t below(std::uint64_t n) { return rng_() % n; }
+    [[nodiscard]] bool chance(unsigned per_mille) { return below(1'000) < per_mille; }
+    [[nodiscard]] Duration between(Duration least, Duration most);
+
+    // Drops what the process had on its loop. Not to be called by that.
+    void kill();
+    void step_clock(Duration by) { step_ += by; }
+    // Time passes and nothing runs, as when a machine was suspended: what was due meanwhile is late.
+    void leap(Duration by) { elapsed_ += by; }
+    // Runs what falls due until then, and stands at that time.
+    void run_for(Duration time);
+    [[nodiscard]] bool outside_waits() const { return outside_ > 0; }
+
+    // Instants in the order of things, for histories: each is later than the one before.
+    [[nodiscard]] std::uint64_t instant() { return ++instant_; }
+    // What happened, for the hash that two runs of one seed must share.
+    void trace(std::string_view what);
+    [[nodiscard]] std::uint64_t hash() const { return hash_; }
+
+private:
+    static constexpr Time epoch = from_ms(1'700'000'000'000);
+
+    struct Work {
+        bool outside = false;
+        port::Fn<void()> run;
+    };
+
+    std::mt19937_64 rng_;
+    std::multimap<Duration, Work> queue_;  // of one time: in the order of coming
+    std::size_t outside_ = 0;
+    Duration elapsed_{0};
+    Duration step_{0};
+    std::uint64_t instant_ = 0;
+    std::uint64_t hash_ = 14'695'981'039'346'656'037U;  // FNV-1a
+};
+
+}  // namespace dormouse::sim

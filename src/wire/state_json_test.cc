@@ -1,0 +1,121 @@
+#include "wire/state_json.h"
+
+#include "json/json.h"
+#include "wire/testing/story.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::wire {
+namespace {
+
+using namespace dormouse::session;
+using namespace dormouse::session::testing;
+
+void expect_same_after_a_round_trip(Given const& given) {
+    std::string const text = write_state(given.state);
+    ASSERT_TRUE(json::check(text)) << text;
+    auto const back = read_state(given.id, text);
+    ASSERT_TRUE(back);
+    EXPECT_TRUE(*back == given.state) << text;
+    EXPECT_EQ(write_state(*back), text);
+    EXPECT_EQ(wake_at(*back), wake_at(given.state));
+    EXPECT_EQ(outstanding(*back), outstanding(given.state));
+}
+
+TEST(StateJson, ASnapshotOfAnyStoryIsTheFoldOfItsJournal) {
+    for (std::uint32_t seed = 0; seed < 400; ++seed) {
+        SCOPED_TRACE(seed);
+        auto const told = wire::testing::story(seed, 10 + static_cast<int>(seed % 50));
+        expect_same_after_a_round_trip(told);
+    }
+}
+
+// A lane goes on from a snapshot as it would from the fold: the rest of the journal leads to the same state.
+TEST(StateJson, TheRestOfTheJournalGoesOnFromASnapshot) {
+    for (std::uint32_t seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE(seed);
+        auto const told = wire::testing::story(seed, 40);
+        auto const& log = told.archive.log;
+        State state;
+        state.id = told.id;
+        for (std::size_t i = 0; i < log.size(); ++i) {
+            apply(state, log[i]);
+            if (i == log.size() / 2) {
+                auto read = read_state(told.id, write_state(state));
+                ASSERT_TRUE(read);
+                state = std::move(*read);
+            }
+        }
+        EXPECT_TRUE(state == told.state);
+    }
+}
+
+TEST(StateJson, WhatPeopleHaveGivenStandsInIt) {
+    Given given;
+    given.waits_for({job(), gated(job())});
+    ASSERT_EQ(said(given.gate(2, pause_for(PauseReason::approval))), "applied");
+    (void)given.when(Claim{given.pending(1), Duration(30'000)});
+    (void)given.when(Progress{given.pending(1), Json::trusted("[50]"), "50"});
+    (void)given.prompt("later", PromptMode::queue);
+    (void)given.when(Change{"Ship\n\"it\"", "ops-1", Json::trusted(R"({"team":"a"})"), {}});
+    EXPECT_TRUE(given.call(1).claim);
+    EXPECT_EQ(given.state.queue.size(), 1U);
+    expect_same_after_a_round_trip(given);
+}
+
+TEST(StateJson, VotesDecisionsAndQuestionsStandInIt) {
+    Given given;
+    PauseTerms two = pause_for(PauseReason::approval);
+    two.answer = {{"ann", "bob", "eve"}, 2};
+    given.asks_for({pausing(PauseReason::approval),
+                    with_policy(job(), CrashPolicy::ask)});
+    (void)given.pauses(1, two);
+    (void)given.submit(given.pending(1), decision(true));
+    ASSERT_EQ(given.call(1).votes.size(), 1U);
+    expect_same_after_a_round_trip(given);
+    given.by.name = "bob";
+    Submission edited = decision(true);
+    edited.arguments = Json::trusted(R"({"to":"staging"})");
+    edited.content = Json::trusted(R"({"note":"ok"})");
+    (void)given.submit(given.pending(1), edited);
+    ASSERT_TRUE(given.call(1).decision);
+    expect_same_after_a_round_trip(given);
+    (void)given.restart();  // cut off in mid-run: a person is asked
+    ASSERT_TRUE(given.call(2).question);
+    expect_same_after_a_round_trip(given);
+}
+
+TEST(StateJson, RetriesAndTheLastTurnStandInIt) {
+    Given given;
+    given.asks_for({plain()});
+    (void)given.tool_fails(1, true);
+    ASSERT_EQ(given.call(1).phase, CallPhase::retry_wait);
+    expect_same_after_a_round_trip(given);
+    (void)given.cancel_turn();
+    (void)given.prompt("again");
+    (void)given.model_fails(true);
+    ASSERT_TRUE(given.turn().retry);
+    expect_same_after_a_round_trip(given);
+    (void)given.later(Duration(60'000));
+    (void)given.model_fails(false);
+    ASSERT_TRUE(given.state.last_turn && given.state.last_turn->error);
+    expect_same_after_a_round_trip(given);
+}
+
+TEST(StateJson, ASessionThatWasForkedKeepsItsOrigin) {
+    Given given;
+    SessionId const origin = SessionId::make(3, {});
+    Create::ForkOf const fork{origin, 12, Json::trusted("[]"), 4};
+    (void)given.when(Create{given.id, "default", "coder", "a", "t", "/w", Json::trusted("{}"), {}, fork});
+    EXPECT_EQ(given.state.forked_from, origin);
+    expect_same_after_a_round_trip(given);
+}
+
+TEST(StateJson, WhatIsNoSnapshotIsIgnored) {
+    for (std::string_view const text : {"null", "[]", "{}", "7", "\"x\"", R"({"tail":1})"}) {
+        EXPECT_FALSE(read_state(SessionId(), text)) << text;
+    }
+}
+
+}  // namespace
+}  // namespace dormouse::wire

@@ -1,0 +1,437 @@
+"""What the tests from outside share: a server of their own, clients for it, and what holds at the
+end of each test (nothing is stuck, it stops in time, the store has no findings).
+
+The binary is $DORMOUSE_BIN, else $DORMOUSE, else build/release/dormouse of this repository.
+"""
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BINARY = (
+    os.environ.get('DORMOUSE_BIN')
+    or os.environ.get('DORMOUSE')
+    or str(ROOT / 'build/release/dormouse')
+)
+LEFT_OUT = 77
+NOTHING = object()  # no body at all, which is not the body null
+READY_LIMIT_S = 20
+STOP_LIMIT_S = 10  # design/10: gone within 10 s
+
+
+def leave_out(reason):
+    print(reason)
+    sys.exit(LEFT_OUT)
+
+
+def environment(**more):
+    """Ours without what would lead the binary to another server, token or directory."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(('DORMOUSE', 'XDG_'))}
+    return {**clean, **more}
+
+
+def run(*arguments, stdin='', timeout=60, env=None):
+    """The binary as a command; its exit status, standard output and standard error."""
+    return subprocess.run(
+        [BINARY, *map(str, arguments)],
+        input=stdin,
+        text=True,
+        capture_output=True,
+        timeout=timeout,
+        env=env or environment(),
+    )
+
+
+class Answer:
+    def __init__(self, status, headers, raw):
+        self.status, self.headers, self.raw = status, headers, raw
+
+    @property
+    def json(self):
+        return json.loads(self.raw)
+
+    def __getitem__(self, name):
+        return self.json[name]
+
+    def __repr__(self):
+        return f'{self.status} {self.raw[:600]!r}'
+
+
+class Client:
+    """One keep-alive connection. A call that gets no answer raises and is never repeated here."""
+
+    def __init__(self, port, token, timeout=70):
+        self.token = token
+        self.connection = http.client.HTTPConnection('127.0.0.1', port, timeout=timeout)
+
+    def call(self, method, path, body=NOTHING, headers=None, raw=None):
+        send = {'Authorization': f'Bearer {self.token}'} if self.token else {}
+        if body is not NOTHING:
+            raw = json.dumps(body).encode()
+        if raw is not None:
+            send['Content-Type'] = 'application/json'
+        send.update(headers or {})
+        send = {name: value for name, value in send.items() if value is not None}
+        try:
+            try:
+                self.connection.request(method, path, raw, send)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # refused before all of it was sent: the answer may be there
+            reply = self.connection.getresponse()
+            return Answer(reply.status, reply.headers, reply.read())
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def get(self, path, **headers):
+        return self.call('GET', path, headers={k.replace('_', '-'): v for k, v in headers.items()})
+
+    def post(self, path, body=NOTHING, **headers):
+        return self.call(
+            'POST', path, body, {k.replace('_', '-'): v for k, v in headers.items()}
+        )
+
+    def delete(self, path):
+        return self.call('DELETE', path)
+
+    def close(self):
+        self.connection.close()
+
+
+class Frame:
+    def __init__(self, raw):
+        self.raw = raw
+        self.id = self.event = self.retry = None
+        data = []
+        for line in raw.decode().split('\n'):
+            name, _, value = line.partition(': ')
+            if name == 'id':
+                self.id = int(value)
+            elif name == 'event':
+                self.event = value
+            elif name == 'retry':
+                self.retry = int(value)
+            elif name == 'data':
+                data.append(value)
+        self.data = json.loads('\n'.join(data)) if data else None
+
+    def __repr__(self):
+        return repr(self.raw)
+
+
+class Events:
+    """A reader of an event stream, down to its bytes."""
+
+    def __init__(self, server, path, last_event_id=None, timeout=20, token=None):
+        self.socket = socket.create_connection(('127.0.0.1', server.port), timeout=timeout)
+        lines = [
+            f'GET {path} HTTP/1.1',
+            f'Host: 127.0.0.1:{server.port}',
+            'Accept: text/event-stream',
+            f'Authorization: Bearer {token or server.token}',
+        ]
+        if last_event_id is not None:
+            lines.append(f'Last-Event-ID: {last_event_id}')
+        self.socket.sendall(('\r\n'.join(lines) + '\r\n\r\n').encode())
+        self.buffer = b''
+        head = self._until(b'\r\n\r\n')
+        self.head = head.decode()
+        self.status = int(self.head.split()[1])
+
+    def _until(self, end):
+        while end not in self.buffer:
+            more = self.socket.recv(65536)
+            if not more:
+                raise EOFError(f'the stream ended with {self.buffer!r}')
+            self.buffer += more
+        piece, self.buffer = self.buffer.split(end, 1)
+        return piece
+
+    def frame(self):
+        """The next one, comments passed over. EOFError: the stream has ended."""
+        while True:
+            raw = self._until(b'\n\n')
+            if not raw.startswith(b':'):
+                return Frame(raw)
+
+    def until(self, is_last):
+        """The frames up to the first that `is_last`, and that one."""
+        frames = []
+        while not frames or not is_last(frames[-1]):
+            frames.append(self.frame())
+        return frames
+
+    def rest(self):
+        frames = []
+        try:
+            while True:
+                frames.append(self.frame())
+        except EOFError:
+            return frames
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Server:
+    """A server of our own, in a directory of its own unless one is given."""
+
+    def __init__(self, *arguments, directory=None, env=None, start=True):
+        self.own = tempfile.mkdtemp(prefix='dormouse-test-')
+        self.directory = str(directory or pathlib.Path(self.own) / 'data')
+        self.log = pathlib.Path(self.own) / 'log'
+        self.arguments = list(arguments)
+        self.environment = environment(**(env or {}))
+        self.process = None
+        self.port = 0
+        self.token = ''
+        self.client = None
+        if start:
+            self.start()
+
+    def start(self):
+        """Returns once it says that it is ready."""
+        read, write = os.pipe()
+        with open(self.log, 'ab') as log:
+            self.process = subprocess.Popen(
+                [
+                    BINARY,
+                    'serve',
+                    '--data',
+                    self.directory,
+                    '--listen',
+                    f'127.0.0.1:{self.port}',
+                    '--ready-fd',
+                    str(write),
+                    *self.arguments,
+                ],
+                pass_fds=[write],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self.environment,
+            )
+        os.close(write)
+        with os.fdopen(read) as ready:
+            line = self._first_line(ready)
+        if not line.startswith('ready http://'):
+            raise AssertionError(f'no ready line but {line!r}; its log:\n{self.tail()}')
+        # The same port after a restart, so that a client finds it again.
+        self.port = int(line.rsplit(':', 1)[1])
+        self.token = pathlib.Path(self.directory, 'token').read_text().strip()
+        self.client = self.new_client()
+        return self
+
+    def _first_line(self, stream):
+        timer = threading.Timer(READY_LIMIT_S, self.process.kill)
+        timer.start()
+        try:
+            return stream.readline()
+        finally:
+            timer.cancel()
+
+    def new_client(self, timeout=70):
+        return Client(self.port, self.token, timeout)
+
+    def kill(self):
+        """SIGKILL, as a power switch for the process."""
+        self.process.kill()
+        self.process.wait()
+
+    def term(self):
+        """SIGTERM; the exit status and the seconds that it took."""
+        begin = time.monotonic()
+        self.process.terminate()
+        status = self.process.wait(timeout=STOP_LIMIT_S + 5)
+        return status, time.monotonic() - begin
+
+    def restart(self):
+        self.kill()
+        return self.start()
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def tail(self):
+        return self.log.read_text(errors='replace')[-4000:] if self.log.exists() else ''
+
+    def finish(self):
+        """What holds at the end of every test."""
+        doctor = self.new_client().get('/api/doctor')
+        assert doctor.status == 200 and doctor['ok'] and doctor['stuck'] == [], doctor
+        status, seconds = self.term()
+        assert status == 0, f'SIGTERM: exit status {status}; its log:\n{self.tail()}'
+        assert seconds < STOP_LIMIT_S, f'SIGTERM: it took {seconds:.1f} s'
+        self.verify()
+
+    def verify(self):
+        report = run('verify', '--data', self.directory, '--json', timeout=120)
+        assert report.returncode == 0, f'verify: {report.stdout}{report.stderr}'
+        assert json.loads(report.stdout)['findings'] == []
+
+    def clean(self):
+        if self.process and self.alive():
+            self.kill()
+        shutil.rmtree(self.own, ignore_errors=True)
+
+    # ---- the short forms that most tests use
+
+    def call(self, *arguments, **named):
+        return self.client.call(*arguments, **named)
+
+    def get(self, path, **headers):
+        return self.client.get(path, **headers)
+
+    def post(self, path, body=NOTHING, **headers):
+        return self.client.post(path, body, **headers)
+
+    def delete(self, path):
+        return self.client.delete(path)
+
+    def create(self, text=None, agent='demo', wait=20, project='default', **more):
+        """A session; with a text it has come to rest."""
+        body = {'agentID': agent, **more}
+        if text is not None:
+            body['prompt'] = {'text': text}
+        query = f'?wait={wait}' if text is not None and wait else ''
+        answer = self.post(f'/api/projects/{project}/sessions{query}', body)
+        assert answer.status == 201, answer
+        return answer.json
+
+    def prompt(self, session, text, wait=20, **more):
+        query = f'?wait={wait}' if wait else ''
+        return self.post(f'/api/sessions/{session}/prompt{query}', {'text': text, **more})
+
+    def session(self, session, wait=0):
+        answer = self.get(f'/api/sessions/{session}' + (f'?wait={wait}' if wait else ''))
+        assert answer.status == 200, answer
+        return answer.json
+
+    def at_rest(self, session):
+        now = self.session(session, wait=30)
+        assert now['activity']['type'] in ('idle', 'waiting_async'), now
+        return now
+
+    def items(self, path):
+        """All pages of a list."""
+        found, cursor = [], None
+        while True:
+            glue = '&' if '?' in path else '?'
+            page = self.get(path + (f'{glue}cursor={cursor}' if cursor else ''))
+            assert page.status == 200, page
+            found += page['items']
+            cursor = page['next']
+            if cursor is None:
+                return found
+
+    def open_calls(self, session):
+        """In request order."""
+        return self.items(f'/async-tool/pending?sessionID={session}')[::-1]
+
+    def messages(self, session):
+        return self.items(f'/api/sessions/{session}/messages')
+
+    def turns(self, session):
+        return self.items(f'/api/sessions/{session}/turns')
+
+    def events(self, session):
+        return self.items(f'/api/sessions/{session}/events?limit=200')
+
+    def said(self, session):
+        """The text of the newest message of the agent."""
+        last = [m for m in self.messages(session) if m['role'] == 'assistant'][-1]
+        return ''.join(part['text'] for part in last['parts'] if part['type'] == 'text')
+
+    def result(self, pending, output, **more):
+        return self.post(
+            '/async-tool/result', {'pendingID': pending, 'result': {'output': output, **more}}
+        )
+
+    def error(self, pending, text):
+        return self.post('/async-tool/error', {'pendingID': pending, 'error': text})
+
+    def decide(self, call, approved, **more):
+        return self.post(
+            '/async-tool/decision',
+            {
+                'pendingID': call['id'],
+                'approved': approved,
+                'inputDigest': call['inputDigest'],
+                **more,
+            },
+        )
+
+
+class Case(unittest.TestCase):
+    """Each test has a server of its own; at its end `finish` holds."""
+
+    maxDiff = None
+    arguments = ()
+
+    def setUp(self):
+        self.server = Server(*self.arguments)
+        self.addCleanup(self.server.clean)
+
+    def tearDown(self):
+        if self.server.process and self.server.alive():
+            self.server.finish()
+
+    def assertStatus(self, answer, status):
+        self.assertEqual(answer.status, status, answer)
+        return answer
+
+    def assertProblem(self, answer, status, code, **members):
+        """A problem document with all its members, and those given with these values."""
+        self.assertEqual(answer.status, status, answer)
+        self.assertEqual(answer.headers['Content-Type'], 'application/problem+json')
+        problem = answer.json
+        self.assertEqual(problem['code'], code, answer)
+        self.assertEqual(problem['status'], status)
+        self.assertEqual(problem['type'], f'/errors/{code}')
+        self.assertIn(problem['next'], ('fix', 'retry', 'stop', 'reopen'))
+        for name in ('title', 'detail', 'requestID', 'instance'):
+            self.assertIsInstance(problem[name], str, name)
+        self.assertIn('retryAfter', problem)
+        if problem['retryAfter'] is not None:
+            self.assertGreaterEqual(int(answer.headers['Retry-After']), 1)
+        for name, value in members.items():
+            self.assertEqual(problem[name], value, name)
+        return problem
+
+
+def wait_for(is_true, seconds=20, what='it'):
+    """Polls; for what has no request that waits."""
+    end = time.monotonic() + seconds
+    while True:
+        value = is_true()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f'{what} did not come within {seconds} s')
+        time.sleep(0.02)
+
+
+def end_on_sigterm():
+    """So that cleaning up happens, and no server stays behind, when a test is told to end."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
+def main():
+    end_on_sigterm()
+    unittest.main(module='__main__', warnings='ignore')

@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""The HTTP contract (design/04): every route, and every object with all its members."""
+import re
+import time
+import unittest
+
+from dormouse import ROOT, Client, main, wait_for
+from shapes import (
+    ACCEPTED, AGENT, CONSUMED, DOCTOR, EVENT, MESSAGE, OUTCOME, PENDING, RECEIPT, SESSION,
+    TOOL_STATE, TURN, Contract, list_of, mismatch, one_of,
+)
+
+# ---- routes: as in src/server/routes.cc, which a test compares
+
+ROUTES = [
+    ('POST', '/async-tool/result'),
+    ('POST', '/async-tool/error'),
+    ('POST', '/async-tool/decision'),
+    ('POST', '/async-tool/progress'),
+    ('GET', '/async-tool/pending'),
+    ('GET', '/async-tool/pending/{}'),
+    ('DELETE', '/async-tool/pending/{}'),
+    ('POST', '/async-tool/pending/{}/claim'),
+    ('POST', '/api/projects/{}/sessions'),
+    ('GET', '/api/projects/{}/sessions'),
+    ('GET', '/api/sessions/{}'),
+    ('PATCH', '/api/sessions/{}'),
+    ('DELETE', '/api/sessions/{}'),
+    ('POST', '/api/sessions/{}/prompt'),
+    ('POST', '/api/sessions/{}/cancel'),
+    ('POST', '/api/sessions/{}/resume'),
+    ('POST', '/api/sessions/{}/end'),
+    ('POST', '/api/sessions/{}/retry'),
+    ('POST', '/api/sessions/{}/fork'),
+    ('GET', '/api/sessions/{}/messages'),
+    ('GET', '/api/sessions/{}/turns'),
+    ('GET', '/api/sessions/{}/events'),
+    ('GET', '/api/agents'),
+    ('GET', '/api/explain/{}'),
+    ('GET', '/api/doctor'),
+    ('GET', '/healthz'),
+    ('GET', '/readyz'),
+]
+OPEN = ('/healthz', '/readyz')
+
+
+class Routes(Contract):
+    def test_this_table_names_every_route_of_the_server(self):
+        source = (ROOT / 'src/server/routes.cc').read_text()
+        rows = re.findall(r'\{"([A-Z]+)", \{([^}]*(?:\{\}[^}]*)*)\}, ', source)
+        found = [(m, '/' + '/'.join(re.findall(r'"([^"]*)"', path))) for m, path in rows]
+        self.assertEqual(found, ROUTES)
+
+    def test_without_a_token_every_route_is_401_and_nothing_is_told(self):
+        stranger = Client(self.server.port, None)
+        for method, path in ROUTES:
+            if path in OPEN:
+                continue
+            with self.subTest(method=method, path=path):
+                answer = self.unlimited(stranger, method, path.replace('{}', 'ses_AAAAAAAA'))
+                self.assertProblem(answer, 401, 'unauthenticated', next='fix')
+                self.assertIn('Bearer', answer.headers['WWW-Authenticate'])
+
+    def unlimited(self, client, method, path):
+        """Failed authentication is limited to 10 a second from one address."""
+        while True:
+            answer = client.call(method, path, headers={'Connection': 'close'})
+            if answer.status != 429:
+                return answer
+            time.sleep(int(answer.headers['Retry-After']))
+
+    def test_a_wrong_token_in_any_disguise_is_401(self):
+        token = self.server.token
+        for value in ('', 'Bearer', 'Bearer ', token, f'Basic {token}', f'Bearer {token}x',
+                      f'Bearer {token[:-1]}', f'Bearer {token[1:]}', f'Bearer  {token}'):
+            client = Client(self.server.port, None)
+            answer = client.call('GET', '/api/agents', headers={'Authorization': value})
+            self.assertIn(answer.status, (401, 429), value)
+            time.sleep(0.11)
+
+    def test_the_eleventh_wrong_token_in_a_second_is_limited_and_a_right_one_is_not(self):
+        client = Client(self.server.port, 'dm_wrong')
+        statuses = [client.get('/api/agents').status for _ in range(40)]
+        self.assertEqual(statuses[0], 401)
+        self.assertIn(429, statuses)
+        self.assertProblem(client.get('/api/agents'), 429, 'rate_limited', next='retry')
+        self.assertStatus(self.server.get('/api/agents'), 200)
+
+    def test_health_and_readiness_need_no_token(self):
+        stranger = Client(self.server.port, None)
+        self.assertStatus(stranger.get('/healthz'), 200)
+        wait_for(lambda: stranger.get('/readyz').status == 200, what='readiness')
+
+    def test_other_methods_are_405_and_told_which_are_allowed(self):
+        by_path = {}
+        for method, path in ROUTES:
+            by_path.setdefault(path, set()).add(method)
+        for path, methods in by_path.items():
+            allowed = methods | ({'HEAD'} if 'GET' in methods else set())
+            wrong = sorted({'GET', 'POST', 'PUT', 'PATCH', 'DELETE'} - allowed)
+            for method in wrong + ['PROPFIND']:
+                with self.subTest(method=method, path=path):
+                    answer = self.server.call(method, path.replace('{}', 'ses_AAAAAAAA'))
+                    self.assertProblem(answer, 405, 'method_not_allowed')
+                    self.assertEqual(set(answer.headers['Allow'].split(', ')), allowed)
+
+    def test_unknown_paths_are_404(self):
+        for path in ('/', '/api', '/api/', '/api/sessions', '/api/sessions/', '/async-tool',
+                     '/async-tool/pending/x/y', '/api/doctor/x', '/healthz/', '/healthz/x',
+                     '//api/doctor', '/API/doctor', '/api/projects//sessions'):
+            with self.subTest(path=path):
+                self.assertProblem(self.server.get(path), 404, 'not_found')
+
+    def test_public_suffixes_open_nothing(self):
+        stranger = Client(self.server.port, None)
+        for path in ('/api/agents/healthz', '/api/doctor/readyz', '/healthz/../api/agents',
+                     '/api/agents;/healthz', '/healthz%2f..%2fapi%2fagents', '//healthz/api'):
+            answer = stranger.call('GET', path, headers={'Connection': 'close'})
+            self.assertIn(answer.status, (400, 401, 404), path)
+
+    def test_head_is_get_without_the_body(self):
+        session, call = self.waiting()
+        explain = f'/api/explain/{call["id"]}'
+        for path in ('/healthz', '/readyz', '/api/agents', '/api/doctor', '/async-tool/pending',
+                     f'/async-tool/pending/{call["id"]}', f'/api/sessions/{session["id"]}',
+                     f'/api/sessions/{session["id"]}/messages', '/api/projects/default/sessions',
+                     f'/api/sessions/{session["id"]}/turns', explain,
+                     f'/api/sessions/{session["id"]}/events'):
+            with self.subTest(path=path):
+                get, head = self.server.get(path), self.server.call('HEAD', path)
+                self.assertEqual((head.status, head.raw), (200, b''))
+                self.assertEqual(head.headers['Content-Length'], str(len(get.raw)))
+                self.assertEqual(head.headers['Content-Type'], get.headers['Content-Type'])
+        missing = self.server.call('HEAD', '/api/sessions/ses_AAAAAAAA')
+        self.assertEqual((missing.status, missing.raw), (404, b''))
+
+    def test_replies_are_neither_stored_nor_sniffed(self):
+        answer = self.server.get('/api/agents')
+        self.assertEqual(answer.headers['Content-Type'], 'application/json')
+        self.assertEqual(answer.headers['Cache-Control'], 'no-store')
+        self.assertEqual(answer.headers['X-Content-Type-Options'], 'nosniff')
+        self.assertIsNone(answer.headers['Access-Control-Allow-Origin'])
+
+
+class Objects(Contract):
+    def test_a_new_session_is_201_with_its_place(self):
+        body = {'agentID': 'demo', 'title': 'Ship', 'labels': {'team': 'x'}}
+        answer = self.assertStatus(self.server.post('/api/projects/p.1/sessions', body), 201)
+        session = answer.json
+        self.assertShape(session, SESSION)
+        self.assertEqual(answer.headers['Location'], f'/api/sessions/{session["id"]}')
+        self.assertEqual(session['activity'], {'type': 'idle'})
+        self.assertEqual((session['title'], session['labels']), ('Ship', {'team': 'x'}))
+        self.assertEqual((session['projectID'], session['status']), ('p.1', 'active'))
+        self.assertEqual(self.server.session(session['id']), session)
+
+    def test_a_session_that_waits_tells_for_what(self):
+        session, call = self.waiting('deploy A within 1h')
+        self.assertShape(session, SESSION)
+        activity = session['activity']
+        self.assertEqual(activity['pendingIDs'], [call['id']])
+        self.assertEqual(activity['pendingID'], call['id'])
+        self.assertEqual((activity['tool'], activity['timeout']), ('deploy', call['timeout']))
+        self.assertEqual(call['timeout'] - call['time']['created'], 3_600_000)
+
+    def test_a_busy_session_tells_its_turn_and_step(self):
+        session = self.server.create()
+        turn = self.server.prompt(session['id'], 'sleepy 1s', wait=0)['turnID']
+        busy = wait_for(lambda: self.busy(session['id']), what='busy')
+        self.assertShape(busy, SESSION)
+        self.assertEqual(busy['activity'], {'type': 'busy', 'turnID': turn, 'step': 1})
+        state = self.server.messages(session['id'])[1]['parts'][0]['state']
+        self.assertEqual(state['status'], 'running')
+        self.assertShape(state, TOOL_STATE['running'])
+        self.server.at_rest(session['id'])
+
+    def busy(self, session):
+        now = self.server.session(session)
+        return now if now['messageCount'] > 1 and now['activity']['type'] == 'busy' else None
+
+    def test_a_prompt_is_202_with_its_turn(self):
+        session = self.server.create()
+        answer = self.assertStatus(self.server.prompt(session['id'], 'hello', wait=0), 202)
+        self.assertShape(answer.json, ACCEPTED)
+        self.assertIsNone(answer['queuedBehind'])
+        self.assertTrue(answer['messageID'].endswith(f'_{answer["seq"]}'))
+
+    def test_a_queued_prompt_says_behind_what(self):
+        session, call = self.waiting()
+        (turn,) = self.server.turns(session['id'])
+        answer = self.server.prompt(session['id'], 'later', wait=0)
+        self.assertEqual(answer['queuedBehind'], turn['id'])
+        queued = self.server.turns(session['id'])[1]
+        self.assertShape(queued, TURN)
+        self.assertEqual((queued['status'], queued['finishReason']), ('queued', None))
+        self.assertIsNone(queued['time']['started'])
+        self.server.result(call['id'], 1)
+
+    def test_prompt_parts_are_texts(self):
+        session = self.server.create()
+        parts = [{'type': 'text', 'text': 'one'}, {'type': 'text', 'text': 'two'}]
+        path = f'/api/sessions/{session["id"]}/prompt?wait=20'
+        self.assertStatus(self.server.post(path, {'parts': parts}), 200)
+        texts = [part['text'] for part in self.server.messages(session['id'])[0]['parts']]
+        self.assertEqual(texts, ['one', 'two'])
+
+    def test_turns_in_each_of_their_states(self):
+        session, call = self.waiting()
+        (waiting,) = self.assertPage(self.server.get(f'/api/sessions/{session["id"]}/turns'), TURN)
+        self.assertEqual((waiting['status'], waiting['finishReason']), ('waiting', 'paused'))
+        self.assertEqual(waiting['pendingIDs'], [call['id']])
+        self.server.result(call['id'], 'live')
+        self.server.at_rest(session['id'])
+        (ended,) = self.server.turns(session['id'])
+        self.assertShape(ended, TURN)
+        self.assertEqual((ended['status'], ended['finishReason']), ('ended', 'stop'))
+        self.assertEqual((ended['step'], ended['pendingIDs']), (2, []))
+        self.assertEqual(ended['usage']['steps'], 2)
+
+    def test_messages_with_a_part_in_each_state(self):
+        session = self.server.create('deploy A and B and C and D')
+        path = f'/api/sessions/{session["id"]}/messages'
+        self.assertPage(self.server.get(path), MESSAGE)
+        calls = self.server.open_calls(session['id'])
+        self.server.result(calls[0]['id'], {'url': 'x'}, title='T', metadata={'k': [1]})
+        self.server.error(calls[1]['id'], 'no branch')
+        self.server.delete(f'/async-tool/pending/{calls[2]["id"]}')
+        states = [part['state'] for part in self.server.messages(session['id'])[1]['parts']]
+        self.assertPage(self.server.get(path), MESSAGE)
+        told = [(state['status'], state.get('reason')) for state in states]
+        self.assertEqual(told, [('completed', None), ('error', 'failed'), ('error', 'cancelled'),
+                                ('waiting_async', None)])
+        self.assertEqual((states[0]['output'], states[0]['title']), ({'url': 'x'}, 'T'))
+        self.assertEqual(states[0]['metadata'], {'k': [1]})
+        self.assertEqual(states[3]['output'], {'status': 'queued', 'target': 'D'})
+
+    def test_a_pending_call_with_all_its_members(self):
+        session, call = self.waiting()
+        self.assertShape(call, PENDING)
+        (turn,) = self.server.turns(session['id'])
+        message = self.server.messages(session['id'])[1]
+        self.assertEqual((call['turnID'], call['messageID']), (turn['id'], message['id']))
+        self.assertEqual(call['callID'], message['parts'][0]['callID'])
+        self.assertEqual((call['tool'], call['input']), ('deploy', {'target': 'A'}))
+        digest = 'sha256:b036ba8d5d066c7896b84aced286f17130a153cd8b3064c2791613f1ba0fa453'
+        self.assertEqual(call['inputDigest'], digest)  # the sample of design/04
+        self.assertEqual(call['timeout'] - call['time']['created'], 24 * 3_600_000)
+        self.assertTrue(call['id'].startswith('pnd_' + session['id'][4:]))
+        one = self.server.get(f'/async-tool/pending/{call["id"]}')
+        self.assertEqual(one.json, call)
+
+    def test_a_result_is_applied_once_and_the_receipt_says_who_used_it(self):
+        session, call = self.waiting()
+        first = self.assertStatus(self.server.result(call['id'], {'v': 1}), 200)
+        self.assertShape(first.json, OUTCOME)
+        self.assertEqual((first['outcome'], first['duplicate']), ('applied', False))
+        receipt = first['receipt']
+        self.assertEqual((receipt['kind'], receipt['status']), ('result', 'completed'))
+        self.assertEqual(receipt['by'], {'type': 'token', 'name': 'first'})
+        self.server.at_rest(session['id'])
+        again = self.assertStatus(self.server.result(call['id'], {'v': 1.0}, title='other'), 200)
+        self.assertShape(again.json, OUTCOME)
+        self.assertEqual((again['outcome'], again['duplicate']), ('duplicate', True))
+        consumed = again['receipt']['consumed']
+        self.assertShape(consumed, CONSUMED)
+        self.assertEqual(consumed['step'], 2)
+        self.assertEqual({**again['receipt'], 'consumed': None}, {**receipt, 'consumed': None})
+        settled = self.server.get(f'/async-tool/pending/{call["id"]}').json
+        self.assertShape(settled, PENDING)
+        self.assertEqual(settled['result'], {'title': None, 'output': {'v': 1}, 'metadata': None})
+        self.assertEqual(settled['receipt'], again['receipt'])
+
+    def test_outputs_of_every_kind_come_back_as_they_were(self):
+        outputs = [None, True, 0, -1, 1.5, '', 'a "b" \\ \u2028 \U0001f600', [], {}, [[{}]],
+                   {'': {'a': None}}, 'x' * 100_000]
+        for output in outputs:
+            session, call = self.waiting()
+            self.assertStatus(self.server.result(call['id'], output), 200)
+            state = self.server.messages(session['id'])[1]['parts'][0]['state']
+            self.assertEqual((state['status'], state['output']), ('completed', output))
+            settled = self.server.get(f'/async-tool/pending/{call["id"]}')
+            self.assertEqual(settled['result']['output'], output)
+
+    def test_error_progress_claim_and_cancel(self):
+        session = self.server.create('deploy A and B')
+        first, second = self.server.open_calls(session['id'])
+        progress = {'pendingID': first['id'], 'payload': {'percent': 50}, 'key': '50'}
+        answer = self.assertStatus(self.server.post('/async-tool/progress', progress), 200)
+        self.assertEqual(answer.json, {'outcome': 'applied', 'duplicate': False})
+        answer = self.server.post('/async-tool/progress', progress)
+        self.assertEqual(answer.json, {'outcome': 'duplicate', 'duplicate': True})
+        path = f'/async-tool/pending/{first["id"]}'
+        claimed = self.assertStatus(self.server.post(path + '/claim', {'forMs': 60_000}), 200)
+        self.assertShape(claimed.json, PENDING)
+        self.assertEqual((claimed['status'], claimed['progressCount']), ('processing', 1))
+        self.assertEqual(claimed['progress'][0]['payload'], {'percent': 50})
+        applied = self.assertStatus(self.server.error(first['id'], 'broke'), 200)
+        self.assertShape(applied.json, OUTCOME)
+        self.assertEqual(self.server.get(path)['error'], 'broke')
+        cancelled = self.assertStatus(self.server.delete(f'/async-tool/pending/{second["id"]}'), 200)
+        self.assertShape(cancelled.json, OUTCOME)
+        self.assertEqual(cancelled['receipt']['kind'], 'cancel')
+        again = self.assertStatus(self.server.delete(f'/async-tool/pending/{second["id"]}'), 200)
+        self.assertTrue(again['duplicate'])
+
+    def test_a_decision(self):
+        session, call = self.waiting('approve X')
+        self.assertShape(call, PENDING)
+        self.assertEqual((call['reason'], call['continuation']), ('approval', 'reentry'))
+        self.assertIsNone(call['timeout'])
+        answer = self.assertStatus(self.server.decide(call, True, reason='fine'), 200)
+        self.assertShape(answer.json, OUTCOME)
+        settled = self.server.get(f'/async-tool/pending/{call["id"]}').json
+        self.assertShape(settled, PENDING)
+        self.assertEqual(settled['decision'], {'approved': True, 'reason': 'fine',
+                                               'arguments': None, 'content': None})
+
+    def test_moves_answer_with_the_session(self):
+        session, call = self.waiting()
+        path = f'/api/sessions/{session["id"]}'
+        cancelled = self.assertStatus(self.server.post(path + '/cancel'), 200)
+        self.assertShape(cancelled.json, SESSION)
+        self.assertEqual(cancelled['activity'], {'type': 'idle'})
+        self.assertEqual(self.server.turns(session['id'])[0]['finishReason'], 'cancelled')
+        patched = self.server.call('PATCH', path, {'title': 'New', 'labels': {'a': 'b'}})
+        self.assertShape(self.assertStatus(patched, 200).json, SESSION)
+        self.assertEqual((patched['title'], patched['labels']), ('New', {'a': 'b'}))
+        ended = self.assertStatus(self.server.post(path + '/end', {}), 200)
+        self.assertShape(ended.json, SESSION)
+        self.assertEqual(ended['status'], 'completed')
+        self.assertIsInstance(ended['time']['ended'], int)
+        gone = self.assertStatus(self.server.delete(path), 204)
+        self.assertEqual(gone.raw, b'')
+        self.assertProblem(self.server.get(path), 404, 'not_found')
+
+    def test_cancel_takes_a_call_the_turn_or_all(self):
+        session = self.server.create('deploy A and B')
+        call = self.server.open_calls(session['id'])[0]
+        self.server.prompt(session['id'], 'later', wait=0)
+        path = f'/api/sessions/{session["id"]}/cancel'
+        one = self.assertStatus(self.server.post(path, {'pendingID': call['id']}), 200)
+        self.assertEqual(len(one['activity']['pendingIDs']), 1)
+        everything = self.assertStatus(self.server.post(path, {'all': True}), 200)
+        self.assertEqual(everything['activity'], {'type': 'idle'})
+        self.assertEqual([t['status'] for t in self.server.turns(session['id'])][0], 'ended')
+        self.assertEqual(self.server.said(session['id']), '')
+
+    def test_a_fork_has_the_past_and_nothing_open(self):
+        session, call = self.waiting()
+        path = f'/api/sessions/{session["id"]}/fork'
+        answer = self.assertStatus(self.server.post(path, {'seq': session['seq'], 'title': 'F'}), 201)
+        fork = answer.json
+        self.assertShape(fork, SESSION)
+        self.assertEqual(answer.headers['Location'], f'/api/sessions/{fork["id"]}')
+        self.assertEqual((fork['forkedFrom'], fork['title']), (session['id'], 'F'))
+        self.assertEqual(fork['activity'], {'type': 'idle'})
+        items = self.assertPage(self.server.get(f'/api/sessions/{fork["id"]}/messages'), MESSAGE)
+        state = items[1]['parts'][0]['state']
+        self.assertEqual((state['status'], state['error']),
+                         ('error', f'stays with session {session["id"]}'))
+        self.server.prompt(fork['id'], 'hello')
+        told = f'deploy A failed: stays with session {session["id"]}\nYou said: hello'
+        self.assertEqual(self.server.said(fork['id']), told)
+        self.assertEqual(self.server.open_calls(session['id']), [call])
+
+    def test_events_agents_doctor_and_explain(self):
+        session, call = self.waiting()
+        receipt = self.server.result(call['id'], 1)['receipt']
+        self.server.at_rest(session['id'])
+        page = self.server.get(f'/api/sessions/{session["id"]}/events')
+        for event in self.assertStatus(page, 200)['items']:
+            head = {k: v for k, v in event.items() if k not in ('activity', 'status')}
+            self.assertShape(head, EVENT)
+        self.assertPage(self.server.get('/api/agents'), AGENT)
+        self.assertShape(self.assertStatus(self.server.get('/api/doctor'), 200).json, DOCTOR)
+        message = self.server.messages(session['id'])[0]
+        for name in (call['id'], session['id'], receipt['id'], message['id'], call['turnID']):
+            told = self.assertStatus(self.server.get(f'/api/explain/{name}'), 200)
+            self.assertEqual(told['sessionID'], session['id'])
+            self.assertShape(told['session'], SESSION)
+            self.assertEqual(told['calls'][0]['pendingID'], call['id'])
+            self.assertShape(told['calls'][0]['pending'], PENDING)
+            self.assertShape(told['calls'][0]['consumed'], CONSUMED)
+
+
+class Shapes(unittest.TestCase):
+    """The checker itself finds what is planted."""
+
+    def test_planted_mismatches_are_found(self):
+        good = {'turnID': 'trn_12345', 'step': 1, 'seq': 2, 'at': 3}
+        self.assertIsNone(mismatch(good, CONSUMED))
+        for bad in ({**good, 'more': 1}, {k: good[k] for k in ('turnID', 'step', 'seq')},
+                    {**good, 'seq': '2'}, {**good, 'seq': True}, {**good, 'turnID': 'ses_12345'},
+                    {**good, 'at': None}, None, []):
+            self.assertIsNotNone(mismatch(bad, CONSUMED), bad)
+        self.assertIsNotNone(mismatch([good, 1], list_of(CONSUMED)))
+        self.assertIsNotNone(mismatch('x', one_of('y', None)))
+
+
+if __name__ == '__main__':
+    main()
