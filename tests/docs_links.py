@@ -9,7 +9,7 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEFT_OUT = {'build', 'node_modules', '.git', '.cache'}
 FENCE = re.compile(r'^(```+|~~~+).*?^\1`*~*[ \t]*$', re.M | re.S)
-CODE = re.compile(r'(`+)(?!`).+?(?<!`)\1(?!`)')
+CODE = re.compile(r'(`+)(?!`)(?:(?!\n\n).)+?(?<!`)\1(?!`)', re.S)  # within a paragraph
 LINK = re.compile(r'\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^()\s>]+)>?(?:\s+"[^"]*")?\)')
 REFERENCE = re.compile(r'^\[[^\]]+\]:\s+(\S+)', re.M)
 HEADING = re.compile(r'^#{1,6}\s+(.+?)\s*#*$', re.M)

@@ -207,6 +207,20 @@ class Server:
 
     def start(self):
         """Returns once it says that it is ready."""
+        with self.spawn() as ready:
+            line = self._first_line(ready)
+        if not line.startswith('ready http://'):
+            raise AssertionError(f'no ready line but {line!r}; its log:\n{self.tail()}')
+        # The same port after a restart, so that a client finds it again.
+        self.port = int(line.rsplit(':', 1)[1])
+        self.token = pathlib.Path(self.directory, 'token').read_text().strip()
+        if self.client:
+            self.client.close()
+        self.client = self.new_client()
+        return self
+
+    def spawn(self):
+        """Starts the process only; its ready line will come on the file that is returned."""
         read, write = os.pipe()
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen(
@@ -228,15 +242,7 @@ class Server:
                 env=self.environment,
             )
         os.close(write)
-        with os.fdopen(read) as ready:
-            line = self._first_line(ready)
-        if not line.startswith('ready http://'):
-            raise AssertionError(f'no ready line but {line!r}; its log:\n{self.tail()}')
-        # The same port after a restart, so that a client finds it again.
-        self.port = int(line.rsplit(':', 1)[1])
-        self.token = pathlib.Path(self.directory, 'token').read_text().strip()
-        self.client = self.new_client()
-        return self
+        return os.fdopen(read)
 
     def _first_line(self, stream):
         timer = threading.Timer(READY_LIMIT_S, self.process.kill)
@@ -273,7 +279,9 @@ class Server:
 
     def finish(self):
         """What holds at the end of every test."""
-        doctor = self.new_client().get('/api/doctor')
+        client = self.new_client()
+        doctor = client.get('/api/doctor')
+        client.close()
         assert doctor.status == 200 and doctor['ok'] and doctor['stuck'] == [], doctor
         status, seconds = self.term()
         assert status == 0, f'SIGTERM: exit status {status}; its log:\n{self.tail()}'

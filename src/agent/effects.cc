@@ -46,6 +46,8 @@ ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token s
         return tool.run(call, std::move(stop));
     } catch (std::exception const& error) {
         return Failed{std::string("the tool threw: ") + error.what()};
+    } catch (...) {
+        return Failed{"the tool threw something that is no exception"};
     }
 }
 

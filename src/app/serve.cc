@@ -73,11 +73,7 @@ public:
           journal_(store, loop_),
           runner_({loop_, clock_, entropy_, journal_, effects_},
                   {.epoch = store.epoch(), .next_session_number = store.next_session_number()}),
-          gate_({.tokens = std::move(tokens),
-                 .allowed_hosts = options.allowed_hosts,
-                 .allowed_origins = options.allowed_origins,
-                 .port = 0},
-                clock_),
+          gate_(gate_options(options, std::move(tokens)), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_}),
           http_(loop_, {.address = address_.host, .port = address_.port}, api_, log_) {}
 
@@ -100,6 +96,20 @@ private:
         agent::Registry registry;
         agent::add_demo_agents(registry);
         return registry;
+    }
+
+    // The address under which people know the server is always allowed.
+    static server::GateOptions gate_options(cli::ServeOptions const& options, std::vector<server::Token> tokens) {
+        server::GateOptions out;
+        out.tokens = std::move(tokens);
+        out.allowed_hosts = options.allowed_hosts;
+        out.allowed_origins = options.allowed_origins;
+        auto const scheme = options.public_url.find("://");
+        if (scheme == std::string::npos) return out;
+        auto const end = options.public_url.find('/', scheme + 3);
+        out.allowed_origins.push_back(options.public_url.substr(0, end));
+        out.allowed_hosts.push_back(options.public_url.substr(scheme + 3, end == std::string::npos ? end : end - scheme - 3));
+        return out;
     }
 
     void announce(std::uint16_t port) {

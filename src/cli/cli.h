@@ -16,7 +16,7 @@ struct ServeOptions {
     bool insecure = false;         // listen beyond loopback without TLS
     std::vector<std::string> allowed_hosts;
     std::vector<std::string> allowed_origins;
-    std::string public_url;  // empty: made from `listen`
+    std::string public_url;  // allowed as Host and Origin; may be empty
 };
 
 struct VerifyOptions {

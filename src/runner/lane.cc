@@ -126,6 +126,11 @@ void Lane::judge() {
         inbox_.pop_front();
         judge_one(asked, draft);
     }
+    // What was looked up for those that must wait is older than this append.
+    for (Asked& rest : inbox_) {
+        rest.looked_up = false;
+        rest.found = {};
+    }
     if (draft.records.empty()) return release();
     send(std::move(draft));
 }
@@ -190,13 +195,14 @@ void Lane::release() {
     for (auto const& [id, wake] : watchers) {
         if (watchers_.contains(id)) (*wake)();
     }
-    if (!host_.draining()) dispatch();
+    dispatch();
     reopen();
 }
 
 // The disk may or may not hold what memory holds: trust neither, read again when next asked. What runs goes on running:
 // its outcome is a command like any other.
 void Lane::forget(Error const& error) {
+    host_.store_failed(error);
     state_.reset();
     fresh_.clear();
     closed_.clear();

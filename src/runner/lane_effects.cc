@@ -18,6 +18,7 @@ void Lane::dispatch() {
         host_.effects().stop(id_, id);
         return true;
     });
+    if (host_.draining()) return;
     std::vector<Effect> starting;
     for (auto const& [id, effect] : owed) {
         if (running_.insert(id).second) starting.push_back(effect);

@@ -1,5 +1,7 @@
 #include "runner/runner.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dormouse::runner {
@@ -36,14 +38,10 @@ Command Runner::make(Command::Body body, Asker asker) {
 
 void Runner::command(SessionId session, Command::Body body, Asker asker, Reply reply) {
     if (draining_) return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
-    lane(session)->receive(make(std::move(body), std::move(asker)),
-                           [this, reply = std::move(reply)](Result<Answer> answer) mutable {
-                               if (!answer) watch_for_failure(answer.error());
-                               reply(std::move(answer));
-                           });
+    lane(session)->receive(make(std::move(body), std::move(asker)), std::move(reply));
 }
 
-void Runner::watch_for_failure(Error const& error) {
+void Runner::store_failed(Error const& error) {
     if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
     if (on_failed_) on_failed_();
 }
@@ -54,15 +52,27 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
     Sha256 const digest = sha256(create.project + "\n" + asker.idem_key);
     Bits128 key{};
     std::copy_n(digest.begin(), key.size(), key.begin());
+    // One at a time under a key: between the question to the store and the append another could come to be.
+    if (auto const racing = creating_.find(key); racing != creating_.end()) {
+        racing->second.push_back([this, create = std::move(create), asker = std::move(asker),
+                                  reply = std::move(reply)]() mutable {
+            this->create(std::move(create), std::move(asker), std::move(reply));
+        });
+        return;
+    }
+    creating_.try_emplace(key);
+    auto finish = [this, key, reply = std::move(reply)](Result<Created> created) mutable {
+        auto waiting = creating_.extract(key);
+        reply(std::move(created));
+        for (auto& next : waiting.mapped()) next();
+    };
     auto question = [key](port::Store& store) { return store.find_created(key); };
     port::ask(world_.journal, std::move(question),
               [this, key, create = std::move(create), asker = std::move(asker),
-               reply = std::move(reply)](Result<std::optional<SessionId>> found) mutable {
-                  if (!found) return reply(std::unexpected(std::move(found.error())));
-                  auto const racing = creating_.find(key);
-                  if (racing != creating_.end()) *found = racing->second;
-                  if (!*found) return create_new(std::move(create), std::move(asker), key, std::move(reply));
-                  create_at(lane(**found), std::move(create), std::move(asker), std::move(reply));
+               finish = std::move(finish)](Result<std::optional<SessionId>> found) mutable {
+                  if (!found) return finish(std::unexpected(std::move(found.error())));
+                  if (!*found) return create_new(std::move(create), std::move(asker), key, std::move(finish));
+                  create_at(lane(**found), std::move(create), std::move(asker), std::move(finish));
               });
 }
 
@@ -70,15 +80,7 @@ void Runner::create_new(Create create, Asker asker, std::optional<Bits128> key,
                         port::Fn<void(Result<Created>)> reply) {
     SessionId const id = SessionId::make(next_number_++, dormouse::draw(random(), 0));
     auto const lane = this->lane(id, true);
-    if (key) {
-        lane->set_create_key(*key);
-        creating_[*key] = id;
-        auto inner = std::move(reply);
-        reply = [this, key = *key, inner = std::move(inner)](Result<Created> created) mutable {
-            creating_.erase(key);
-            inner(std::move(created));
-        };
-    }
+    if (key) lane->set_create_key(*key);
     create_at(lane, std::move(create), std::move(asker), std::move(reply));
 }
 
@@ -87,8 +89,7 @@ void Runner::create_at(std::shared_ptr<Lane> const& lane, Create create, Asker a
     SessionId const id = lane->id();
     create.id = id;
     lane->receive(make(std::move(create), std::move(asker)),
-                  [this, id, reply = std::move(reply)](Result<Answer> answer) mutable {
-                      if (!answer) watch_for_failure(answer.error());
+                  [id, reply = std::move(reply)](Result<Answer> answer) mutable {
                       if (!answer) return reply(std::unexpected(std::move(answer.error())));
                       reply(Created{id, std::move(*answer)});
                   });
@@ -103,26 +104,40 @@ void Runner::look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>
 }
 
 void Runner::read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
-    look(session, [this, session, from, done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+    read_on(session, std::max<Seq>(from, 1), {}, std::move(done));
+}
+
+// Ends inside a look, so that the records and the lane's state are of one moment: while the journal was read the lane
+// may have gone on, or have forgotten its state.
+void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> records,
+                     port::Fn<void(Result<Read>)> done) {
+    look(session, [this, session, next, records = std::move(records),
+                   done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
-        auto const& recent = (*lane)->recent();
-        bool const covered = !recent.empty() && recent.front()->event.seq <= std::max<Seq>(from, 1);
-        Read out{*lane, {}};
-        if (covered) {
-            for (wire::RecordPtr const& record : recent) {
-                if (record->event.seq >= from) out.records.push_back(record);
-            }
-            return done(std::move(out));
-        }
         Seq const head = (*lane)->state().head;
-        auto question = [session, from, head](port::Store& store) { return read_records(store, session, from, head); };
-        port::ask(world_.journal, std::move(question),
-                  [out = std::move(out), done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {
-                      if (!read) return done(std::unexpected(std::move(read.error())));
-                      out.records = std::move(*read);
-                      done(std::move(out));
-                  });
+        auto const& recent = (*lane)->recent();
+        bool const covered = next > head || (!recent.empty() && recent.front()->event.seq <= next);
+        if (!covered) return read_stored(session, next, head, std::move(records), std::move(done));
+        for (wire::RecordPtr const& record : recent) {
+            if (record->event.seq >= next) records.push_back(record);
+        }
+        done(Read{*lane, std::move(records)});
     });
+}
+
+void Runner::read_stored(SessionId session, Seq next, Seq head, std::vector<wire::RecordPtr> records,
+                          port::Fn<void(Result<Read>)> done) {
+    auto question = [session, next, head](port::Store& store) { return read_records(store, session, next, head); };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_, session, records = std::move(records),
+               done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {
+                  if (!*alive) return;
+                  if (!read) return done(std::unexpected(std::move(read.error())));
+                  if (read->empty()) return done(fail(Code::not_found, "There is nothing with this id."));
+                  std::ranges::move(*read, std::back_inserter(records));
+                  Seq const after = records.back()->event.seq + 1;
+                  read_on(session, after, std::move(records), std::move(done));
+              });
 }
 
 void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
@@ -139,14 +154,23 @@ void Runner::delta(SessionId session, AskModel const& ask, port::Delta const& de
     if (delta_sink_) delta_sink_(session, ask, delta);
 }
 
-// Lanes beyond the limit go, longest rested first. What is in use stays.
+// Lanes beyond the limit go, longest rested first. What is in use stays: one that somebody holds (a reader whose page
+// is on its way) would else have a twin that hears of what comes, while it does not.
 void Runner::rested(SessionId session) {
-    rested_.push_back(session);
-    while (lanes_.size() > options_.resident_max && !rested_.empty()) {
-        auto const found = lanes_.find(rested_.front());
-        rested_.pop_front();
-        if (found == lanes_.end() || !found->second->may_sleep()) continue;
-        // The lane is on the call stack: it goes with the loop's next turn.
+    auto const [place, is_new] = rested_at_.try_emplace(session);
+    if (!is_new) rested_.erase(place->second);
+    place->second = rested_.insert(rested_.end(), session);
+    for (auto it = rested_.begin(); it != rested_.end() && lanes_.size() > options_.resident_max;) {
+        auto const found = lanes_.find(*it);
+        bool const sleeps = found != lanes_.end() && found->second->may_sleep();
+        if (sleeps && found->second.use_count() > 1) {
+            ++it;
+            continue;
+        }
+        rested_at_.erase(*it);
+        it = rested_.erase(it);
+        if (!sleeps) continue;
+        // It may be on the call stack: it goes with the loop's next turn.
         world_.loop.post([gone = std::move(found->second)] {});
         lanes_.erase(found);
     }

@@ -7,7 +7,7 @@
 #include "runner/lane.h"
 
 #include <functional>
-#include <queue>
+#include <list>
 #include <unordered_map>
 
 namespace dormouse::runner {
@@ -55,7 +55,7 @@ public:
     void create(session::Create create, Asker asker, port::Fn<void(Result<Created>)> reply);
     // The lane when everything before is durable; not_found when there is no such session.
     void look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look);
-    // All records of the session, and its lane at that moment.
+    // All records of the session from `from` on, and its lane at that moment. `done` is called from a look.
     struct Read {
         std::shared_ptr<Lane> lane;
         std::vector<wire::RecordPtr> records;
@@ -83,6 +83,7 @@ private:
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
     void offer_later(SessionId session, session::EffectId id, session::Command::Body outcome) override;
+    void store_failed(Error const& error) override;
     void wake_soon(SessionId session, Time at) override;
     void rested(SessionId session) override;
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
@@ -92,6 +93,11 @@ private:
                     port::Fn<void(Result<Created>)> reply);
     void create_at(std::shared_ptr<Lane> const& lane, session::Create create, Asker asker,
                    port::Fn<void(Result<Created>)> reply);
+    void read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> records,
+                 port::Fn<void(Result<Read>)> done);
+    void read_stored(SessionId session, Seq next, Seq head, std::vector<wire::RecordPtr> records,
+                     port::Fn<void(Result<Read>)> done);
+    void read_nothing(SessionId session, Seq next, port::Fn<void(Result<Read>)> done);
     [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);
     void scan();
     void scan_page(Time until, std::optional<port::Due> after);
@@ -99,7 +105,6 @@ private:
     void arm();
     void fire();
     void finish_drain();
-    void watch_for_failure(Error const& error);
 
     static constexpr std::uint32_t scan_page_size = 256;
     static constexpr Duration drain_max{5'000};
@@ -109,8 +114,10 @@ private:
     HeldClock clock_;
     JournalWriter writer_;
     std::unordered_map<SessionId, std::shared_ptr<Lane>> lanes_;
-    std::deque<SessionId> rested_;
-    std::map<Bits128, SessionId> creating_;
+    // Lanes that have come to rest, longest ago first; each at most once.
+    std::list<SessionId> rested_;
+    std::unordered_map<SessionId, std::list<SessionId>::iterator> rested_at_;
+    std::map<Bits128, std::vector<port::Fn<void()>>> creating_;  // by key, and who waits for it
     std::uint64_t next_number_;
     // Times within the next scan or two: one timer a node, at the earliest.
     using Wake = std::pair<Time, SessionId>;

@@ -70,7 +70,8 @@ private:
     void compare_row() {
         port::SessionRow const should = session_row(rebuilt_.state);
         bool const same = should.project == row_.project && should.agent == row_.agent &&
-                          should.title == row_.title && should.status == row_.status;
+                          should.alias == row_.alias && should.title == row_.title &&
+                          should.status == row_.status && should.created == row_.created;
         if (!same) find("session row: differs from the journal");
     }
 

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-// One function an event. Nothing here decides: what an event says has happened, and the state follows.
+// One function an event. Nothing here decides: what an event says has happened, and the state
+// follows.
 namespace dormouse::session {
 
 namespace {
@@ -40,7 +41,8 @@ struct Fold {
     }
 
     void operator()(InputDropped const& e) const {
-        std::erase_if(state.queue, [&](QueuedInput const& queued) { return queued.seq == e.input; });
+        std::erase_if(state.queue,
+                      [&](QueuedInput const& queued) { return queued.seq == e.input; });
     }
 
     void operator()(TurnStarted const& e) const {
@@ -114,7 +116,8 @@ struct Fold {
         set_timer(state, 0, TimerKind::model_retry, e.retry_at);
         turn.retry.reset();
         if (e.retry_at) turn.retry = ModelRetry{*e.retry_at, e.error};
-        // Not tried again: the turn ends, or a prompt interrupted it, which is no failure of the model.
+        // Not tried again: the turn ends, or a prompt interrupted it, which is no failure of the
+        // model.
         turn.failures = e.retry_at ? turn.failures + 1 : 0;
     }
 
@@ -173,7 +176,8 @@ struct Fold {
 
     void operator()(Submitted const& e) const {
         Call& call = call_of(state, e.receipt.pending.call);
-        if (call.question && call.question->pending == e.receipt.pending) return call.question.reset();
+        if (call.question && call.question->pending == e.receipt.pending)
+            return call.question.reset();
         if (!call.pause || call.pause->terms.continuation != Continuation::reentry) {
             return close_call(state, call.no, event.seq);
         }
@@ -201,11 +205,14 @@ struct Fold {
         call_of(state, e.pending.call).claim = ClaimState{e.by, e.until};
     }
 
-    void operator()(Expired const& e) const { close_call(state, e.receipt.pending.call, event.seq); }
+    void operator()(Expired const& e) const {
+        close_call(state, e.receipt.pending.call, event.seq);
+    }
 
     void operator()(Cancelled const& e) const {
         Call& call = call_of(state, e.call);
-        bool const question_only = e.receipt && call.question && call.question->pending == e.receipt->pending;
+        bool const question_only =
+            e.receipt && call.question && call.question->pending == e.receipt->pending;
         if (question_only) return call.question.reset();
         close_call(state, e.call, event.seq);
     }
@@ -229,9 +236,10 @@ struct Fold {
         OpenTurn& turn = *state.turn;
         abandon_request(turn);
         set_timer(state, 0, TimerKind::model_retry, std::nullopt);
-        state.last_turn = LastTurn{turn.no, turn.input, turn.cause, turn.by, turn.step,
-                                   turn.attempt, turn.usage, e.finish == FinishReason::error,
-                                   e.error};
+        state.last_turn =
+            LastTurn{turn.no,   turn.input,   turn.cause, turn.by,
+                     turn.step, turn.attempt, turn.usage, e.finish == FinishReason::error,
+                     e.error};
         state.turn.reset();
     }
 
@@ -269,7 +277,6 @@ private:
         turn.request.reset();
     }
 
-
     // The old phase is left before the pause is replaced: its deadline belongs to the old one.
     void wait(Call& call, Pause pause) const {
         call.pause = std::move(pause);
@@ -288,7 +295,8 @@ void apply(State& state, Event const& event) {
 }
 
 std::optional<Time> wake_at(State const& state) {
-    if (state.lifecycle == Lifecycle::none || state.lifecycle == Lifecycle::deleted) return std::nullopt;
+    if (state.lifecycle == Lifecycle::none || state.lifecycle == Lifecycle::deleted)
+        return std::nullopt;
     if (!state.owed.empty()) return from_ms(0);
     return next_timer(state);
 }
@@ -323,7 +331,8 @@ Derived derive(State const& state) {
     Derived derived;
     for (auto const& [no, call] : state.calls) {
         if (call.phase == CallPhase::ready) derived.ready.insert(no);
-        bool const gate_first = !call.spec.refused && call.gates_passed < call.spec.terms.gates.size();
+        bool const gate_first =
+            !call.spec.refused && call.gates_passed < call.spec.terms.gates.size();
         if (call.phase == CallPhase::ready && gate_first) derived.to_gate.insert(no);
         if (call.phase == CallPhase::gating || call.phase == CallPhase::running) {
             ++derived.in_work;
@@ -331,7 +340,8 @@ Derived derive(State const& state) {
         }
         if (call.phase != CallPhase::waiting) continue;
         ++derived.waiting;
-        if (call.pause->terms.continuation == Continuation::message) derived.message_pauses.insert(no);
+        if (call.pause->terms.continuation == Continuation::message)
+            derived.message_pauses.insert(no);
     }
     if (state.turn && state.turn->request) derived.owed.insert({state.turn->request->since, 0});
     return derived;

@@ -26,7 +26,8 @@ void leave_phase(State& state, Call const& call) {
         state.message_pauses.erase(call.no);
         set_timer(state, call.no, TimerKind::deadline, std::nullopt);
     }
-    if (call.phase == CallPhase::retry_wait) set_timer(state, call.no, TimerKind::tool_retry, std::nullopt);
+    if (call.phase == CallPhase::retry_wait)
+        set_timer(state, call.no, TimerKind::tool_retry, std::nullopt);
     if (call.phase == CallPhase::ready) {
         state.ready.erase(call.no);
         state.to_gate.erase(call.no);
@@ -45,7 +46,8 @@ void enter_phase(State& state, Call const& call) {
     }
     if (call.phase != CallPhase::waiting) return;
     ++state.waiting;
-    if (call.pause->terms.continuation == Continuation::message) state.message_pauses.insert(call.no);
+    if (call.pause->terms.continuation == Continuation::message)
+        state.message_pauses.insert(call.no);
     set_timer(state, call.no, TimerKind::deadline, call.pause->deadline);
 }
 
@@ -103,8 +105,8 @@ void promote_gates(State& state, Seq seq) {
         Call& call = call_of(state, *state.to_gate.begin());
         set_phase(state, call, CallPhase::gating);
         call.owed_since = seq;
-        AskGate ask{call.no, call.spec.terms.gates[call.gates_passed], call.spec.tool, call.spec.input,
-                    call.decision};
+        AskGate ask{call.no, call.spec.terms.gates[call.gates_passed], call.spec.tool,
+                    call.spec.input, call.decision};
         owe(state, {{seq, call.no}, std::move(ask)});
         set_timer(state, call.no, TimerKind::give_up, state.updated + limits::gate_time_limit);
     }

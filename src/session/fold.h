@@ -1,6 +1,6 @@
 #pragma once
-// The few ways in which apply() changes State; each keeps the derived parts (sets, counters, timers, owed) true.
-// For apply() and for reading snapshots back.
+// The few ways in which apply() changes State; each keeps the derived parts (sets, counters,
+// timers, owed) true. For apply() and for reading snapshots back.
 
 #include "session/state.h"
 
@@ -12,7 +12,8 @@ void add_call(State& state, Call call);  // REQUIRES: its phase is ready
 void set_phase(State& state, Call& call, CallPhase phase);
 // For a call that was just placed by a snapshot: it enters `phase` without leaving one.
 void restore_phase(State& state, Call& call, CallPhase phase);
-void set_timer(State& state, CallNo call, TimerKind kind, std::optional<Time> at);  // nullopt: clears
+void set_timer(State& state, CallNo call, TimerKind kind,
+               std::optional<Time> at);  // nullopt: clears
 void owe(State& state, Effect effect);
 // Removes the effect of a call that is gating or running, or of the model request (call 0).
 void disown(State& state, EffectId id);
@@ -20,7 +21,8 @@ void disown(State& state, EffectId id);
 // The call is settled by the event `seq`: it leaves the state and counts for its step's join.
 void close_call(State& state, CallNo no, Seq seq);
 
-// Gates of calls that are ready are asked as slots come free. No event of its own: it follows from the state.
+// Gates of calls that are ready are asked as slots come free. No event of its own: it follows from
+// the state.
 void promote_gates(State& state, Seq seq);
 
 }  // namespace dormouse::session

@@ -21,6 +21,8 @@ inline constexpr std::uint32_t notes_per_pause_max = 8;
 inline constexpr std::uint32_t model_failures_max = 5;  // in a row, in one step
 inline constexpr std::uint32_t tool_attempts_max = 5;
 inline constexpr std::uint64_t seq_max = (std::uint64_t{1} << 24) - 1;
+// From here on a session takes no new input and no progress, so that what is open can still be settled.
+inline constexpr std::uint64_t seq_full = seq_max - 1'000'000;
 
 inline constexpr Duration pause_timeout_default{24 * 3600 * 1000};  // of a tool_result pause
 inline constexpr Duration model_time_limit{600'000};                // of one request

@@ -1,7 +1,7 @@
 #pragma once
-// State: what is open in one session, and nothing else. Its size follows what is open, never how long the session
-// has lived: text, arguments and outputs that are settled stay in the journal, what is closed is found by key.
-// Owned by one lane and changed in place by apply() alone.
+// State: what is open in one session, and nothing else. Its size follows what is open, never how
+// long the session has lived: text, arguments and outputs that are settled stay in the journal,
+// what is closed is found by key. Owned by one lane and changed in place by apply() alone.
 
 #include "session/effect.h"
 #include "session/event.h"
@@ -24,7 +24,7 @@ struct Pause {
     PauseTerms terms;
     std::optional<Time> deadline;
     Time since{};
-    Seq opened = 0;      // call_paused, gate_asked or in_doubt
+    Seq opened = 0;  // call_paused, gate_asked or in_doubt
     bool by_gate = false;
     friend bool operator==(Pause const&, Pause const&) = default;
 };
@@ -56,22 +56,24 @@ struct Call {
     CallSpec spec;
     CallPhase phase = CallPhase::ready;
     std::uint32_t gates_passed = 0;
-    std::optional<Submission> decision = {};  // for the gate or the tool that asked, until its verdict
-    Generation generation = 0;                // of the newest pendingID
-    PendingId pending = {};                   // of the run or pause that is open (generation may be older than a question's)
+    std::optional<Submission> decision =
+        {};                     // for the gate or the tool that asked, until its verdict
+    Generation generation = 0;  // of the newest pendingID
+    PendingId pending =
+        {};  // of the run or pause that is open (generation may be older than a question's)
     std::uint32_t attempt = 0;
-    Epoch epoch = 0;                          // who wrote the newest tool_started
+    Epoch epoch = 0;  // who wrote the newest tool_started
     Time created{};
     Time started{};
-    Seq owed_since = 0;                       // gating, running: the effect's id
+    Seq owed_since = 0;  // gating, running: the effect's id
     std::optional<Pause> pause = {};
-    bool in_doubt = false;                    // a crash cut an attempt off; also while it runs again
+    bool in_doubt = false;  // a crash cut an attempt off; also while it runs again
     std::optional<Question> question = {};
     std::vector<Vote> votes = {};
     std::optional<ClaimState> claim = {};
     std::uint32_t progress_count = 0;
-    std::int64_t progress_second = 0;         // the second in which the newest progress came …
-    std::uint32_t progress_in_second = 0;     // … and how many came in it
+    std::int64_t progress_second = 0;      // the second in which the newest progress came …
+    std::uint32_t progress_in_second = 0;  // … and how many came in it
     friend bool operator==(Call const&, Call const&) = default;
 };
 
@@ -111,8 +113,8 @@ struct OpenTurn {
     std::optional<Request> request = {};
     std::optional<ModelRetry> retry = {};
     std::map<std::uint32_t, StepState> open_steps = {};
-    Seq newest_item = 0;         // the newest settlement or steer; consumed once committed_view reaches it
-    bool steered = false;        // overrides the joins once
+    Seq newest_item = 0;  // the newest settlement or steer; consumed once committed_view reaches it
+    bool steered = false;                     // overrides the joins once
     std::optional<FinishReason> finish = {};  // the newest reply asked for nothing more
     Usage usage = {};
     friend bool operator==(OpenTurn const&, OpenTurn const&) = default;
@@ -156,7 +158,7 @@ struct State {
     std::string project, agent, alias, title, cwd;
     Json labels;
     Actor created_by;
-    std::string created_idem;             // of the request that created it, if that bore an Idempotency-Key
+    std::string created_idem;  // of the request that created it, if that bore an Idempotency-Key
     std::optional<SessionId> forked_from;
     Time created{};
     Time updated{};
@@ -164,22 +166,22 @@ struct State {
 
     std::optional<OpenTurn> turn;
     std::optional<LastTurn> last_turn;
-    std::map<CallNo, Call> calls;         // open ones, in request order
+    std::map<CallNo, Call> calls;  // open ones, in request order
     std::deque<QueuedInput> queue;
 
-    TurnNo turns = 0;                     // counters over the session's life
+    TurnNo turns = 0;  // counters over the session's life
     CallNo calls_ever = 0;
     std::uint64_t messages = 0;
     std::uint64_t steps = 0;
     Usage usage;
-    Seq committed_view = 0;               // view_seq of the newest committed step
+    Seq committed_view = 0;  // view_seq of the newest committed step
 
     // Kept by apply(), equal to what the rest of the state says (a property test recomputes them).
-    std::set<CallNo> ready;               // phase ready
-    std::set<CallNo> to_gate;             // phase ready, and a gate comes first; empty while a slot is free
-    std::set<CallNo> message_pauses;      // waiting with continuation message
-    std::uint32_t in_work = 0;            // phases gating and running
-    std::uint32_t waiting = 0;            // phase waiting
+    std::set<CallNo> ready;    // phase ready
+    std::set<CallNo> to_gate;  // phase ready, and a gate comes first; empty while a slot is free
+    std::set<CallNo> message_pauses;  // waiting with continuation message
+    std::uint32_t in_work = 0;        // phases gating and running
+    std::uint32_t waiting = 0;        // phase waiting
     std::set<Timer> timers;
     std::map<std::pair<CallNo, TimerKind>, Time> timer_at;  // the same by whose they are
     std::map<EffectId, Effect> owed;
@@ -190,10 +192,14 @@ struct State {
 // The only way that state changes. REQUIRES: event.seq == state.head + 1.
 void apply(State& state, Event const& event);
 
-// What the session owes, by id. The runner starts `outstanding - running` and stops `running - outstanding`.
-[[nodiscard]] inline std::map<EffectId, Effect> const& outstanding(State const& state) { return state.owed; }
+// What the session owes, by id. The runner starts `outstanding - running` and stops `running -
+// outstanding`.
+[[nodiscard]] inline std::map<EffectId, Effect> const& outstanding(State const& state) {
+    return state.owed;
+}
 
-// When the session must next be looked at: nullopt it sleeps, the epoch (0) something is owed, else the next time.
+// When the session must next be looked at: nullopt it sleeps, the epoch (0) something is owed, else
+// the next time.
 [[nodiscard]] std::optional<Time> wake_at(State const& state);
 
 // The next time at which a tick would do something, owed effects aside.
@@ -201,7 +207,8 @@ void apply(State& state, Event const& event);
 
 [[nodiscard]] Activity activity(State const& state);
 
-// The open call that this pause (or in-doubt question) belongs to; nullptr when that is closed or never was.
+// The open call that this pause (or in-doubt question) belongs to; nullptr when that is closed or
+// never was.
 [[nodiscard]] Call const* open_pause(State const& state, PendingId const& pending);
 
 // Rebuilds what apply() keeps beside the rest, for the property test and for verify.

@@ -146,7 +146,9 @@ void Agents::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> d
 void Agents::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                       port::Outcome done) {
     if (world_.chance(faults_.hangs)) return;
-    Duration const time = time_of(run) + delay();
+    bool const job = run.tool.starts_with("job") && world_.chance(500);
+    Duration const more = job ? world_.between(Duration(0), Duration(6'000)) : Duration(0);
+    Duration const time = time_of(run) + more + delay();
     auto work = [this, session, id, agent = std::move(agent), run = std::move(run),
                  done = std::move(done)]() mutable {
         inner_.run_tool(session, id, std::move(agent), std::move(run), std::move(done));

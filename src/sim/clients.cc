@@ -49,17 +49,18 @@ runner::Asker Clients::asker(std::string const& name, bool keyed) const {
     return asker;
 }
 
-bool Clients::is_answer(SessionId session, Error const& error) {
+bool Clients::is_answer(SessionId session, Error const& error, bool never_paused) {
     std::string const code(info(error.code).text);
     world_.trace(code);
     Durable::Session const* const found = durable_.find(session);
     bool const deleted = found && found->state.lifecycle == Lifecycle::deleted;
-    bool const lost = error.code == Code::not_found && found && !deleted;
+    bool const lost = error.code == Code::not_found && found && !deleted && !never_paused;
     bool const broken = error.code == Code::internal || error.code == Code::idempotency_mismatch;
     bool const bare = error.code == Code::conflict && error.extra.is_null();
     if (lost || broken || bare) findings_.add("answer: " + code + ": " + error.detail);
     bool const again = info(error.code).next == Next::retry || error.code == Code::fail_stop;
-    bool const excused = error.code == Code::not_ready || error.code == Code::queue_full;
+    bool const excused = error.code == Code::not_ready || error.code == Code::queue_full ||
+                         error.code == Code::session_busy;
     if (again && knobs_.quiet && !excused) findings_.add("answer: " + code + " without a fault");
     return !again;
 }

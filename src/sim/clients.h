@@ -41,8 +41,10 @@ private:
     void start(std::function<void(std::shared_ptr<Request> const&)> ask, unsigned tries);
     [[nodiscard]] std::string name(std::string_view kind);
     [[nodiscard]] runner::Asker asker(std::string const& name, bool keyed) const;
-    // False: the request may be asked again. Finds what no client should ever be told.
-    [[nodiscard]] bool is_answer(SessionId session, Error const& error);
+    // False: the request may be asked again. Finds what no client should ever be told. `never_paused`:
+    // the request named a run that did not pause, which nobody but its tool knows of.
+    [[nodiscard]] bool is_answer(SessionId session, Error const& error, bool never_paused = false);
+    [[nodiscard]] bool never_paused(PendingId const& pending) const;
 
     void create();
     void created(std::string const& name, SessionId session);

@@ -24,6 +24,7 @@ void draw_faults(World& world, Knobs& knobs) {
     bool const killed = world.chance(850);
     knobs.life = killed ? world.between(Duration(1'000), Duration(15'000)) : Duration(0);
     knobs.clock_steps = world.chance(250);
+    knobs.disk_breaks = world.chance(150);
 }
 
 }  // namespace
@@ -37,6 +38,7 @@ Knobs draw_knobs(World& world) {
     if (at_length) knobs.sessions = 1;
     if (at_length) knobs.prompts = 80;
     knobs.busy = world.between(Duration(5'000), Duration(at_length ? 120'000 : 40'000));
+    if (world.chance(100)) knobs.busy *= 20;  // with long silences
     if (world.chance(500)) knobs.resident = world.below(3);
     knobs.agents.model_fails = some(world, 300);
     knobs.agents.model_fails_for_good = some(world, 60);
@@ -61,6 +63,7 @@ std::string Knobs::text() const {
     add("life_ms", life.count());
     add("resident", resident);
     add("clock_steps", clock_steps ? 1 : 0);
+    add("disk_breaks", disk_breaks ? 1 : 0);
     add("commit_lost", store.commit_lost);
     add("commit_hidden", store.commit_hidden);
     add("append_lost", store.append_lost);

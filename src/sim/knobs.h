@@ -18,6 +18,7 @@ struct Knobs {
     std::size_t resident = 4'096;
     Duration scan{1'000};
     bool clock_steps = false;
+    bool disk_breaks = false;  // at some time, whoever writes next
     StoreFaults store = {};
     AgentFaults agents = {};
 

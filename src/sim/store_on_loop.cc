@@ -37,7 +37,7 @@ void StoreOnLoop::commit(std::vector<port::Append> appends,
 
 std::vector<Result<void>> StoreOnLoop::write(std::span<port::Append const> appends) {
     std::vector<Result<void>> results(appends.size());
-    bool const sync_fails = world_.chance(faults_.sync_failed);
+    bool const sync_fails = world_.chance(faults_.sync_failed) || breaks_;
     bool const lost = world_.chance(faults_.commit_lost) || (sync_fails && world_.chance(500));
     bool const hidden = world_.chance(faults_.commit_hidden);
     for (std::size_t i = 0; i < appends.size(); ++i) {

@@ -30,6 +30,8 @@ public:
                 port::Fn<void(std::vector<Result<void>>)> done) override;
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
 
+    // The next commit's sync fails.
+    void break_down() { breaks_ = true; }
     // A sync has failed: this store writes nothing any more.
     [[nodiscard]] bool stopped() const { return stopped_; }
 
@@ -45,6 +47,7 @@ private:
     StoreFaults const& faults_;
     Durable durable_;
     FlakyStore flaky_;
+    bool breaks_ = false;
     bool stopped_ = false;
     Duration last_commit_{0};
     Duration last_read_{0};

@@ -111,8 +111,8 @@ void Clients::ask_submit(std::shared_ptr<Request> const& request, PendingId cons
     command.via = "sim";
     runner->command(pending.session, std::move(command), asker(operation.by, false),
                     [this, pending, place, request](Result<Answer> answer) {
-                        request->answered =
-                            answer || is_answer(pending.session, answer.error());
+                        request->answered = answer || is_answer(pending.session, answer.error(),
+                                                                never_paused(pending));
                         submitted(pending, place, answer);
                     });
 }
@@ -129,9 +129,18 @@ void Clients::cancel_call(PendingId const& pending) {
     Cancel const command{Cancel::Scope::call, pending};
     runner->command(pending.session, command, asker(operation.by, false),
                     [this, pending, place](Result<Answer> answer) {
-                        if (!answer) (void)is_answer(pending.session, answer.error());
+                        if (!answer) {
+                            (void)is_answer(pending.session, answer.error(), never_paused(pending));
+                        }
                         submitted(pending, place, answer);
                     });
+}
+
+bool Clients::never_paused(PendingId const& pending) const {
+    Durable::Session const* const session = durable_.find(pending.session);
+    if (!session || durable_.receipt(pending)) return false;
+    Call const* const call = open_pause(session->state, pending);
+    return !call || call->phase != CallPhase::waiting;
 }
 
 // What the answer tells of the call, for its history; an acknowledged outcome is durable by now.

@@ -10,7 +10,6 @@ void World::after(Duration delay, port::Fn<void()> work) {
 }
 
 void World::outside(Duration delay, port::Fn<void()> work) {
-    ++outside_;
     queue_.emplace(elapsed_ + std::max(delay, Duration(0)), Work{true, std::move(work)});
 }
 
@@ -40,10 +39,16 @@ void World::run_for(Duration time) {
     while (!queue_.empty() && queue_.begin()->first <= until) {
         auto next = queue_.extract(queue_.begin());
         elapsed_ = std::max(elapsed_, next.key());
-        if (next.mapped().outside) --outside_;
         next.mapped().run();
     }
     elapsed_ = std::max(elapsed_, until);
+}
+
+std::optional<Duration> World::next_outside() const {
+    for (auto const& [at, work] : queue_) {
+        if (work.outside) return at - elapsed_;
+    }
+    return std::nullopt;
 }
 
 void World::trace(std::string_view what) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <string_view>
 
@@ -41,7 +42,8 @@ public:
     void leap(Duration by) { elapsed_ += by; }
     // Runs what falls due until then, and stands at that time.
     void run_for(Duration time);
-    [[nodiscard]] bool outside_waits() const { return outside_ > 0; }
+    // In how long something outside happens next; nullopt: never.
+    [[nodiscard]] std::optional<Duration> next_outside() const;
 
     // Instants in the order of things, for histories: each is later than the one before.
     [[nodiscard]] std::uint64_t instant() { return ++instant_; }
@@ -59,7 +61,6 @@ private:
 
     std::mt19937_64 rng_;
     std::multimap<Duration, Work> queue_;  // of one time: in the order of coming
-    std::size_t outside_ = 0;
     Duration elapsed_{0};
     Duration step_{0};
     std::uint64_t instant_ = 0;

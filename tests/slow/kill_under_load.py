@@ -267,7 +267,7 @@ def offer(kind, body, value, call, writer):
     elif call.session.deleted and answer.status == 404:
         op.end = end
     else:
-        writer.world.fail(f'{kind}: {answer}')
+        writer.world.fail(f'{kind} (deleted {call.session.deleted}): {answer}')
 
 
 def look(world, client, call):
@@ -342,13 +342,9 @@ class Run:
     def start_again(self):
         while self.draw.random() < 0.15:  # killed again while it recovers
             self.early_kills += 1
-            server = self.server
-            threading.Timer(self.draw.uniform(0, 0.03), lambda: server.process.kill()).start()
-            try:
-                server.start()
-                server.process.wait(timeout=20)
-            except AssertionError:
-                server.process.wait(timeout=20)
+            with self.server.spawn():
+                time.sleep(self.draw.uniform(0, 0.03))
+                self.server.kill()
         self.server.start()
 
     def ask_again(self):

@@ -2,8 +2,8 @@
 
 #include "session/limits.h"
 
-// Rule 3: verdicts after a crash. What an older epoch started and nobody finished is in doubt; everything else is
-// as it was, and nothing is written when nothing is in doubt.
+// Rule 3: verdicts after a crash. What an older epoch started and nobody finished is in doubt;
+// everything else is as it was, and nothing is written when nothing is in doubt.
 namespace dormouse::session {
 
 namespace {
@@ -13,7 +13,8 @@ void doubt(Decider& d, Call const& call) {
     bool const asks = call.spec.terms.crash == CrashPolicy::ask;
     InDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt};
     if (!outside && !asks) {
-        d.emit(ToolFinished{call.no, call.attempt, ErrorReason::unknown, {}, "outcome unknown", {}, {}});
+        d.emit(ToolFinished{
+            call.no, call.attempt, ErrorReason::unknown, {}, "outcome unknown", {}, {}});
         return;
     }
     if (outside) in_doubt.deadline = deadline_of(PauseTerms{}, call.spec.terms, d.at);

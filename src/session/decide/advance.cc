@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-// What has become possible happens in the append of the event that made it possible (rule 2): calls start as slots
-// come free, the model is asked, the turn ends, the next input begins its own.
+// What has become possible happens in the append of the event that made it possible (rule 2): calls
+// start as slots come free, the model is asked, the turn ends, the next input begins its own.
 namespace dormouse::session {
 
 namespace {
@@ -18,8 +18,8 @@ bool unconsumed(State const& state) { return state.turn->newest_item > state.com
 
 bool joins_met(OpenTurn const& turn) {
     return turn.steered || std::ranges::all_of(turn.open_steps, [&](auto const& entry) {
-        return entry.second.settled >= needed(turn.terms.join, entry.second);
-    });
+               return entry.second.settled >= needed(turn.terms.join, entry.second);
+           });
 }
 
 // Rule 4: may ask.
@@ -40,7 +40,8 @@ void start_turn(Decider& d) {
 }
 
 void start_ready_calls(Decider& d) {
-    // While a slot is free no call waits for one to be gated, so the first one that is ready may run.
+    // While a slot is free no call waits for one to be gated, so the first one that is ready may
+    // run.
     State const& state = d.state;
     while (!state.ready.empty() && state.in_work < state.turn->terms.tool_concurrency) {
         CHECK(state.to_gate.empty());
@@ -48,7 +49,8 @@ void start_ready_calls(Decider& d) {
     }
 }
 
-// Attempts whose time has come run again as slots come free; those that wait for a slot are not in work.
+// Attempts whose time has come run again as slots come free; those that wait for a slot are not in
+// work.
 void start_due_retries(Decider& d) {
     std::vector<CallNo> due;
     for (Timer const& timer : d.state.timers) {
@@ -93,25 +95,30 @@ void start_tool(Decider& d, CallNo no) {
     bool const decided = call.decision.has_value();
     PendingId const pending = d.new_pending(call);
     d.emit(ToolStarted{pending, 1, d.epoch});
-    if (at_once && !decided) d.emit(CallPaused{pending, *at_once, deadline_of(*at_once, terms, d.at)});
+    if (at_once && !decided)
+        d.emit(CallPaused{pending, *at_once, deadline_of(*at_once, terms, d.at)});
 }
 
 void cancel_call(Decider& d, CallNo no, std::string const& why) {
     static Sha256 const digest = sha256(R"({"error":"cancelled"})");
     Call const& call = d.state.calls.at(no);
     if (call.question) {
-        auto question = d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+        auto question = d.receipt(call.question->pending, SubmissionKind::cancel,
+                                  CallStatus::cancelled, digest);
         d.emit(Cancelled{no, question, false, why});
     }
-    bool const ran = call.phase == CallPhase::running || call.phase == CallPhase::retry_wait || call.in_doubt;
+    bool const ran =
+        call.phase == CallPhase::running || call.phase == CallPhase::retry_wait || call.in_doubt;
     Cancelled cancelled{no, std::nullopt, ran, why};
     if (ran || call.phase == CallPhase::waiting) {
-        cancelled.receipt = d.receipt(call.pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+        cancelled.receipt =
+            d.receipt(call.pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
     }
     d.emit(std::move(cancelled));
 }
 
-void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std::string const& why) {
+void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error,
+              std::string const& why) {
     while (!d.state.calls.empty()) cancel_call(d, d.state.calls.begin()->first, why);
     d.emit(TurnEnded{d.state.turn->no, finish, d.state.turn->usage, std::move(error)});
 }
@@ -131,7 +138,8 @@ void advance(Decider& d) {
         }
         if (!may_ask(d.state)) return;
         if (d.state.turn->committed && d.state.turn->step >= d.state.turn->terms.step_limit) {
-            end_turn(d, FinishReason::step_limit, Trouble{"step_limit", "The turn used up its steps."},
+            end_turn(d, FinishReason::step_limit,
+                     Trouble{"step_limit", "The turn used up its steps."},
                      "the turn used up its steps");
             continue;
         }

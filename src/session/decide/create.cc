@@ -2,19 +2,24 @@
 
 namespace dormouse::session {
 
-// REQUIRES: the state is new, or the session's own: an Idempotency-Key led the repeat to the same session.
+// REQUIRES: the state is new, or the session's own: an Idempotency-Key led the repeat to the same
+// session.
 Judged judge(Decider& d, Create const& c) {
-    if (d.state.lifecycle == Lifecycle::deleted) return fail(Code::session_gone, "This session was deleted.");
+    if (d.state.lifecycle == Lifecycle::deleted)
+        return fail(Code::session_gone, "This session was deleted.");
     if (d.state.lifecycle != Lifecycle::none) {
         if (d.state.created_idem == d.idem()) return Answer{.outcome = Answer::Outcome::duplicate};
-        return fail(Code::idempotency_mismatch, "This Idempotency-Key was used with another request body.");
+        return fail(Code::idempotency_mismatch,
+                    "This Idempotency-Key was used with another request body.");
     }
     d.state.id = c.id;
-    d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by, d.idem()});
+    d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by,
+                          d.idem()});
     if (c.fork) d.emit(Forked{c.fork->from, c.fork->seq, c.fork->messages, c.fork->message_count});
     Answer answer;
     if (c.prompt) {
-        d.emit(InputReceived{1, InputSource::prompt, PromptMode::queue, c.prompt->parts, d.command.by, {}, {}});
+        d.emit(InputReceived{
+            1, InputSource::prompt, PromptMode::queue, c.prompt->parts, d.command.by, {}, {}});
         answer.turn = 1;
     }
     answer.seq = d.state.head;

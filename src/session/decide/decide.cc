@@ -1,5 +1,7 @@
 #include "session/decide/decider.h"
 
+#include "session/limits.h"
+
 #include <algorithm>
 
 namespace dormouse::session {
@@ -22,7 +24,8 @@ void Decider::emit(Event::Body body) {
     event.turn = state.turn ? state.turn->no : 0;
     if (auto const* started = std::get_if<TurnStarted>(&body)) event.turn = started->turn;
     event.body = std::move(body);
-    for (PendingChange& change : pending_changes(state, event)) pending.push_back(std::move(change));
+    for (PendingChange& change : pending_changes(state, event))
+        pending.push_back(std::move(change));
     apply(state, event);
     events.push_back(std::move(event));
 }
@@ -33,7 +36,8 @@ std::string Decider::idem() const {
 
 std::optional<Receipt> Decider::closed(PendingId const& pending) const {
     for (Event const& event : events) {
-        if (auto receipt = receipt_in(event); receipt && receipt->pending == pending) return receipt;
+        if (auto receipt = receipt_in(event); receipt && receipt->pending == pending)
+            return receipt;
     }
     bool const found = command.found.receipt && command.found.receipt->pending == pending;
     return found ? command.found.receipt : std::nullopt;
@@ -58,10 +62,18 @@ Receipt Decider::receipt(PendingId const& pending, SubmissionKind kind, CallStat
 
 std::unexpected<Error> unknown() { return fail(Code::not_found, "There is nothing with this id."); }
 
+bool is_full(State const& state) { return state.head >= limits::seq_full; }
+
+std::unexpected<Error> journal_full() {
+    return fail(Code::too_large, "The session's journal is full; go on in a fork of it.",
+                Json::trusted(R"({"limit":"session_events","max":16777215})"));
+}
+
 std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
     std::string const from(text(state.lifecycle));
     std::string const extra = R"({"from":")" + from + R"(","move":")" + std::string(move) + "\"}";
-    return fail(Code::wrong_state, "This session is " + from + "; it can not " + std::string(move) + ".",
+    return fail(Code::wrong_state,
+                "This session is " + from + "; it can not " + std::string(move) + ".",
                 Json::trusted(extra));
 }
 
@@ -71,14 +83,15 @@ Decision decide(State& state, Epoch epoch, Command const& command) {
     if (!creates && !exists) return {{}, unknown(), {}};
     Activity const before = activity(state);
     Decider decider(state, epoch, command);
-    // A new owner's verdicts come before the times that passed while nobody drove: a run that a crash cut off is in
-    // doubt, it did not take too long.
+    // A new owner's verdicts come before the times that passed while nobody drove: a run that a
+    // crash cut off is in doubt, it did not take too long.
     bool const adopts = std::holds_alternative<Adopt>(command.body);
     if (!creates && !adopts) fall_due(decider);
     auto answer = std::visit([&](auto const& body) { return judge(decider, body); }, command.body);
     if (adopts) fall_due(decider);
     if (state.lifecycle != Lifecycle::deleted) advance(decider);
-    if (!decider.events.empty() && activity(state) != before) decider.events.back().activity = activity(state);
+    if (!decider.events.empty() && activity(state) != before)
+        decider.events.back().activity = activity(state);
     return {std::move(decider.events), std::move(answer), std::move(decider.pending)};
 }
 

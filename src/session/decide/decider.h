@@ -1,6 +1,6 @@
 #pragma once
-// One decision in the making. Families add events through emit(), which applies each at once, so that what follows
-// is decided on the state after it. Private to the layer.
+// One decision in the making. Families add events through emit(), which applies each at once, so
+// that what follows is decided on the state after it. Private to the layer.
 
 #include "session/decide.h"
 
@@ -17,7 +17,8 @@ public:
     [[nodiscard]] Bits128 draw() { return dormouse::draw(command.random, ++drawn_); }
     // What an input remembers of the request that brought it; empty: it bore no Idempotency-Key.
     [[nodiscard]] std::string idem() const;
-    // The receipt of a closed pause: this very append may have closed it (rule 9), else it was found by key.
+    // The receipt of a closed pause: this very append may have closed it (rule 9), else it was
+    // found by key.
     [[nodiscard]] std::optional<Receipt> closed(PendingId const& pending) const;
     [[nodiscard]] PendingId new_pending(Call const& call);
     [[nodiscard]] Receipt receipt(PendingId const& pending, SubmissionKind kind, CallStatus status,
@@ -29,7 +30,8 @@ public:
     Time const at;
     std::vector<Event> events;
     std::vector<PendingChange> pending;
-    // Pauses of calls that start in the very append of their reply: they need not stand in the reply too.
+    // Pauses of calls that start in the very append of their reply: they need not stand in the
+    // reply too.
     std::map<CallNo, PauseTerms> at_once;
 
 private:
@@ -41,16 +43,19 @@ using Judged = Result<Answer>;
 // advance.cc: does what has become possible (rules 2 and 4), in the same append.
 void advance(Decider& d);
 // Settles everything that is open in the turn and ends it.
-void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std::string const& why);
+void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error,
+              std::string const& why);
 // Settles the newest pause or run of one open call as cancelled.
 void cancel_call(Decider& d, CallNo call, std::string const& why);
 void start_tool(Decider& d, CallNo call);
 
 // time.cc: everything that is due by the command's time (rule 9).
 void fall_due(Decider& d);
-[[nodiscard]] std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool, Time at);
+[[nodiscard]] std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool,
+                                              Time at);
 
-// tool.cc: what became of a run. One that was in doubt is listed as waiting: its outcome leaves a receipt (P2).
+// tool.cc: what became of a run. One that was in doubt is listed as waiting: its outcome leaves a
+// receipt (P2).
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
 
 // submit.cc: an outcome for a pause, also as a prompt's answer.
@@ -66,8 +71,10 @@ struct Offer {
 // Writes the settling event and, for an answered in-doubt question, what follows from it.
 Receipt settle(Decider& d, Call const& call, Offer const& offer);
 // What the receipt of a closed pause (or its absence) answers to a submission with `digest`.
-[[nodiscard]] Judged answer_closed(Decider& d, PendingId const& pending, std::optional<Sha256> const& digest);
-void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest, std::string text);
+[[nodiscard]] Judged answer_closed(Decider& d, PendingId const& pending,
+                                   std::optional<Sha256> const& digest);
+void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest,
+          std::string text);
 
 [[nodiscard]] Judged judge(Decider& d, Create const& c);
 [[nodiscard]] Judged judge(Decider& d, Adopt const& c);
@@ -86,6 +93,8 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, Delete const& c);
 
 [[nodiscard]] inline Judged done(Decider const& d) { return Answer{.seq = d.state.head}; }
+[[nodiscard]] bool is_full(State const& state);
+[[nodiscard]] std::unexpected<Error> journal_full();
 [[nodiscard]] std::unexpected<Error> unknown();
 [[nodiscard]] std::unexpected<Error> wrong_state(State const& state, std::string_view move);
 

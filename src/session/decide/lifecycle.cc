@@ -15,7 +15,9 @@ Judged cancel_pause(Decider& d, PendingId const& pending) {
     }
     auto const receipt = d.closed(pending);
     bool const again = receipt && receipt->status == CallStatus::cancelled;
-    if (again) return Answer{.outcome = Answer::Outcome::duplicate, .receipt = receipt, .seq = d.state.head};
+    if (again)
+        return Answer{
+            .outcome = Answer::Outcome::duplicate, .receipt = receipt, .seq = d.state.head};
     return answer_closed(d, pending, std::nullopt);
 }
 
@@ -28,19 +30,22 @@ void settle_everything(Decider& d, std::string const& why) {
     drop_queue(d, why);
 }
 
-Judged change_status(Decider& d, Lifecycle from, Lifecycle to, std::string_view move, std::string const& why) {
+Judged change_status(Decider& d, Lifecycle from, Lifecycle to, std::string_view move,
+                     std::string const& why) {
     if (d.state.lifecycle != from) return wrong_state(d.state, move);
     d.emit(StatusChanged{from, to, why});
     return done(d);
 }
 
-// error → active; or, with an idle session whose last turn failed, that turn once more at the same view.
+// error → active; or, with an idle session whose last turn failed, that turn once more at the same
+// view.
 Judged retry(Decider& d, std::string const& why) {
     if (d.state.lifecycle == Lifecycle::error) {
         return change_status(d, Lifecycle::error, Lifecycle::active, "retry", why);
     }
     bool const idle = d.state.lifecycle == Lifecycle::active && !d.state.turn;
-    if (!idle || !d.state.last_turn || !d.state.last_turn->failed) return wrong_state(d.state, "retry");
+    if (!idle || !d.state.last_turn || !d.state.last_turn->failed)
+        return wrong_state(d.state, "retry");
     LastTurn const last = *d.state.last_turn;
     d.emit(TurnStarted{last.no, last.input, last.cause, d.command.terms, true});
     return done(d);
@@ -59,11 +64,14 @@ Judged judge(Decider& d, Cancel const& c) {
 
 Judged judge(Decider& d, Move const& c) {
     switch (c.to) {
-        case Move::To::pause: return change_status(d, Lifecycle::active, Lifecycle::paused, "pause", c.why);
-        case Move::To::resume: return change_status(d, Lifecycle::paused, Lifecycle::active, "resume", c.why);
+        case Move::To::pause:
+            return change_status(d, Lifecycle::active, Lifecycle::paused, "pause", c.why);
+        case Move::To::resume:
+            return change_status(d, Lifecycle::paused, Lifecycle::active, "resume", c.why);
         case Move::To::retry: return retry(d, c.why);
         case Move::To::fail: {
-            bool const may = d.state.lifecycle == Lifecycle::active || d.state.lifecycle == Lifecycle::paused;
+            bool const may =
+                d.state.lifecycle == Lifecycle::active || d.state.lifecycle == Lifecycle::paused;
             if (!may) return wrong_state(d.state, "fail");
             d.emit(StatusChanged{d.state.lifecycle, Lifecycle::error, c.why});
             return done(d);

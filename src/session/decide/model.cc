@@ -8,16 +8,17 @@ namespace dormouse::session {
 
 namespace {
 
-template <class Outcome>
-bool is_current(State const& state, Outcome const& c) {
+template <class Outcome> bool is_current(State const& state, Outcome const& c) {
     if (!state.turn || !state.turn->request) return false;
-    return state.turn->no == c.turn && state.turn->step == c.step && state.turn->request->attempt == c.attempt;
+    return state.turn->no == c.turn && state.turn->step == c.step &&
+           state.turn->request->attempt == c.attempt;
 }
 
 // Exponential with full jitter in its upper half, so that many sessions do not come back together.
 Duration retry_delay(Decider& d, std::uint32_t failures, std::optional<Duration> asked) {
     if (asked) return std::clamp(*asked, Duration(0), Duration(3'600'000));
-    Duration const ceiling = std::min(limits::retry_max, limits::retry_base * (1 << std::min(failures, 10U)));
+    Duration const ceiling =
+        std::min(limits::retry_max, limits::retry_base * (1 << std::min(failures, 10U)));
     auto const bits = d.draw();
     return ceiling / 2 + (ceiling / 2) * bits[0] / 255;
 }
@@ -31,10 +32,11 @@ void fail_model(Decider& d, Trouble error, bool may_retry, std::optional<Duratio
     if (!again) end_turn(d, FinishReason::error, std::move(error), "the model failed");
 }
 
-// The pauses of those calls that get a slot at once (advance() starts them in this append). Gates take slots first,
-// so with one among the calls nothing is certain.
+// The pauses of those calls that get a slot at once (advance() starts them in this append). Gates
+// take slots first, so with one among the calls nothing is certain.
 void stash_at_once(Decider& d, ModelReplied& replied) {
-    bool const gated = std::ranges::any_of(replied.calls, [](CallSpec const& c) { return !c.terms.gates.empty(); });
+    bool const gated = std::ranges::any_of(
+        replied.calls, [](CallSpec const& c) { return !c.terms.gates.empty(); });
     if (gated || !d.state.ready.empty() || d.state.lifecycle != Lifecycle::active) return;
     std::uint32_t slots = d.state.turn->terms.tool_concurrency - d.state.in_work;
     for (std::size_t i = 0; i < replied.calls.size() && slots > 0; ++i) {
@@ -69,14 +71,21 @@ Judged judge(Decider& d, ModelReply const& c) {
     if (!is_current(d.state, c)) return done(d);
     std::size_t const open = d.state.calls.size() + c.calls.size();
     if (c.calls.size() > limits::calls_per_reply_max || open > limits::open_calls_max) {
-        std::string const asked = "The model asked for " + std::to_string(c.calls.size()) + " calls at once";
-        fail_model(d, {"model_failed", asked + ", " + std::to_string(open) + " would be open."}, false, std::nullopt);
+        std::string const asked =
+            "The model asked for " + std::to_string(c.calls.size()) + " calls at once";
+        fail_model(d, {"model_failed", asked + ", " + std::to_string(open) + " would be open."},
+                   false, std::nullopt);
         return done(d);
     }
     // Calls of a reply that was cut off are not calls; its text is kept.
     bool const whole = c.finish != FinishReason::length;
-    ModelReplied replied{c.step, c.attempt, c.finish, c.parts, whole ? c.calls : std::vector<CallSpec>(),
-                         d.state.calls_ever + 1, c.usage};
+    ModelReplied replied{c.step,
+                         c.attempt,
+                         c.finish,
+                         c.parts,
+                         whole ? c.calls : std::vector<CallSpec>(),
+                         d.state.calls_ever + 1,
+                         c.usage};
     stash_at_once(d, replied);
     CallNo const first = replied.first_call;
     d.emit(std::move(replied));

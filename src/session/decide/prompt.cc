@@ -10,7 +10,8 @@ namespace {
 
 Judged answer_earlier(Decider const& d, Found::Earlier const& earlier) {
     if (earlier.idem != d.idem()) {
-        return fail(Code::idempotency_mismatch, "This Idempotency-Key was used with another request body.");
+        return fail(Code::idempotency_mismatch,
+                    "This Idempotency-Key was used with another request body.");
     }
     return Answer{.outcome = Answer::Outcome::duplicate, .seq = earlier.seq, .turn = earlier.turn};
 }
@@ -20,7 +21,8 @@ std::unexpected<Error> ambiguous(State const& state) {
     for (CallNo no : state.message_pauses) {
         ids += (ids.empty() ? "\"" : ",\"") + state.calls.at(no).pending.text() + "\"";
     }
-    return fail(Code::ambiguous, "Several questions are open; say which one this answers (`answers`).",
+    return fail(Code::ambiguous,
+                "Several questions are open; say which one this answers (`answers`).",
                 Json::trusted("{\"ids\":[" + ids + "]}"));
 }
 
@@ -46,7 +48,8 @@ Judged answer_pause(Decider& d, Prompt const& c, PendingId const& pending) {
 void interrupt(Decider& d) {
     OpenTurn const& turn = *d.state.turn;
     if (turn.request || turn.retry) {
-        d.emit(ModelFailed{turn.step, turn.attempt, {"interrupted", "A prompt interrupted this request."}, {}});
+        d.emit(ModelFailed{
+            turn.step, turn.attempt, {"interrupted", "A prompt interrupted this request."}, {}});
     }
     std::vector<CallNo> in_work;
     for (auto const& [no, call] : d.state.calls) {
@@ -58,7 +61,8 @@ void interrupt(Decider& d) {
 std::string open_ids(State const& state) {
     std::string ids;
     for (auto const& [no, call] : state.calls) {
-        if (call.phase == CallPhase::waiting) ids += (ids.empty() ? "" : ", ") + call.pending.text();
+        if (call.phase == CallPhase::waiting)
+            ids += (ids.empty() ? "" : ", ") + call.pending.text();
     }
     return ids.empty() ? "the model's answer" : ids;
 }
@@ -67,11 +71,13 @@ Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
     State& state = d.state;
     bool const idle = !state.turn && state.queue.empty();
     if (!idle && when == PromptMode::reject) {
-        return fail(Code::session_busy, "The session is in a turn; it waits for " + open_ids(state) + ".");
+        return fail(Code::session_busy,
+                    "The session is in a turn; it waits for " + open_ids(state) + ".");
     }
     bool const own_turn = idle || when == PromptMode::queue || !state.turn;
     if (own_turn && state.queue.size() >= limits::queue_max) {
-        return fail(Code::queue_full, "The session's queue is full (" + std::to_string(limits::queue_max) + ").");
+        return fail(Code::queue_full,
+                    "The session's queue is full (" + std::to_string(limits::queue_max) + ").");
     }
     if (!own_turn && when == PromptMode::interrupt) interrupt(d);
     TurnNo const turn = own_turn ? state.turns + 1 : state.turn->no;
@@ -92,10 +98,12 @@ Judged judge(Decider& d, Prompt const& c) {
         return fail(Code::too_large, "A prompt's text may have 1 MiB.",
                     Json::trusted(R"({"limit":"prompt_bytes","max":1048576})"));
     }
+    if (is_full(d.state)) return journal_full();
     if (state.lifecycle == Lifecycle::error) return wrong_state(state, "prompt");
     if (state.lifecycle == Lifecycle::completed) {
         if (!c.reopen) return wrong_state(state, "prompt");
-        if (c.answers) return answer_pause(d, c, *c.answers);  // its calls are closed: that opens nothing
+        if (c.answers)
+            return answer_pause(d, c, *c.answers);  // its calls are closed: that opens nothing
         d.emit(StatusChanged{Lifecycle::completed, Lifecycle::active, "reopened by a prompt"});
     }
     if (c.answers) return answer_pause(d, c, *c.answers);

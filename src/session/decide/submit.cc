@@ -9,7 +9,8 @@ namespace dormouse::session {
 namespace {
 
 std::unexpected<Error> closed_error(Code code, std::string detail, Receipt const& receipt) {
-    return fail(code, std::move(detail), Json::trusted("{\"digest\":\"" + digest_text(receipt.digest) + "\"}"));
+    return fail(code, std::move(detail),
+                Json::trusted("{\"digest\":\"" + digest_text(receipt.digest) + "\"}"));
 }
 
 // Rule 8, "mode": which kinds settle which pause.
@@ -40,7 +41,8 @@ bool may_answer(AnswerTerms const& terms, Actor const& actor) {
 
 std::optional<Error> refuse_invalid(Offer const& offer) {
     if (offer.invalid.is_null()) return std::nullopt;
-    return Error{Code::invalid_result, "The outcome does not fit the call's schema; it goes on waiting.",
+    return Error{Code::invalid_result,
+                 "The outcome does not fit the call's schema; it goes on waiting.",
                  Json::trusted("{\"errors\":" + std::string(offer.invalid.text()) + "}")};
 }
 
@@ -55,18 +57,24 @@ std::optional<Error> refuse_early(Call const& call, Offer const& offer) {
 std::optional<Error> refuse(Call const& call, Offer const& offer, Actor const& by) {
     bool const question = call.question && call.question->pending == offer.pending;
     if (question) {
-        if (offer.what.kind != SubmissionKind::decision) return wrong_kind(PauseReason::elicitation).error();
+        if (offer.what.kind != SubmissionKind::decision)
+            return wrong_kind(PauseReason::elicitation).error();
         std::string_view const action = offer.what.action;
-        if (action == "run_again" || action == "succeeded" || action == "give_up") return std::nullopt;
-        return Error{Code::invalid_result, "Say what became of it: content.action is run_again, succeeded or give_up.",
-                     Json::trusted(R"({"errors":[{"pointer":"/content/action","message":"run_again, succeeded or give_up"}]})")};
+        if (action == "run_again" || action == "succeeded" || action == "give_up")
+            return std::nullopt;
+        return Error{
+            Code::invalid_result,
+            "Say what became of it: content.action is run_again, succeeded or give_up.",
+            Json::trusted(
+                R"({"errors":[{"pointer":"/content/action","message":"run_again, succeeded or give_up"}]})")};
     }
     if (call.phase != CallPhase::waiting) return refuse_early(call, offer);
     PauseTerms const& terms = call.pause->terms;
     if (terms.reason == PauseReason::handoff) {
         return Error{Code::not_an_answerer, "The runtime itself answers this call."};
     }
-    if (!may_answer(terms.answer, by)) return Error{Code::not_an_answerer, "You are not among those asked."};
+    if (!may_answer(terms.answer, by))
+        return Error{Code::not_an_answerer, "You are not among those asked."};
     if (!fits(terms.reason, offer.what.kind)) return wrong_kind(terms.reason).error();
     if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {
         std::string const shown = digest_text(call.spec.input_digest);
@@ -79,36 +87,45 @@ std::optional<Error> refuse(Call const& call, Offer const& offer, Actor const& b
 // With n-of-m a decision is a vote; the n-th equal one settles.
 Judged vote(Decider& d, Call const& call, Offer const& offer) {
     Actor const& by = d.command.by;
-    auto const earlier = std::ranges::find_if(call.votes, [&](Vote const& v) { return v.by == by; });
+    auto const earlier =
+        std::ranges::find_if(call.votes, [&](Vote const& v) { return v.by == by; });
     if (earlier != call.votes.end()) {
-        if (earlier->digest != offer.what.digest) return fail(Code::conflict, "You voted otherwise before.");
-        return Answer{.outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
+        if (earlier->digest != offer.what.digest)
+            return fail(Code::conflict, "You voted otherwise before.");
+        return Answer{
+            .outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
     }
     d.emit(Voted{offer.pending, by, offer.what.approved, offer.what.digest, offer.what});
-    auto const equal = std::ranges::count_if(call.votes, [&](Vote const& v) { return v.digest == offer.what.digest; });
+    auto const equal = std::ranges::count_if(
+        call.votes, [&](Vote const& v) { return v.digest == offer.what.digest; });
     if (static_cast<std::uint32_t>(equal) < call.pause->terms.answer.need) {
-        return Answer{.outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
+        return Answer{
+            .outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
     }
     Receipt const receipt = settle(d, call, offer);
     return Answer{.receipt = receipt, .seq = d.state.head};
 }
 
-// The person's word on an attempt that a crash cut off: content {"action": run_again | succeeded | give_up}.
+// The person's word on an attempt that a crash cut off: content {"action": run_again | succeeded |
+// give_up}.
 void follow_question(Decider& d, CallNo no, Submission const& what) {
     Call const& call = d.state.calls.at(no);
     if (what.action == "run_again") {
         // It runs under the same pendingID as soon as a slot is free.
         d.emit(ToolFailed{no, call.attempt, "the attempt was cut off; it is to run again", d.at});
     } else if (what.action == "succeeded") {
-        end_run(d, {no, call.attempt, std::nullopt, what.output, {}, what.title, what.metadata}, what.digest);
+        end_run(d, {no, call.attempt, std::nullopt, what.output, {}, what.title, what.metadata},
+                what.digest);
     } else {
-        end_run(d, {no, call.attempt, ErrorReason::unknown, {}, "outcome unknown", {}, {}}, what.digest);
+        end_run(d, {no, call.attempt, ErrorReason::unknown, {}, "outcome unknown", {}, {}},
+                what.digest);
     }
 }
 
 void supersede(Decider& d, Call const& call) {
     static Sha256 const digest = sha256(R"({"error":"superseded"})");
-    auto receipt = d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+    auto receipt =
+        d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
     receipt.by = {};
     d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
 }
@@ -119,45 +136,58 @@ CallStatus status_of(Submission const& what) {
 
 }  // namespace
 
-void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest, std::string text) {
+void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest,
+          std::string text) {
     Found const& found = d.command.found;
     if (found.note_known || found.notes >= limits::notes_per_pause_max) return;
-    d.emit(Note{pending.call, pending.generation, std::move(about), digest, found.notes + 1, std::move(text)});
+    d.emit(Note{pending.call, pending.generation, std::move(about), digest, found.notes + 1,
+                std::move(text)});
 }
 
 Judged answer_closed(Decider& d, PendingId const& pending, std::optional<Sha256> const& digest) {
     auto const receipt = d.closed(pending);
     if (!receipt) return unknown();
-    bool const settled = receipt->status == CallStatus::completed || receipt->status == CallStatus::failed;
+    bool const settled =
+        receipt->status == CallStatus::completed || receipt->status == CallStatus::failed;
     if (settled && digest && receipt->digest == *digest) {
-        return Answer{.outcome = Answer::Outcome::duplicate, .receipt = receipt, .seq = d.state.head};
+        return Answer{
+            .outcome = Answer::Outcome::duplicate, .receipt = receipt, .seq = d.state.head};
     }
-    if (digest) note(d, pending, settled ? "conflict" : "late_result", *digest, "Offered after the call was settled.");
+    if (digest)
+        note(d, pending, settled ? "conflict" : "late_result", *digest,
+             "Offered after the call was settled.");
     if (receipt->status == CallStatus::expired) {
         return closed_error(Code::expired, "This call has expired.", *receipt);
     }
     if (receipt->status == CallStatus::cancelled) {
         return closed_error(Code::cancelled, "This call was cancelled.", *receipt);
     }
-    return closed_error(Code::conflict, "This call was settled before, with another payload.", *receipt);
+    return closed_error(Code::conflict, "This call was settled before, with another payload.",
+                        *receipt);
 }
 
 Receipt settle(Decider& d, Call const& call, Offer const& offer) {
     CallNo const no = call.no;
     bool const question = call.question && call.question->pending == offer.pending;
-    bool const message = !question && call.pause && call.pause->terms.continuation == Continuation::message;
+    bool const message =
+        !question && call.pause && call.pause->terms.continuation == Continuation::message;
     if (call.question && !question) supersede(d, call);
-    Receipt receipt = d.receipt(offer.pending, offer.what.kind, status_of(offer.what), offer.what.digest);
+    Receipt receipt =
+        d.receipt(offer.pending, offer.what.kind, status_of(offer.what), offer.what.digest);
     receipt.via = offer.via;
     receipt.delivery_id = offer.delivery_id;
     d.emit(Submitted{receipt, offer.what});
     if (question) follow_question(d, no, offer.what);
     if (message) {
-        std::string const parts = "[{\"type\":\"text\",\"text\":" + std::string(offer.what.output.text()) + "}]";
+        std::string const parts =
+            "[{\"type\":\"text\",\"text\":" + std::string(offer.what.output.text()) + "}]";
         bool const is_text = offer.what.output.text().starts_with('"');
-        Json const shown = is_text ? Json::trusted(parts) : Json::trusted("[{\"type\":\"data\",\"name\":\"answer\",\"data\":" + std::string(offer.what.output.text()) + "}]");
-        d.emit(InputReceived{d.state.turn->no, InputSource::prompt, PromptMode::steer, shown, d.command.by,
-                             offer.pending, d.idem()});
+        Json const shown = is_text
+                               ? Json::trusted(parts)
+                               : Json::trusted("[{\"type\":\"data\",\"name\":\"answer\",\"data\":" +
+                                               std::string(offer.what.output.text()) + "}]");
+        d.emit(InputReceived{d.state.turn->no, InputSource::prompt, PromptMode::steer, shown,
+                             d.command.by, offer.pending, d.idem()});
     }
     return receipt;
 }
@@ -171,7 +201,8 @@ Judged submit(Decider& d, Offer const& offer) {
                     Json::trusted(R"({"limit":"output_bytes","max":1048576})"));
     }
     bool const question = call->question && call->question->pending == offer.pending;
-    if (!question && call->pause && call->pause->terms.answer.need > 1) return vote(d, *call, offer);
+    if (!question && call->pause && call->pause->terms.answer.need > 1)
+        return vote(d, *call, offer);
     Receipt const receipt = settle(d, *call, offer);
     return Answer{.receipt = receipt, .seq = d.state.head};
 }
@@ -181,13 +212,16 @@ Judged judge(Decider& d, Submit const& c) {
 }
 
 Judged judge(Decider& d, Progress const& c) {
-    if (d.command.found.progress_known) return Answer{.outcome = Answer::Outcome::duplicate, .seq = d.state.head};
+    if (d.command.found.progress_known)
+        return Answer{.outcome = Answer::Outcome::duplicate, .seq = d.state.head};
     Call const* const call = open_pause(d.state, c.pending);
     if (!call) return answer_closed(d, c.pending, std::nullopt);
+    if (is_full(d.state)) return journal_full();
     bool const same_second = call->progress_second == to_ms(d.at) / 1000;
     bool const fast = same_second && call->progress_in_second >= limits::progress_per_second_max;
     if (fast || call->progress_count >= limits::progress_per_call_max) {
-        return std::unexpected(Error{Code::rate_limited, "Too much progress: 10 a second and 10,000 a call.", {}, 1000});
+        return std::unexpected(Error{
+            Code::rate_limited, "Too much progress: 10 a second and 10,000 a call.", {}, 1000});
     }
     d.emit(Progressed{c.pending, c.key, c.payload});
     return done(d);
@@ -196,11 +230,13 @@ Judged judge(Decider& d, Progress const& c) {
 Judged judge(Decider& d, Claim const& c) {
     Call const* const call = open_pause(d.state, c.pending);
     if (!call) return answer_closed(d, c.pending, std::nullopt);
-    if (call->phase != CallPhase::waiting) return fail(Code::not_ready, "The call does not wait yet.");
+    if (call->phase != CallPhase::waiting)
+        return fail(Code::not_ready, "The call does not wait yet.");
     bool const taken = call->claim && call->claim->until > d.at && call->claim->by != d.command.by;
     if (taken) {
         std::string const until = std::to_string(to_ms(call->claim->until));
-        return fail(Code::claimed, "Another worker has claimed this call.", Json::trusted("{\"until\":" + until + "}"));
+        return fail(Code::claimed, "Another worker has claimed this call.",
+                    Json::trusted("{\"until\":" + until + "}"));
     }
     d.emit(Claimed{c.pending, d.command.by, d.at + std::min(c.time, limits::claim_max)});
     return done(d);

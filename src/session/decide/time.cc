@@ -2,7 +2,8 @@
 
 #include "session/limits.h"
 
-// Rule 9: what is due by a command's time is written first, in its append. Only a durable `expired` expires.
+// Rule 9: what is due by a command's time is written first, in its append. Only a durable `expired`
+// expires.
 namespace dormouse::session {
 
 void give_up_model(Decider& d);  // model.cc
@@ -22,14 +23,16 @@ void time_is_up(Decider& d, Call const& call) {
     Submission what;
     what.output = Json::trusted("\"done\"");
     what.digest = sha256(R"({"output":"done"})");
-    d.emit(Submitted{by_runtime(d, call, SubmissionKind::result, CallStatus::completed, R"({"output":"done"})"),
-                     what});
+    d.emit(Submitted{
+        by_runtime(d, call, SubmissionKind::result, CallStatus::completed, R"({"output":"done"})"),
+        what});
 }
 
 void expire(Decider& d, CallNo no) {
     if (Call const& call = d.state.calls.at(no); call.question) {
-        auto receipt = d.receipt(call.question->pending, SubmissionKind::expiry, CallStatus::expired,
-                                 sha256(R"({"error":"Tool execution timed out"})"));
+        auto receipt =
+            d.receipt(call.question->pending, SubmissionKind::expiry, CallStatus::expired,
+                      sha256(R"({"error":"Tool execution timed out"})"));
         receipt.by = {};
         d.emit(Cancelled{no, receipt, false, "its call expired"});
     }
@@ -48,11 +51,17 @@ void give_up(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
     if (call.phase == CallPhase::gating) {
         std::string const& gate = call.spec.terms.gates[call.gates_passed];
-        d.emit(GateDecided{no, gate, false, "denied: gate '" + gate + "' did not decide in time", std::nullopt, {}});
+        d.emit(GateDecided{no,
+                           gate,
+                           false,
+                           "denied: gate '" + gate + "' did not decide in time",
+                           std::nullopt,
+                           {}});
         return;
     }
     auto const seconds = call.spec.terms.time_limit.count() / 1000;
-    std::string const why = "the tool took longer than its time limit of " + std::to_string(seconds) + " s";
+    std::string const why =
+        "the tool took longer than its time limit of " + std::to_string(seconds) + " s";
     end_run(d, {no, call.attempt, ErrorReason::failed, {}, why, {}, {}}, sha256(why));
 }
 
@@ -77,7 +86,8 @@ void fall_due(Decider& d) {
         due.push_back(timer);
     }
     for (Timer const& timer : due) {
-        bool const driven = d.state.lifecycle == Lifecycle::active || timer.kind == TimerKind::deadline;
+        bool const driven =
+            d.state.lifecycle == Lifecycle::active || timer.kind == TimerKind::deadline;
         if (driven && d.state.timers.contains(timer)) fall_due(d, timer);
     }
 }

@@ -3,7 +3,8 @@
 
 #include "base/check.h"
 
-// What tools and gates answered. For a tool the first outcome of any attempt settles; later ones are notes.
+// What tools and gates answered. For a tool the first outcome of any attempt settles; later ones
+// are notes.
 namespace dormouse::session {
 
 namespace {
@@ -20,30 +21,41 @@ Call* awaiting_outcome(State& state, PendingId const& pending) {
 void supersede_question(Decider& d, Call const& call) {
     if (!call.question) return;
     static Sha256 const digest = sha256(R"({"error":"superseded"})");
-    auto receipt = d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+    auto receipt =
+        d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
     receipt.by = {};
     d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
 }
 
 void finish(Decider& d, ToolOutcome const& c, ToolOutcome::Done const& outcome) {
-    ToolFinished finished{c.pending.call, c.attempt, std::nullopt, outcome.output, {}, outcome.title, outcome.metadata};
+    ToolFinished finished{c.pending.call, c.attempt,       std::nullopt, outcome.output, {},
+                          outcome.title,  outcome.metadata};
     if (outcome.output.size() > limits::output_bytes_max) {
-        finished = {c.pending.call, c.attempt, ErrorReason::failed, {},
-                    "the tool's output is larger than 1 MiB; nothing of it was kept", {}, {}};
+        finished = {c.pending.call,
+                    c.attempt,
+                    ErrorReason::failed,
+                    {},
+                    "the tool's output is larger than 1 MiB; nothing of it was kept",
+                    {},
+                    {}};
     }
     end_run(d, std::move(finished), c.digest);
 }
 
-void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c, ToolOutcome::Failed const& failed) {
-    bool const again = failed.may_retry && call.phase == CallPhase::running && c.attempt == call.attempt &&
-                       c.attempt < limits::tool_attempts_max;
-    if (!again) return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, failed.message, {}, {}}, c.digest);
+void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c,
+                    ToolOutcome::Failed const& failed) {
+    bool const again = failed.may_retry && call.phase == CallPhase::running &&
+                       c.attempt == call.attempt && c.attempt < limits::tool_attempts_max;
+    if (!again)
+        return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, failed.message, {}, {}},
+                       c.digest);
     Duration const delay = std::min(limits::retry_max, limits::retry_base * (1 << c.attempt));
     d.emit(ToolFailed{call.no, c.attempt, failed.message, d.at + delay});
 }
 
 void pause(Decider& d, Call const& call, ToolOutcome const& c, PauseTerms const& terms) {
-    if (!allowed(terms.reason, terms.continuation) || !call.spec.terms.may_pause_for(terms.reason)) {
+    if (!allowed(terms.reason, terms.continuation) ||
+        !call.spec.terms.may_pause_for(terms.reason)) {
         std::string const why = "the tool paused for " + std::string(text(terms.reason)) +
                                 " without having declared it";
         return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, why, {}, {}}, c.digest);
@@ -57,7 +69,8 @@ void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest) {
     Call const& call = d.state.calls.at(outcome.call);
     if (!call.in_doubt) return d.emit(std::move(outcome));
     if (outcome.error_reason == ErrorReason::unknown) {
-        Receipt receipt = d.receipt(call.pending, SubmissionKind::expiry, CallStatus::expired, digest);
+        Receipt receipt =
+            d.receipt(call.pending, SubmissionKind::expiry, CallStatus::expired, digest);
         return d.emit(Expired{std::move(receipt), ErrorReason::unknown});
     }
     Submission what;
@@ -77,7 +90,9 @@ Judged judge(Decider& d, ToolOutcome const& c) {
     Call* const call = awaiting_outcome(d.state, c.pending);
     if (!call) {
         bool const open = d.state.calls.contains(c.pending.call);
-        if (!open && d.command.found.receipt) note(d, c.pending, "late_outcome", c.digest, "The tool answered after its call was settled.");
+        if (!open && d.command.found.receipt)
+            note(d, c.pending, "late_outcome", c.digest,
+                 "The tool answered after its call was settled.");
         return done(d);
     }
     supersede_question(d, *call);
@@ -102,10 +117,15 @@ Judged judge(Decider& d, GateOutcome const& c) {
         d.emit(GateDecided{call.no, c.gate, false, deny->message, std::nullopt, {}});
     } else if (auto const* terms = std::get_if<PauseTerms>(&c.what)) {
         CHECK(allowed(terms->reason, terms->continuation));
-        d.emit(GateAsked{d.new_pending(call), c.gate, *terms, deadline_of(*terms, call.spec.terms, d.at)});
+        d.emit(GateAsked{d.new_pending(call), c.gate, *terms,
+                         deadline_of(*terms, call.spec.terms, d.at)});
     } else {
-        d.emit(GateDecided{call.no, c.gate, false, "denied: its gate '" + c.gate + "' is not there any more",
-                           std::nullopt, {}});
+        d.emit(GateDecided{call.no,
+                           c.gate,
+                           false,
+                           "denied: its gate '" + c.gate + "' is not there any more",
+                           std::nullopt,
+                           {}});
     }
     return done(d);
 }

@@ -1,0 +1,211 @@
+#include "agent/effects.h"
+
+#include "agent/demo.h"
+#include "json/json.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace dormouse::agent {
+namespace {
+
+using namespace session;
+
+// Runs a job when the test says so, or never.
+class FakeWorkers final : public port::Workers {
+public:
+    std::stop_source run(port::Fn<void(std::stop_token)> job, port::Fn<void(bool)> done) override {
+        std::stop_source source;
+        jobs.push_back({std::move(job), std::move(done), source});
+        return source;
+    }
+    void work(bool has_room = true) {
+        Job one = std::move(jobs.front());
+        jobs.erase(jobs.begin());
+        if (has_room) one.job(one.source.get_token());
+        one.done(has_room);
+    }
+
+    struct Job {
+        port::Fn<void(std::stop_token)> job;
+        port::Fn<void(bool)> done;
+        std::stop_source source;
+    };
+    std::vector<Job> jobs;
+};
+
+class EffectsTest : public ::testing::Test {
+protected:
+    EffectsTest() { add_demo_agents(registry); }
+
+    void add(std::string name, std::function<ToolResult(ToolCall const&, std::stop_token)> run) {
+        Tool tool;
+        tool.name = std::move(name);
+        tool.schema = Json::trusted("{}");
+        tool.run = std::move(run);
+        registry.add(std::move(tool));
+    }
+    port::Outcome take() {
+        return [this](Command::Body body) { outcomes.push_back(std::move(body)); };
+    }
+    void start(std::string tool, EffectId id = {7, 1}, std::uint32_t attempt = 1) {
+        RunTool run{pending, attempt, std::move(tool), Json::trusted(R"({"for":"1ms"})"), {}};
+        effects.run_tool(pending.session, id, "demo", std::move(run), take());
+    }
+    [[nodiscard]] ToolOutcome const& outcome() const { return std::get<ToolOutcome>(outcomes.at(0)); }
+    [[nodiscard]] std::string failure() const { return std::get<ToolOutcome::Failed>(outcome().what).message; }
+
+    void ask(std::string agent, std::string text) {
+        Json const parts = Json::trusted(R"([{"type":"text","text":")" + text + R"("}])");
+        ModelView view{{{ViewMessage::Role::user, InputSource::prompt, parts, {}}}, 4};
+        effects.ask_model({pending.session, std::move(agent), {2, 3, 4, 5}, std::move(view)},
+                          [this](port::Delta delta) { deltas.push_back(delta.text); }, take());
+    }
+
+    Registry registry;
+    FakeWorkers workers;
+    AgentEffects effects{registry, workers};
+    PendingId pending{SessionId::make(1, {}), 1, 1, {9}};
+    std::vector<Command::Body> outcomes;
+    std::vector<std::string> deltas;
+};
+
+TEST_F(EffectsTest, TheModelsReplyCarriesWhatItWasAskedFor) {
+    ask("demo", "hello");
+    auto const& reply = std::get<ModelReply>(outcomes.at(0));
+    EXPECT_EQ(reply.turn, 2U);
+    EXPECT_EQ(reply.step, 3U);
+    EXPECT_EQ(reply.attempt, 4U);
+    EXPECT_EQ(reply.parts.text(), R"([{"type":"text","text":"You said: hello"}])");
+    EXPECT_EQ(deltas, std::vector<std::string>{"You said: hello"});
+}
+
+TEST_F(EffectsTest, CallsComePreparedAndWithoutTextNothingIsStreamed) {
+    ask("demo", "deploy A and B");
+    auto const& reply = std::get<ModelReply>(outcomes.at(0));
+    ASSERT_EQ(reply.calls.size(), 2U);
+    EXPECT_TRUE(reply.calls[1].at_once);
+    EXPECT_NE(reply.calls[0].model_id, reply.calls[1].model_id);
+    EXPECT_EQ(reply.parts.text(), "[]");
+    EXPECT_TRUE(deltas.empty());
+}
+
+TEST_F(EffectsTest, AnAgentThatIsGoneIsAFailureForGood) {
+    ask("nobody", "hello");
+    auto const& failure = std::get<ModelFailure>(outcomes.at(0));
+    EXPECT_EQ(failure.error.code, "agent_gone");
+    EXPECT_FALSE(failure.may_retry);
+    EXPECT_EQ(failure.attempt, 4U);
+    EXPECT_FALSE(effects.terms("nobody"));
+    EXPECT_TRUE(effects.terms("demo"));
+}
+
+TEST_F(EffectsTest, AToolRunsOnAWorkerAndItsOutcomeNamesItsAttempt) {
+    start("sleepy", {7, 1}, 3);
+    EXPECT_TRUE(outcomes.empty());
+    workers.work();
+    EXPECT_EQ(outcome().pending, pending);
+    EXPECT_EQ(outcome().attempt, 3U);
+    EXPECT_EQ(std::get<ToolOutcome::Done>(outcome().what).output.text(), "\"slept 1ms\"");
+    EXPECT_EQ(outcome().digest, sha256(R"({"output":"slept 1ms"})"));
+}
+
+TEST_F(EffectsTest, OutputsAreStoredWithoutLineBreaks) {
+    add("loose", [](ToolCall const&, std::stop_token) -> ToolResult {
+        return Done{Json::trusted("{\n  \"a\": 1\n}"), "Title", Json::trusted("[ 1 ]")};
+    });
+    start("loose");
+    workers.work();
+    auto const& done = std::get<ToolOutcome::Done>(outcome().what);
+    EXPECT_EQ(done.output.text(), R"({"a":1})");
+    EXPECT_EQ(done.title, "Title");
+    EXPECT_EQ(done.metadata.text(), "[1]");
+    EXPECT_EQ(outcome().digest, sha256(R"({"output":{"a":1}})"));
+}
+
+TEST_F(EffectsTest, WhatAToolThrowsIsItsError) {
+    add("throws", [](ToolCall const&, std::stop_token) -> ToolResult { throw std::runtime_error("no disk"); });
+    start("throws");
+    workers.work();
+    EXPECT_EQ(failure(), "the tool threw: no disk");
+}
+
+TEST_F(EffectsTest, WhateverAToolThrowsTheProcessGoesOn) {
+    add("throws", [](ToolCall const&, std::stop_token) -> ToolResult { throw 7; });
+    start("throws");
+    workers.work();
+    EXPECT_EQ(failure(), "the tool threw something that is no exception");
+}
+
+TEST_F(EffectsTest, AToolThatPausesSaysForWhat) {
+    add("pauses", [](ToolCall const&, std::stop_token) -> ToolResult {
+        PauseTerms pause;
+        pause.external_ref = "run-1";
+        return pause;
+    });
+    start("pauses");
+    workers.work();
+    EXPECT_EQ(std::get<PauseTerms>(outcome().what).external_ref, "run-1");
+}
+
+TEST_F(EffectsTest, AToolThatOnlyRegistersCanBeRunToo) {
+    start("deploy");
+    workers.work();
+    EXPECT_TRUE(std::holds_alternative<PauseTerms>(outcome().what));
+}
+
+TEST_F(EffectsTest, AToolThatIsGoneOrFindsNoWorkerSaysSo) {
+    start("vanished");
+    EXPECT_NE(failure().find("'vanished'"), std::string::npos);
+    outcomes.clear();
+    start("sleepy");
+    workers.work(false);
+    EXPECT_NE(failure().find("too many"), std::string::npos);
+}
+
+TEST_F(EffectsTest, AToolThatIsStoppedHearsOfItAndOthersDoNot) {
+    bool first = false;
+    bool second = false;
+    add("one", [&](ToolCall const&, std::stop_token stop) -> ToolResult {
+        first = stop.stop_requested();
+        return Done{};
+    });
+    add("two", [&](ToolCall const&, std::stop_token stop) -> ToolResult {
+        second = stop.stop_requested();
+        return Done{};
+    });
+    start("one", {7, 1});
+    start("two", {7, 2});
+    effects.stop(pending.session, {7, 1});
+    effects.stop(pending.session, {99, 1});  // does not run
+    workers.work();
+    workers.work();
+    EXPECT_TRUE(first);
+    EXPECT_FALSE(second);
+    effects.stop(pending.session, {7, 1});  // it is over
+    EXPECT_EQ(outcomes.size(), 2U);
+}
+
+TEST_F(EffectsTest, AGatesVerdictIsItsOutcome) {
+    std::vector<Verdict> const verdicts{Allow{}, Allow{Json::trusted(R"({"a":1})")}, Deny{"denied: no"}, PauseTerms()};
+    for (std::size_t i = 0; i < verdicts.size(); ++i) {
+        std::string const name = "gate" + std::to_string(i);
+        registry.add(Gate{name, [verdict = verdicts[i]](GateCall const&) { return verdict; }});
+        effects.ask_gate(pending.session, {7, 1}, "demo", {1, name, "deploy", Json::trusted("{}"), {}}, take());
+        EXPECT_EQ(std::get<GateOutcome>(outcomes.back()).gate, name);
+    }
+    auto const what = [&](std::size_t i) { return std::get<GateOutcome>(outcomes.at(i)).what; };
+    EXPECT_FALSE(std::get<GateOutcome::Allow>(what(0)).input);
+    EXPECT_EQ(std::get<GateOutcome::Allow>(what(1)).input_digest, sha256(R"({"a":1})"));
+    EXPECT_EQ(std::get<GateOutcome::Deny>(what(2)).message, "denied: no");
+    EXPECT_TRUE(std::holds_alternative<PauseTerms>(what(3)));
+}
+
+TEST_F(EffectsTest, AGateThatIsGoneIsToldApart) {
+    effects.ask_gate(pending.session, {7, 1}, "demo", {1, "vanished", "deploy", {}, {}}, take());
+    EXPECT_TRUE(std::holds_alternative<GateOutcome::Gone>(std::get<GateOutcome>(outcomes.at(0)).what));
+}
+
+}  // namespace
+}  // namespace dormouse::agent

@@ -1,0 +1,339 @@
+#include "runner/runner.h"
+
+#include "runner/testing/runner_fixture.h"
+
+namespace dormouse::runner {
+namespace {
+
+using namespace session;
+using namespace session::testing;
+using Creating = testing::RunnerTest;
+using Waking = testing::RunnerTest;
+using Resident = testing::RunnerTest;
+using Draining = testing::RunnerTest;
+using Failing = testing::RunnerTest;
+using Strings = std::vector<std::string>;
+using Fault = testing::TestJournal::Fault;
+constexpr Duration ms{1};
+
+TEST_F(Creating, EachRequestWithoutAKeyMakesASessionOfItsOwn) {
+    SessionId const first = new_session();
+    SessionId const second = new_session();
+    EXPECT_EQ(first.number(), 1U);
+    EXPECT_EQ(second.number(), 2U);
+    restart();
+    EXPECT_EQ(new_session().number(), 3U);
+}
+
+TEST_F(Creating, TwoRequestsThatRaceWithOneKeyMakeOneSession) {
+    journal.hold = true;
+    ask_for_session(demo(), ann("key"));
+    ask_for_session(demo(), ann("key"));
+    loop.run();
+    ask_for_session(demo(), ann("key"));
+    loop.run();
+    EXPECT_TRUE(answers.empty());
+    journal.hold = false;
+    journal.release();
+    EXPECT_EQ(answers, (Strings{"applied", "duplicate", "duplicate"}));
+    ASSERT_EQ(created.size(), 3U);
+    EXPECT_EQ(created[0], created[1]);
+    EXPECT_EQ(created[0], created[2]);
+    EXPECT_EQ(journal.disk->sessions.size(), 1U);
+}
+
+TEST_F(Creating, TheKeyLeadsToItsSessionAfterARestart) {
+    ask_for_session(demo(), ann("key"));
+    loop.run();
+    restart();
+    ask_for_session(demo(), ann("key"));
+    ask_for_session(demo(), ann("key", "another body"));
+    loop.run();
+    EXPECT_EQ(answers, (Strings{"applied", "duplicate", "idempotency_mismatch"}));
+    EXPECT_EQ(created[0], created[1]);
+}
+
+TEST_F(Creating, TheSameKeyInAnotherProjectIsAnotherKey) {
+    ask_for_session(demo("one"), ann("key"));
+    ask_for_session(demo("two"), ann("key"));
+    loop.run();
+    EXPECT_EQ(answers, (Strings{"applied", "applied"}));
+    EXPECT_NE(created[0], created[1]);
+}
+
+TEST_F(Creating, ADeletedSessionsKeySaysThatItIsGone) {
+    ask_for_session(demo(), ann("key"));
+    loop.run();
+    EXPECT_EQ(ask(created[0], Delete{}), "applied");
+    ask_for_session(demo(), ann("key"));
+    loop.run();
+    EXPECT_EQ(answers.back(), "session_gone");
+    restart();
+    ask_for_session(demo(), ann("key"));
+    loop.run();
+    EXPECT_EQ(answers.back(), "session_gone");
+    EXPECT_EQ(ask(created[0], prompt("hello")), "not_found");
+}
+
+TEST_F(Creating, ARequestThatTheStoreLostMayBeRepeated) {
+    for (Fault const fault : {Fault::lost, Fault::hidden}) {
+        std::string const key = fault == Fault::lost ? "lost" : "hidden";
+        journal.fault = fault;
+        ask_for_session(demo(), ann(key));
+        loop.run();
+        EXPECT_EQ(answers.back(), "store_unavailable");
+        ask_for_session(demo(), ann(key));
+        loop.run();
+        EXPECT_EQ(answers.back(), fault == Fault::lost ? "applied" : "duplicate");
+    }
+    EXPECT_EQ(journal.disk->sessions.size(), 2U);
+}
+
+TEST_F(Waking, WhatWasOwedWhenTheProcessEndedIsDoneByTheNext) {
+    std::vector<SessionId> sessions;
+    for (int i = 0; i < 300; ++i) {  // more than a page of the scan
+        sessions.push_back(new_session());
+        (void)ask(sessions.back(), prompt("hello"));
+    }
+    (void)new_session();  // owes nothing
+    restart();
+    EXPECT_EQ(effects.starts, 0);
+    EXPECT_FALSE(runner->recovered());
+    runner->start();
+    loop.run();
+    EXPECT_TRUE(runner->recovered());
+    EXPECT_EQ(effects.asked.size(), sessions.size());
+    loop.advance(Duration(5'000));
+    EXPECT_EQ(effects.asked.size(), sessions.size());  // once
+}
+
+TEST_F(Waking, ADeadlineIsMetToTheMillisecond) {
+    runner->start();
+    loop.run();
+    SessionId const session = waiting_session(Duration(1'234));
+    loop.advance(Duration(1'233));
+    EXPECT_EQ(stored(session).calls.size(), 1U);
+    loop.advance(ms);
+    EXPECT_TRUE(stored(session).calls.empty());
+    EXPECT_EQ(effects.asked.size(), 1U);  // and the model is told
+}
+
+TEST_F(Waking, ADeadlineFarAwayIsMetToo) {
+    runner->start();
+    loop.run();
+    SessionId const session = waiting_session(Duration(3'600'500));
+    loop.advance(Duration(3'600'499));
+    EXPECT_EQ(stored(session).calls.size(), 1U);
+    loop.advance(ms);
+    EXPECT_TRUE(stored(session).calls.empty());
+}
+
+TEST_F(Waking, ASessionThatNobodyHoldsInMemoryIsWokenByTheScan) {
+    SessionId const session = waiting_session(Duration(10'250));
+    restart();
+    runner->start();
+    loop.run();
+    EXPECT_EQ(runner->resident(), 0U);
+    loop.advance(Duration(10'249));
+    EXPECT_EQ(stored(session).calls.size(), 1U);
+    loop.advance(ms);
+    EXPECT_TRUE(stored(session).calls.empty());
+}
+
+TEST_F(Waking, AWaitingSessionCostsNoCommitAndNoLane) {
+    (void)waiting_session(Duration(24 * 3'600'000LL));
+    restart();
+    runner->start();
+    loop.advance(Duration(60'000));
+    EXPECT_EQ(runner->resident(), 0U);
+    std::size_t const commits = journal.commits.size();
+    loop.advance(Duration(600'000));
+    EXPECT_EQ(journal.commits.size(), commits);
+}
+
+TEST_F(Waking, AClockThatJumpsAheadExpiresNothingForAMinute) {
+    runner->start();
+    loop.run();
+    SessionId const session = waiting_session(Duration(1'800'000));
+    clock.step = Duration(3'600'000);
+    loop.advance(Duration(59'000));
+    EXPECT_TRUE(runner->clock().holding());
+    EXPECT_EQ(stored(session).calls.size(), 1U);
+    loop.advance(Duration(5'000));
+    EXPECT_TRUE(stored(session).calls.empty());
+}
+
+TEST_F(Waking, WhatTheStoreDidNotTakeIsTriedAgainWithoutAPush) {
+    runner->start();
+    SessionId const session = waiting_session(Duration(1'500));
+    journal.fault = Fault::lost;
+    loop.advance(Duration(1'600));
+    EXPECT_EQ(stored(session).calls.size(), 1U);
+    loop.advance(Duration(2'000));
+    EXPECT_TRUE(stored(session).calls.empty());
+}
+
+TEST_F(Resident, TheLaneThatRestedLongestIsPutAway) {
+    open(2);
+    SessionId const a = new_session();
+    SessionId const b = new_session();
+    (void)ask(a, Change{"again", {}, {}, {}});
+    (void)new_session();
+    int const reads = journal.reads;
+    (void)ask(a, Change{"still here", {}, {}, {}});
+    EXPECT_EQ(journal.reads, reads);
+    EXPECT_EQ(ask(b, Change{"comes back", {}, {}, {}}), "applied");
+    EXPECT_EQ(journal.reads, reads + 1);
+    EXPECT_LE(runner->resident(), 3U);
+    EXPECT_EQ(stored(b).title, "comes back");
+}
+
+TEST_F(Resident, LanesWithWorkStay) {
+    open(1);
+    SessionId const busy = new_session();
+    (void)ask(busy, prompt("hello"));
+    for (int i = 0; i < 10; ++i) (void)new_session();
+    EXPECT_LE(runner->resident(), 3U);
+    effects.reply();
+    loop.run();
+    EXPECT_FALSE(stored(busy).turn);
+    EXPECT_EQ(effects.starts, 1);
+}
+
+TEST_F(Resident, ALaneThatAReaderHoldsHasNoTwin) {
+    open(1);
+    SessionId const session = new_session();
+    for (int i = 0; i < 300; ++i) (void)ask(session, Change{"t" + std::to_string(i), {}, {}, {}});
+    open(1);  // from its snapshot: the beginning must be read
+    std::shared_ptr<Lane> held;
+    std::shared_ptr<Lane> now;
+    runner->read(session, 1, [&](Result<Runner::Read> read) {
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->records.size(), 301U);
+        held = read->lane;
+    });
+    for (int i = 0; i < 5; ++i) ask_for_session(demo(), ann());
+    loop.run();
+    for (int i = 0; i < 5; ++i) (void)new_session();
+    runner->look(session, [&](Result<std::shared_ptr<Lane>> lane) { now = lane.value_or(nullptr); });
+    loop.run();
+    EXPECT_EQ(held, now);
+    held.reset();
+    now.reset();
+    for (int i = 0; i < 5; ++i) (void)new_session();
+    EXPECT_LE(runner->resident(), 3U);
+}
+
+TEST_F(Resident, RecordsAreReadFromAnyPlace) {
+    SessionId const session = new_session();
+    for (int i = 0; i < 9; ++i) (void)ask(session, Change{"t" + std::to_string(i), {}, {}, {}});
+    for (Seq const from : {Seq{0}, Seq{1}, Seq{7}, Seq{10}, Seq{11}}) {
+        std::size_t count = 99;
+        runner->read(session, from, [&](Result<Runner::Read> read) { count = read->records.size(); });
+        loop.run();
+        EXPECT_EQ(count, from > 10 ? 0U : 11U - std::max<Seq>(from, 1));
+    }
+    bool found = true;
+    runner->read(SessionId::make(77, {}), 1, [&](Result<Runner::Read> read) { found = read.has_value(); });
+    loop.run();
+    EXPECT_FALSE(found);
+}
+
+// A page that the journal answers is of the same moment as the lane's state, whatever happened meanwhile.
+TEST_F(Resident, RecordsAndStateAreOfOneMoment) {
+    SessionId const session = new_session();
+    for (int i = 0; i < 300; ++i) (void)ask(session, Change{"t" + std::to_string(i), {}, {}, {}});
+    for (Fault const fault : {Fault::none, Fault::lost, Fault::hidden}) {
+        open();
+        int called = 0;
+        runner->read(session, 1, [&](Result<Runner::Read> read) {
+            ASSERT_TRUE(read);
+            ++called;
+            ASSERT_TRUE(read->lane->loaded());
+            EXPECT_EQ(read->records.back()->event.seq, read->lane->state().head);
+            EXPECT_EQ(read->records.size(), read->lane->state().head);
+            EXPECT_EQ(read->lane->state(), stored(session));
+        });
+        for (int i = 0; i < 3; ++i) {
+            runner->command(session, Change{"meanwhile " + std::to_string(to_ms(clock.now())), {}, {}, {}}, ann(),
+                            [](Result<Answer>) {});
+            journal.fault = fault;
+        }
+        loop.advance(Duration(10));
+        EXPECT_EQ(called, 1);
+    }
+}
+
+TEST_F(Draining, TakesNoCommandsAndEndsWhenWhatRunsIsHome) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("hello"));
+    bool drained = false;
+    runner->drain([&] { drained = true; });
+    EXPECT_EQ(ask(session, prompt("more")), "draining");
+    ask_for_session(demo(), ann());
+    EXPECT_EQ(answers.back(), "draining");
+    loop.advance(Duration(1'000));
+    EXPECT_FALSE(drained);
+    effects.reply({job()});
+    loop.advance(Duration(100));
+    EXPECT_TRUE(drained);
+    EXPECT_TRUE(effects.ran.empty());
+    EXPECT_EQ(stored(session).steps, 1U);
+    restart();
+    runner->start();
+    loop.run();
+    EXPECT_EQ(stored(session).calls.at(1).in_doubt, true);  // its tool may have been started
+}
+
+TEST_F(Draining, DoesNotWaitForEverForAToolThatHangs) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("hello"));
+    bool drained = false;
+    runner->drain([&] { drained = true; });
+    loop.advance(Duration(4'900));
+    EXPECT_FALSE(drained);
+    loop.advance(Duration(200));
+    EXPECT_TRUE(drained);
+}
+
+TEST_F(Failing, AFailedSyncIsToldOnceAndEndsTheScan) {
+    int told = 0;
+    runner->on_failed([&] { ++told; });
+    runner->start();
+    SessionId const session = waiting_session(Duration(5'000));
+    journal.fault = Fault::lost;
+    journal.fault_code = Code::fail_stop;
+    EXPECT_EQ(ask(session, Change{"lost", {}, {}, {}}), "fail_stop");
+    journal.fault = Fault::lost;
+    EXPECT_EQ(ask(session, Change{"lost", {}, {}, {}}), "fail_stop");
+    EXPECT_EQ(told, 1);
+    EXPECT_TRUE(runner->failed());
+    std::size_t const commits = journal.commits.size();
+    loop.advance(Duration(20'000));
+    EXPECT_EQ(journal.commits.size(), commits);
+}
+
+TEST_F(Failing, ASyncThatFailsWhileAnOutcomeIsTakenIsToldToo) {
+    int told = 0;
+    runner->on_failed([&] { ++told; });
+    SessionId const session = new_session();
+    (void)ask(session, prompt("hello"));
+    journal.fault = Fault::lost;
+    journal.fault_code = Code::fail_stop;
+    effects.reply();
+    loop.advance(Duration(10'000));
+    EXPECT_EQ(told, 1);
+}
+
+TEST_F(Waking, ProvisionalTextGoesToWhoeverAskedForIt) {
+    Strings heard;
+    runner->on_delta([&](SessionId, AskModel const& ask, port::Delta const& delta) {
+        heard.push_back(std::to_string(ask.step) + "." + std::to_string(ask.attempt) + " " + delta.text);
+    });
+    (void)ask(new_session(), prompt("hello"));
+    effects.asked.back().delta({port::Delta::Kind::text, "wel"});
+    EXPECT_EQ(heard, Strings{"1.1 wel"});
+}
+
+}  // namespace
+}  // namespace dormouse::runner

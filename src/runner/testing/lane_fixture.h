@@ -1,0 +1,130 @@
+#pragma once
+// One lane in a world that a test controls: commits are held or fail when it says so, effects answer when it says so.
+
+#include "runner/lane.h"
+#include "runner/testing/world.h"
+#include "session/testing/given.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::runner::testing {
+
+class TestHost final : public Host {
+public:
+    [[nodiscard]] Time now() const override { return clock.now(); }
+    [[nodiscard]] Random random() override { return entropy.random(); }
+    [[nodiscard]] Epoch epoch() const override { return owner; }
+    [[nodiscard]] port::Journal& journal() override { return store; }
+    [[nodiscard]] JournalWriter& writer() override { return append_writer; }
+    [[nodiscard]] port::Effects& effects() override { return work; }
+    void offer(SessionId, session::EffectId id, session::Command::Body outcome) override {
+        lane->offer(id, std::move(outcome));
+    }
+    void offer_later(SessionId, session::EffectId id, session::Command::Body outcome) override {
+        ++offered_later;
+        loop.after(Duration(1'000), [this, id, outcome = std::move(outcome)]() mutable {
+            lane->offer(id, std::move(outcome));
+        });
+    }
+    void store_failed(Error const&) override { ++failures; }
+    void wake_soon(SessionId, Time at) override { wakes.push_back(at); }
+    void rested(SessionId) override { ++rests; }
+    void delta(SessionId, session::AskModel const&, port::Delta const& delta) override {
+        deltas.push_back(delta.text);
+    }
+    [[nodiscard]] bool draining() const override { return drains; }
+
+    TestLoop loop;
+    TestClock clock{loop};
+    TestEntropy entropy;
+    TestJournal store{loop};
+    JournalWriter append_writer{loop, store};
+    TestEffects work;
+    Epoch owner = 1;
+    bool drains = false;
+    int offered_later = 0;
+    int rests = 0;
+    int failures = 0;
+    std::vector<Time> wakes;
+    std::vector<std::string> deltas;
+    std::shared_ptr<Lane> lane;
+};
+
+class LaneTest : public ::testing::Test {
+protected:
+    LaneTest() { host.lane = std::make_shared<Lane>(id, host, true); }
+    ~LaneTest() override { host.lane.reset(); }
+
+    // Hands `body` to the lane; what it says ends up in `answers`, in the order of the answers.
+    void tell(session::Command::Body body, std::string idem_key = {}, std::string idem_digest = "d") {
+        session::Command command;
+        command.at = host.now();
+        command.random = host.random();
+        command.by = {session::ActorType::token, "ann"};
+        if (!idem_key.empty()) command.idem_digest = std::move(idem_digest);
+        command.idem_key = std::move(idem_key);
+        command.body = std::move(body);
+        host.lane->receive(std::move(command), [this](Result<session::Answer> answer) {
+            answers.push_back(said(answer));
+            if (answer) last = *answer;
+        });
+    }
+    // The same, and everything that follows from it.
+    std::string ask(session::Command::Body body, std::string idem_key = {}) {
+        tell(std::move(body), std::move(idem_key));
+        host.loop.run();
+        return answers.back();
+    }
+    std::string create() {
+        return ask(session::Create{id, "default", "demo", {}, {}, {}, {}, {}, {}});
+    }
+    static session::Prompt prompt(std::string const& text,
+                                  std::optional<session::PromptMode> when = {}) {
+        session::Prompt out;
+        out.parts = session::testing::Given::parts(text);
+        out.text_bytes = text.size();
+        out.when = when;
+        return out;
+    }
+    static session::Submit submit(PendingId const& pending, session::Submission what) {
+        return {pending, std::move(what), "http", {}, {}, {}};
+    }
+    // A session whose call waits for its result.
+    PendingId waiting_call() {
+        (void)create();
+        (void)ask(prompt("please"));
+        host.work.reply({session::testing::job()});
+        host.loop.run();
+        PendingId const pending = host.work.ran.back().run.pending;
+        host.work.finish(session::PauseTerms());
+        host.loop.run();
+        return pending;
+    }
+    // As another process finds it.
+    void restart() {
+        host.store.store = std::make_unique<store::MemoryStore>(host.store.disk);
+        ++host.owner;
+        host.lane = std::make_shared<Lane>(id, host, false);
+    }
+    // The same process, another object: the lane was put away and comes back.
+    void reopen() { host.lane = std::make_shared<Lane>(id, host, false); }
+
+    [[nodiscard]] Seq stored_head() {
+        auto const read = read_session(*host.store.store, id);
+        return read ? read->state.head : 0;
+    }
+    [[nodiscard]] session::State stored() {
+        auto read = read_session(*host.store.store, id);
+        return read ? std::move(read->state) : session::State();
+    }
+    static std::string said(Result<session::Answer> const& answer) {
+        return session::testing::said(session::Decision{{}, answer, {}});
+    }
+
+    SessionId id = SessionId::make(1, {9, 9, 9, 9, 9, 9, 9, 9});
+    TestHost host;
+    std::vector<std::string> answers;
+    session::Answer last;
+};
+
+}  // namespace dormouse::runner::testing

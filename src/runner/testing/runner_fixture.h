@@ -1,0 +1,94 @@
+#pragma once
+// A runner in a world that a test controls, and the same again after a restart.
+
+#include "runner/runner.h"
+#include "runner/testing/world.h"
+#include "session/testing/given.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::runner::testing {
+
+class RunnerTest : public ::testing::Test {
+protected:
+    RunnerTest() { open(); }
+
+    void open(std::size_t resident_max = 4'096) {
+        runner.reset();
+        journal.store = std::make_unique<store::MemoryStore>(journal.disk);
+        Options options;
+        options.epoch = journal.store->epoch();
+        options.next_session_number = journal.store->next_session_number();
+        options.resident_max = resident_max;
+        runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects}, options);
+    }
+    // Another process on the same data. What the old one ran is gone with it.
+    void restart(std::size_t resident_max = 4'096) {
+        loop.run();
+        effects.asked.clear();
+        effects.ran.clear();
+        effects.starts = 0;
+        open(resident_max);
+    }
+
+    static session::Create demo(std::string project = "default") {
+        return {{}, std::move(project), "demo", {}, {}, {}, {}, {}, {}};
+    }
+    static Asker ann(std::string key = {}, std::string digest = "d") {
+        return {{session::ActorType::token, "ann"}, std::move(key), std::move(digest)};
+    }
+    // Asks for a session; what comes of it is added to `created` or `answers`.
+    void ask_for_session(session::Create create, Asker asker) {
+        runner->create(std::move(create), std::move(asker), [this](Result<Created> made) {
+            answers.push_back(made ? said(made->answer) : said(std::unexpected(made.error())));
+            if (made) created.push_back(made->session);
+        });
+    }
+    SessionId new_session() {
+        ask_for_session(demo(), ann());
+        loop.run();
+        return created.back();
+    }
+    std::string ask(SessionId session, session::Command::Body body) {
+        runner->command(session, std::move(body), ann(),
+                        [this](Result<session::Answer> answer) { answers.push_back(said(answer)); });
+        loop.run();
+        return answers.back();
+    }
+    static session::Prompt prompt(std::string const& text) {
+        session::Prompt out;
+        out.parts = session::testing::Given::parts(text);
+        out.text_bytes = text.size();
+        return out;
+    }
+    // A session whose call waits for its result for so long.
+    SessionId waiting_session(Duration timeout) {
+        SessionId const session = new_session();
+        (void)ask(session, prompt("please"));
+        effects.reply({session::testing::job()});
+        loop.run();
+        session::PauseTerms pause;
+        pause.timeout = timeout;
+        effects.finish(pause);
+        loop.run();
+        return session;
+    }
+    [[nodiscard]] session::State stored(SessionId session) {
+        auto read = read_session(*journal.store, session);
+        return read ? std::move(read->state) : session::State();
+    }
+    static std::string said(Result<session::Answer> const& answer) {
+        return session::testing::said(session::Decision{{}, answer, {}});
+    }
+
+    TestLoop loop;
+    TestClock clock{loop};
+    TestEntropy entropy;
+    TestJournal journal{loop};
+    TestEffects effects;
+    std::unique_ptr<Runner> runner;
+    std::vector<SessionId> created;
+    std::vector<std::string> answers;
+};
+
+}  // namespace dormouse::runner::testing

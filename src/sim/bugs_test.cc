@@ -1,0 +1,56 @@
+#include "sim/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+// Each checker is proved by a bug that it finds: a wrapper around a port breaks one promise.
+namespace dormouse::sim {
+namespace {
+
+struct Planted {
+    Bug bug;
+    std::string finding;  // one that tells of it, by how it begins
+    std::uint64_t within;  // seeds
+    std::string name;
+};
+
+bool tells(Report const& report, std::string const& finding) {
+    return std::ranges::any_of(report.findings, [&](std::string const& found) {
+        return found.starts_with(finding);
+    });
+}
+
+class PlantedBugs : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedBugs, AreFound) {
+    std::uint64_t seed = 1;
+    while (seed <= GetParam().within && !tells(simulate({seed, GetParam().bug}), GetParam().finding)) {
+        ++seed;
+    }
+    EXPECT_LE(seed, GetParam().within) << "nobody said: " << GetParam().finding;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Simulator, PlantedBugs,
+    testing::Values(
+        Planted{Bug::ack_before_durable, "lost: a prompt", 50, "AckBeforeDurable"},
+        Planted{Bug::ack_before_durable, "lost: an outcome", 50, "OutcomeBeforeDurable"},
+        Planted{Bug::ack_before_durable, "effect: the model is asked before", 50, "AskBeforeDurable"},
+        Planted{Bug::failure_swallowed, "read: undurable events", 100, "FailureSwallowed"},
+        Planted{Bug::wake_forgotten, "verify: wake_at", 100, "WakeForgotten"},
+        Planted{Bug::wake_forgotten, "liveness: ", 200, "WakeForgottenStuck"},
+        Planted{Bug::keys_forgotten, "repeat: the input", 200, "KeysForgotten"},
+        Planted{Bug::keys_forgotten, "verify: keys", 50, "KeysMissing"},
+        Planted{Bug::rows_forgotten, "answer: not_found", 200, "RowsForgotten"},
+        Planted{Bug::rows_forgotten, "verify: pending row", 50, "RowsMissing"},
+        Planted{Bug::epoch_not_counted, "effect: one attempt", 100, "EpochNotCounted"},
+        Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain"},
+        Planted{Bug::effect_started_twice, "effect: it was started twice", 50, "StartedTwice"},
+        Planted{Bug::effect_before_intent, "effect: a tool runs before", 50, "RunBeforeIntent"},
+        Planted{Bug::effect_not_started, "liveness: an effect is owed", 50, "NotStarted"},
+        Planted{Bug::timer_lost, "liveness: a time has passed", 50, "TimerLost"}),
+    [](testing::TestParamInfo<Planted> const& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace dormouse::sim

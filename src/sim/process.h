@@ -1,0 +1,71 @@
+#pragma once
+// One life of a server: a store on the disk that outlives it, the runner that ships, and what that
+// asks of the world. Destroying it is SIGKILL.
+
+#include "runner/runner.h"
+#include "sim/bugs.h"
+#include "sim/knobs.h"
+#include "sim/witness.h"
+#include "store/memory/memory_store.h"
+
+namespace dormouse::sim {
+
+class Process {
+public:
+    // What lives longer than a process.
+    struct Outside {
+        World& world;
+        std::shared_ptr<store::MemoryDisk> disk;
+        Durable& durable;
+        Findings& findings;
+        Started& started;
+        agent::Registry const& registry;
+        Knobs const& knobs;
+        Bug bug;
+    };
+
+    explicit Process(Outside const& outside)
+        : store_(outside.disk),
+          journal_(outside.world, store_, outside.knobs.store,
+                   [&durable = outside.durable](port::Append const& append) {
+                       durable.take(append);
+                   }),
+          planted_journal_(outside.world, journal_, outside.bug),
+          planted_loop_(outside.world, outside.bug),
+          agents_(outside.world, outside.registry, outside.knobs.agents),
+          witness_(agents_, outside.durable, outside.findings, outside.started,
+                   epoch(outside.bug)),
+          planted_effects_(outside.world, witness_, outside.bug),
+          runner_({planted_loop_, outside.world, outside.world, planted_journal_,
+                   planted_effects_},
+                  options(outside)) {}
+
+    [[nodiscard]] runner::Runner& runner() { return runner_; }
+    [[nodiscard]] Witness const& witness() const { return witness_; }
+    [[nodiscard]] StoreOnLoop const& journal() const { return journal_; }
+    void break_down() { journal_.break_down(); }
+
+private:
+    [[nodiscard]] Epoch epoch(Bug bug) const {
+        return bug == Bug::epoch_not_counted ? 1 : store_.epoch();
+    }
+    [[nodiscard]] runner::Options options(Outside const& outside) {
+        runner::Options options;
+        options.epoch = epoch(outside.bug);
+        options.next_session_number = store_.next_session_number();
+        options.resident_max = outside.knobs.resident;
+        options.scan_every = outside.knobs.scan;
+        return options;
+    }
+
+    store::MemoryStore store_;
+    StoreOnLoop journal_;
+    PlantedJournal planted_journal_;
+    PlantedLoop planted_loop_;
+    Agents agents_;
+    Witness witness_;
+    PlantedEffects planted_effects_;
+    runner::Runner runner_;
+};
+
+}  // namespace dormouse::sim

@@ -1,0 +1,45 @@
+#include "sim/simulation.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::sim {
+namespace {
+
+TEST(Simulation, KeepsItsPromisesForEverySeed) {
+    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+        Report const report = simulate({seed});
+        EXPECT_TRUE(report.findings.empty()) << report.text();
+    }
+}
+
+TEST(Simulation, RunsTheSameForTheSameSeed) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        EXPECT_EQ(simulate({seed}).hash, simulate({seed}).hash) << "seed " << seed;
+    }
+}
+
+TEST(Simulation, RunsOtherwiseForAnotherSeed) {
+    EXPECT_NE(simulate({1}).hash, simulate({2}).hash);
+}
+
+// What never happens is not tested: a hundred seeds reach every kind of event that these agents cause.
+TEST(Simulation, ReachesWhatItIsThereFor) {
+    std::map<std::string, std::uint64_t> types;
+    std::uint64_t kills = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        Report const report = simulate({seed});
+        kills += report.kills;
+        for (auto const& [type, count] : report.types) types[type] += count;
+    }
+    EXPECT_GT(kills, 100U);
+    for (char const* type :
+         {"session_created", "input_received", "input_dropped", "turn_started", "model_requested",
+          "model_replied", "model_failed", "tool_started", "tool_finished", "call_paused",
+          "gate_asked", "gate_decided", "submitted", "expired", "cancelled", "in_doubt", "note",
+          "turn_ended", "session_ended", "session_deleted"}) {
+        EXPECT_GT(types[type], 0U) << type;
+    }
+}
+
+}  // namespace
+}  // namespace dormouse::sim
