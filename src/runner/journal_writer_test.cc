@@ -1,13 +1,14 @@
 #include "runner/journal_writer.h"
 
 #include "runner/testing/world.h"
+#include "store/memory/memory_store.h"
 
 #include <gtest/gtest.h>
 
 namespace dormouse::runner {
 namespace {
 
-using testing::TestJournal;
+using TestJournal = testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
 using testing::TestLoop;
 
 // The first append of a session of its own.
@@ -89,7 +90,7 @@ TEST_F(JournalWriterTest, EachAppendStandsOrFallsAlone) {
 }
 
 TEST_F(JournalWriterTest, AfterAFailureItGoesOn) {
-    journal.fault = TestJournal::Fault::lost;
+    journal.fault = testing::Fault::lost;
     append(1);
     append(2);
     loop.run();

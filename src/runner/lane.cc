@@ -141,7 +141,9 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
         return;
     }
     asked.command.found = found_for(asked.command, std::move(asked.found));
-    if (auto terms = host_.effects().terms(state_->agent)) asked.command.terms = std::move(*terms);
+    auto const* const create = std::get_if<Create>(&asked.command.body);
+    std::string const& agent = create ? create->agent : state_->agent;
+    if (auto terms = host_.effects().terms(agent)) asked.command.terms = std::move(*terms);
     Decision decision = decide(*state_, host_.epoch(), asked.command);
     for (Event& event : decision.events) {
         remember_closed(event);

@@ -1,4 +1,5 @@
 #include "runner/testing/lane_fixture.h"
+#include "store/memory/memory_store.h"
 #include "wire/state_json.h"
 
 // Snapshots are a cache of the fold: used when they can be read, never needed.
@@ -7,7 +8,9 @@ namespace {
 
 using namespace session;
 
-class LaneSnapshot : public testing::LaneTest {
+using LaneTest = testing::LaneTestOn<testing::TestJournal<store::MemoryStore, store::MemoryDisk>>;
+
+class LaneSnapshot : public LaneTest {
 protected:
     // A session with `count` events and one more turn that waits for the model.
     void live_long(int count) {

@@ -1,6 +1,7 @@
 #include "runner/lane.h"
 
 #include "runner/testing/lane_fixture.h"
+#include "store/memory/memory_store.h"
 #include "runner/verify.h"
 
 namespace dormouse::runner {
@@ -8,11 +9,12 @@ namespace {
 
 using namespace session;
 using namespace session::testing;
-using Turnstile = testing::LaneTest;
-using Forgetting = testing::LaneTest;
-using ClosedThings = testing::LaneTest;
+using LaneTest = testing::LaneTestOn<testing::TestJournal<store::MemoryStore, store::MemoryDisk>>;
+using Turnstile = LaneTest;
+using Forgetting = LaneTest;
+using ClosedThings = LaneTest;
 using Strings = std::vector<std::string>;
-using Fault = testing::TestJournal::Fault;
+using testing::Fault;
 
 TEST_F(Turnstile, NothingLeavesBeforeItIsDurable) {
     (void)create();

@@ -2,6 +2,7 @@
 
 #include "runner/rows.h"
 #include "runner/testing/lane_fixture.h"
+#include "store/memory/memory_store.h"
 #include "session/limits.h"
 
 namespace dormouse::runner {
@@ -10,7 +11,9 @@ namespace {
 using namespace session;
 using namespace session::testing;
 
-class Reading : public testing::LaneTest {
+using LaneTest = testing::LaneTestOn<testing::TestJournal<store::MemoryStore, store::MemoryDisk>>;
+
+class Reading : public LaneTest {
 protected:
     [[nodiscard]] Found found(Wanted const& wanted) {
         auto found = read_found(*host.store.store, id, wanted);

@@ -1,6 +1,7 @@
 #include "runner/verify.h"
 
 #include "runner/testing/lane_fixture.h"
+#include "store/memory/memory_store.h"
 #include "wire/state_json.h"
 
 // Planted damage, one kind a test: each is found, named, and blamed on its session.
@@ -10,7 +11,9 @@ namespace {
 using namespace session;
 using namespace session::testing;
 
-class Verify : public testing::LaneTest {
+using LaneTest = testing::LaneTestOn<testing::TestJournal<store::MemoryStore, store::MemoryDisk>>;
+
+class Verify : public LaneTest {
 protected:
     // A session with a settled call, an open one, keys and notes.
     void live() {

@@ -129,8 +129,8 @@ void Agents::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> d
     AskModel const& ask = request.ask;
     bool const for_good = world_.chance(faults_.model_fails_for_good);
     bool const fails = for_good || world_.chance(faults_.model_fails);
-    ModelFailure failure{
-        ask.turn, ask.step, ask.attempt, {"overloaded", "the simulated model"}, !for_good, {}};
+    ModelFailure failure{ask.turn,  ask.step, ask.attempt, {"overloaded", "the simulated model"},
+                         !for_good, {}};
     bool const says_when = fails && world_.chance(300);
     if (says_when) failure.retry_after = world_.between(Duration(0), Duration(5'000));
     auto work = [this, request = std::move(request), delta = std::move(delta),

@@ -22,7 +22,8 @@ struct AgentFaults {
 
 // The demo registry, with `sleepy` tools that take no real time and tools of the simulator: "job",
 // "job_ask", "job_never" start a job outside and mostly pause for its result, each under one crash
-// policy. Prompted with "job", "job-ask" or "job-never" and a target. REQUIRES: `world` outlives it.
+// policy. Prompted with "job", "job-ask" or "job-never" and a target. REQUIRES: `world` outlives
+// it.
 [[nodiscard]] std::unique_ptr<agent::Registry> make_registry(World& world);
 
 class LoopWorkers final : public port::Workers {
@@ -48,8 +49,7 @@ public:
     void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
                   port::Outcome done) override;
     void stop(SessionId session, session::EffectId id) override;
-    [[nodiscard]] std::optional<session::TurnTerms> terms(
-        std::string const& agent) const override {
+    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);
     }
 

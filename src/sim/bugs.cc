@@ -12,13 +12,17 @@ void PlantedJournal::commit(std::vector<port::Append> appends,
     if (bug_ == Bug::ack_before_durable) {
         std::size_t const count = appends.size();
         inner_.commit(std::move(appends), [](auto) {});
-        return world_.post([count, done = std::move(done)]() mutable {
-            done(std::vector<Result<void>>(count));
-        });
+        return world_.post(
+            [count, done = std::move(done)]() mutable { done(std::vector<Result<void>>(count)); });
     }
-    if (bug_ != Bug::failure_swallowed) return inner_.commit(std::move(appends), std::move(done));
-    inner_.commit(std::move(appends), [done = std::move(done)](auto results) mutable {
-        done(std::vector<Result<void>>(results.size()));
+    inner_.commit(std::move(appends), [bug = bug_, done = std::move(done)](auto results) mutable {
+        for (auto& result : results) {
+            if (result) continue;
+            if (bug == Bug::failure_swallowed) result = {};
+            if (bug == Bug::fail_stop_hidden)
+                result = fail(Code::store_unavailable, "it may return");
+        }
+        done(std::move(results));
     });
 }
 

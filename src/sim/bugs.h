@@ -1,6 +1,6 @@
 #pragma once
-// Planted bugs: wrappers around ports that break a promise as a bug in the runner would. Each proves
-// that a checker sees what it is there for.
+// Planted bugs: wrappers around ports that break a promise as a bug in the runner would. Each
+// proves that a checker sees what it is there for.
 
 #include "port/effects.h"
 #include "sim/world.h"
@@ -11,6 +11,7 @@ enum class Bug : std::uint8_t {
     none,
     ack_before_durable,    // a commit is called done when it was asked for
     failure_swallowed,     // a commit that failed is called done
+    fail_stop_hidden,      // a store that will never write again says that it may
     wake_forgotten,        // some appends leave out when the session must be woken
     keys_forgotten,        // what a request led to is not found by its key
     rows_forgotten,        // what became of a pending call is not found
@@ -56,8 +57,7 @@ public:
         inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
     }
     void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
-    [[nodiscard]] std::optional<session::TurnTerms> terms(
-        std::string const& agent) const override {
+    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);
     }
 

@@ -10,46 +10,47 @@ namespace {
 
 struct Planted {
     Bug bug;
-    std::string finding;  // one that tells of it, by how it begins
+    std::string finding;   // one that tells of it, by how it begins
     std::uint64_t within;  // seeds
     std::string name;
 };
 
 bool tells(Report const& report, std::string const& finding) {
-    return std::ranges::any_of(report.findings, [&](std::string const& found) {
-        return found.starts_with(finding);
-    });
+    return std::ranges::any_of(
+        report.findings, [&](std::string const& found) { return found.starts_with(finding); });
 }
 
 class PlantedBugs : public testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedBugs, AreFound) {
+    auto const& [bug, finding, within, name] = GetParam();
     std::uint64_t seed = 1;
-    while (seed <= GetParam().within && !tells(simulate({seed, GetParam().bug}), GetParam().finding)) {
-        ++seed;
-    }
-    EXPECT_LE(seed, GetParam().within) << "nobody said: " << GetParam().finding;
+    while (seed <= within && !tells(simulate({seed, bug}), finding)) ++seed;
+    EXPECT_LE(seed, within) << "nobody said: " << finding;
+    RecordProperty("seed", std::to_string(seed));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Simulator, PlantedBugs,
     testing::Values(
-        Planted{Bug::ack_before_durable, "lost: a prompt", 50, "AckBeforeDurable"},
-        Planted{Bug::ack_before_durable, "lost: an outcome", 50, "OutcomeBeforeDurable"},
-        Planted{Bug::ack_before_durable, "effect: the model is asked before", 50, "AskBeforeDurable"},
-        Planted{Bug::failure_swallowed, "read: undurable events", 100, "FailureSwallowed"},
-        Planted{Bug::wake_forgotten, "verify: wake_at", 100, "WakeForgotten"},
-        Planted{Bug::wake_forgotten, "liveness: ", 200, "WakeForgottenStuck"},
-        Planted{Bug::keys_forgotten, "repeat: the input", 200, "KeysForgotten"},
-        Planted{Bug::keys_forgotten, "verify: keys", 50, "KeysMissing"},
-        Planted{Bug::rows_forgotten, "answer: not_found", 200, "RowsForgotten"},
-        Planted{Bug::rows_forgotten, "verify: pending row", 50, "RowsMissing"},
-        Planted{Bug::epoch_not_counted, "effect: one attempt", 100, "EpochNotCounted"},
+        Planted{Bug::ack_before_durable, "lost: a prompt", 400, "AckBeforeDurable"},
+        Planted{Bug::ack_before_durable, "lost: an outcome", 400, "OutcomeBeforeDurable"},
+        Planted{Bug::ack_before_durable, "effect: the model is asked before", 400,
+                "AskBeforeDurable"},
+        Planted{Bug::failure_swallowed, "read: undurable events", 400, "FailureSwallowed"},
+        Planted{Bug::fail_stop_hidden, "liveness: a store that failed", 400, "FailStopHidden"},
+        Planted{Bug::wake_forgotten, "verify: wake_at", 400, "WakeForgotten"},
+        Planted{Bug::wake_forgotten, "liveness: ", 400, "WakeForgottenStuck"},
+        Planted{Bug::keys_forgotten, "repeat: the input", 400, "KeysForgotten"},
+        Planted{Bug::keys_forgotten, "verify: keys", 400, "KeysMissing"},
+        Planted{Bug::rows_forgotten, "answer: not_found", 400, "RowsForgotten"},
+        Planted{Bug::rows_forgotten, "verify: pending row", 400, "RowsMissing"},
+        Planted{Bug::epoch_not_counted, "effect: one attempt", 400, "EpochNotCounted"},
         Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain"},
-        Planted{Bug::effect_started_twice, "effect: it was started twice", 50, "StartedTwice"},
-        Planted{Bug::effect_before_intent, "effect: a tool runs before", 50, "RunBeforeIntent"},
-        Planted{Bug::effect_not_started, "liveness: an effect is owed", 50, "NotStarted"},
-        Planted{Bug::timer_lost, "liveness: a time has passed", 50, "TimerLost"}),
+        Planted{Bug::effect_started_twice, "effect: it was started twice", 400, "StartedTwice"},
+        Planted{Bug::effect_before_intent, "effect: a tool runs before", 400, "RunBeforeIntent"},
+        Planted{Bug::effect_not_started, "liveness: an effect is owed", 400, "NotStarted"},
+        Planted{Bug::timer_lost, "liveness: a time has passed", 400, "TimerLost"}),
     [](testing::TestParamInfo<Planted> const& info) { return info.param.name; });
 
 }  // namespace

@@ -155,6 +155,8 @@ void Clients::meddle(SessionId session) {
         case 2:
         case 3: return move(session);
         case 4: return world_.chance(300) ? remove(session) : read(session);
+        case 5:
+        case 6: return stream(session);
         default: return read(session);
     }
 }
@@ -244,6 +246,36 @@ void Clients::look_at_pauses(runner::Runner::Read const& read, std::uint64_t ask
         if (receipt != receipts.end()) seen = {receipt->second.status, receipt->second.digest};
         history_.end(pending, place, world_.instant(), verdict, seen);
     }
+}
+
+// Follows a session for a while, as a reader of its event stream does.
+void Clients::stream(SessionId session) {
+    runner::Runner* const runner = up_();
+    if (!runner) return;
+    ++requests_;
+    runner->look(session, [this, session](Result<std::shared_ptr<runner::Lane>> lane) {
+        if (!lane) return (void)is_answer(session, lane.error());
+        runner::Lane const* const watched = lane->get();
+        auto const wake = [this, watched, cursor = watched->state().head]() mutable {
+            Seq const head = watched->state().head;
+            Durable::Session const* const truth = durable_.find(watched->id());
+            if (head < cursor) findings_.add("stream: it went back");
+            if (head > truth->records.size()) findings_.add("stream: undurable events");
+            cursor = head;
+        };
+        std::uint64_t const watch = (*lane)->watch(wake);
+        world_.after(world_.between(Duration(0), Duration(15'000)),
+                     [this, lane = *lane, watch] { end_stream(lane, watch); });
+    });
+}
+
+// Whoever follows a lane follows the session: there is no other lane that hears of what comes.
+void Clients::end_stream(std::shared_ptr<runner::Lane> const& lane, std::uint64_t watch) {
+    auto const compare = [this, lane](Result<std::shared_ptr<runner::Lane>> now) {
+        if (now && *now != lane) findings_.add("stream: the session has another lane");
+    };
+    up_()->look(lane->id(), compare);
+    lane->unwatch(watch);
 }
 
 }  // namespace dormouse::sim

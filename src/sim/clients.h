@@ -41,8 +41,9 @@ private:
     void start(std::function<void(std::shared_ptr<Request> const&)> ask, unsigned tries);
     [[nodiscard]] std::string name(std::string_view kind);
     [[nodiscard]] runner::Asker asker(std::string const& name, bool keyed) const;
-    // False: the request may be asked again. Finds what no client should ever be told. `never_paused`:
-    // the request named a run that did not pause, which nobody but its tool knows of.
+    // False: the request may be asked again. Finds what no client should ever be told.
+    // `never_paused`: the request named a run that did not pause, which nobody but its tool knows
+    // of.
     [[nodiscard]] bool is_answer(SessionId session, Error const& error, bool never_paused = false);
     [[nodiscard]] bool never_paused(PendingId const& pending) const;
 
@@ -59,6 +60,8 @@ private:
     void remove(SessionId session);
     void read(SessionId session);
     void check_read(SessionId session, Seq known, runner::Runner::Read const& read);
+    void stream(SessionId session);
+    void end_stream(std::shared_ptr<runner::Lane> const& lane, std::uint64_t watch);
     void look_at_pauses(runner::Runner::Read const& read, std::uint64_t asked);
 
     void hear(SessionId session, session::Event const& event);

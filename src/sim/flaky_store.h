@@ -72,8 +72,7 @@ public:
     }
 
 private:
-    template <class Question>
-    [[nodiscard]] auto ask(Question question) -> decltype(question()) {
+    template <class Question> [[nodiscard]] auto ask(Question question) -> decltype(question()) {
         if (fails_()) return fail(Code::store_unavailable, "the simulated store does not answer");
         return question();
     }

@@ -23,8 +23,8 @@ void agree_with_journal(std::vector<Operation> const& operations, Receipt const*
                         Findings& findings) {
     for (Operation const& operation : operations) {
         if (operation.verdict != Operation::Verdict::won) continue;
-        bool const kept = receipt && receipt->by.name == operation.by &&
-                          receipt->digest == operation.seen.digest;
+        bool const kept =
+            receipt && receipt->by.name == operation.by && receipt->digest == operation.seen.digest;
         if (!kept) findings.add("lost: an operation won that the journal does not name");
     }
 }

@@ -12,9 +12,9 @@ struct Knobs {
     // No fault, no kill: then nothing may wait for the scan, which comes once an hour only.
     bool quiet = false;
     unsigned sessions = 3;
-    unsigned prompts = 4;      // of each session
-    Duration busy{20'000};     // how long clients ask and faults come
-    Duration life{10'000};     // of a process, about; zero: it is never killed
+    unsigned prompts = 4;   // of each session
+    Duration busy{20'000};  // how long clients ask and faults come
+    Duration life{10'000};  // of a process, about; zero: it is never killed
     std::size_t resident = 4'096;
     Duration scan{1'000};
     bool clock_steps = false;

@@ -1,4 +1,5 @@
-// dormouse-sim FROM [COUNT]: runs the seeds from FROM on and prints what broke. Exit status 1 if anything did.
+// dormouse-sim FROM [COUNT]: runs the seeds from FROM on and prints what broke. Exit status 1 if
+// anything did.
 
 #include "base/text.h"
 #include "sim/simulation.h"
@@ -27,7 +28,8 @@ void print(Report const& sum) {
                 ", acknowledged %" PRIu64 ", effects %" PRIu64 ", virtual hours %" PRId64 "\n",
                 sum.kills, sum.sessions, sum.events, sum.requests, sum.acknowledged, sum.effects,
                 sum.virtual_ms / 3'600'000);
-    for (auto const& [type, count] : sum.types) std::printf("  %s %" PRIu64 "\n", type.c_str(), count);
+    for (auto const& [type, count] : sum.types)
+        std::printf("  %s %" PRIu64 "\n", type.c_str(), count);
 }
 
 int run(std::uint64_t from, std::uint64_t count) {

@@ -26,18 +26,15 @@ public:
 
     explicit Process(Outside const& outside)
         : store_(outside.disk),
-          journal_(outside.world, store_, outside.knobs.store,
-                   [&durable = outside.durable](port::Append const& append) {
-                       durable.take(append);
-                   }),
+          journal_(
+              outside.world, store_, outside.knobs.store,
+              [&durable = outside.durable](port::Append const& append) { durable.take(append); }),
           planted_journal_(outside.world, journal_, outside.bug),
           planted_loop_(outside.world, outside.bug),
           agents_(outside.world, outside.registry, outside.knobs.agents),
-          witness_(agents_, outside.durable, outside.findings, outside.started,
-                   epoch(outside.bug)),
+          witness_(agents_, outside.durable, outside.findings, outside.started, epoch(outside.bug)),
           planted_effects_(outside.world, witness_, outside.bug),
-          runner_({planted_loop_, outside.world, outside.world, planted_journal_,
-                   planted_effects_},
+          runner_({planted_loop_, outside.world, outside.world, planted_journal_, planted_effects_},
                   options(outside)) {}
 
     [[nodiscard]] runner::Runner& runner() { return runner_; }

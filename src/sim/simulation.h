@@ -1,6 +1,6 @@
 #pragma once
-// One seed: the shipping runner on virtual time with clients, faults and kills (safety), then calm, in
-// which everything must come to rest (liveness), then the journal itself is judged.
+// One seed: the shipping runner on virtual time with clients, faults and kills (safety), then calm,
+// in which everything must come to rest (liveness), then the journal itself is judged.
 
 #include "sim/bugs.h"
 

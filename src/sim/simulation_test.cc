@@ -18,11 +18,10 @@ TEST(Simulation, RunsTheSameForTheSameSeed) {
     }
 }
 
-TEST(Simulation, RunsOtherwiseForAnotherSeed) {
-    EXPECT_NE(simulate({1}).hash, simulate({2}).hash);
-}
+TEST(Simulation, RunsOtherwiseForAnotherSeed) { EXPECT_NE(simulate({1}).hash, simulate({2}).hash); }
 
-// What never happens is not tested: a hundred seeds reach every kind of event that these agents cause.
+// What never happens is not tested: a hundred seeds reach every kind of event that these agents
+// cause.
 TEST(Simulation, ReachesWhatItIsThereFor) {
     std::map<std::string, std::uint64_t> types;
     std::uint64_t kills = 0;
@@ -32,11 +31,26 @@ TEST(Simulation, ReachesWhatItIsThereFor) {
         for (auto const& [type, count] : report.types) types[type] += count;
     }
     EXPECT_GT(kills, 100U);
-    for (char const* type :
-         {"session_created", "input_received", "input_dropped", "turn_started", "model_requested",
-          "model_replied", "model_failed", "tool_started", "tool_finished", "call_paused",
-          "gate_asked", "gate_decided", "submitted", "expired", "cancelled", "in_doubt", "note",
-          "turn_ended", "session_ended", "session_deleted"}) {
+    for (char const* type : {"session_created",
+                             "input_received",
+                             "input_dropped",
+                             "turn_started",
+                             "model_requested",
+                             "model_replied",
+                             "model_failed",
+                             "tool_started",
+                             "tool_finished",
+                             "call_paused",
+                             "gate_asked",
+                             "gate_decided",
+                             "submitted",
+                             "expired",
+                             "cancelled",
+                             "in_doubt",
+                             "note",
+                             "turn_ended",
+                             "session_ended",
+                             "session_deleted"}) {
         EXPECT_GT(types[type], 0U) << type;
     }
 }

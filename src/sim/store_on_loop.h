@@ -23,7 +23,8 @@ struct StoreFaults {
 class StoreOnLoop final : public port::Journal {
 public:
     using Durable = std::function<void(port::Append const&)>;
-    // All outlive this. `durable` hears of each append at the instant at which it can no more be lost.
+    // All outlive this. `durable` hears of each append at the instant at which it can no more be
+    // lost.
     StoreOnLoop(World& world, port::Store& store, StoreFaults const& faults, Durable durable);
 
     void commit(std::vector<port::Append> appends,

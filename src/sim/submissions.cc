@@ -35,10 +35,9 @@ void Clients::hear(SessionId, Event const& event) {
     if (auto const* e = std::get_if<InDoubt>(&event.body); e && e->question) {
         std::string const actions[] = {"run_again", "succeeded", "give_up", "nonsense"};
         std::string const action = actions[world_.below(4)];
-        world_.outside(world_.between(Duration(1), Duration(9'000)),
-                       [this, pending = *e->question, action] {
-                           submit(pending, verdict(action));
-                       });
+        world_.outside(
+            world_.between(Duration(1), Duration(9'000)),
+            [this, pending = *e->question, action] { submit(pending, verdict(action)); });
     }
     // Whoever was given the id by the tool itself may answer before the tool has returned.
     auto const* const started = std::get_if<ToolStarted>(&event.body);
@@ -144,8 +143,7 @@ bool Clients::never_paused(PendingId const& pending) const {
 }
 
 // What the answer tells of the call, for its history; an acknowledged outcome is durable by now.
-void Clients::submitted(PendingId const& pending, std::size_t place,
-                        Result<Answer> const& answer) {
+void Clients::submitted(PendingId const& pending, std::size_t place, Result<Answer> const& answer) {
     using Verdict = Operation::Verdict;
     auto const end = [&](Verdict verdict, Seen seen = {}) {
         history_.end(pending, place, world_.instant(), verdict, seen);

@@ -32,8 +32,7 @@ void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunToo
     begin(session, id);
     Event const* const event = durable_.event(session, id.since);
     auto const* const intent = event ? std::get_if<ToolStarted>(&event->body) : nullptr;
-    bool const durable =
-        intent && intent->pending == run.pending && intent->attempt == run.attempt;
+    bool const durable = intent && intent->pending == run.pending && intent->attempt == run.attempt;
     if (!durable) {
         findings_.add("effect: a tool runs before its intent is durable");
     } else if (intent->epoch != epoch_) {

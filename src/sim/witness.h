@@ -23,11 +23,7 @@ public:
     // All outlive this. `epoch`: under which the process writes its intents.
     Witness(port::Effects& inner, Durable const& durable, Findings& findings, Started& started,
             Epoch epoch)
-        : inner_(inner),
-          durable_(durable),
-          findings_(findings),
-          started_(started),
-          epoch_(epoch) {}
+        : inner_(inner), durable_(durable), findings_(findings), started_(started), epoch_(epoch) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
@@ -36,8 +32,7 @@ public:
     void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
                   port::Outcome done) override;
     void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
-    [[nodiscard]] std::optional<session::TurnTerms> terms(
-        std::string const& agent) const override {
+    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);
     }
 

@@ -58,8 +58,7 @@ Submission error(unsigned variant) {
     Submission what;
     what.kind = SubmissionKind::error;
     what.error = "error " + std::to_string(variant);
-    what.digest =
-        sha256(json::canonical_object("error", Json::trusted(json::quote(what.error))));
+    what.digest = sha256(json::canonical_object("error", Json::trusted(json::quote(what.error))));
     return what;
 }
 

@@ -38,7 +38,8 @@ public:
     // Drops what the process had on its loop. Not to be called by that.
     void kill();
     void step_clock(Duration by) { step_ += by; }
-    // Time passes and nothing runs, as when a machine was suspended: what was due meanwhile is late.
+    // Time passes and nothing runs, as when a machine was suspended: what was due meanwhile is
+    // late.
     void leap(Duration by) { elapsed_ += by; }
     // Runs what falls due until then, and stands at that time.
     void run_for(Duration time);

@@ -49,7 +49,7 @@ std::vector<Asked> requests_of(session::testing::Given const& told) {
     return out;
 }
 
-constexpr std::uint32_t stories = 300;
+constexpr std::uint32_t stories = 150;
 constexpr int steps = 50;
 
 // What a committed step has seen stands at the beginning of every later view, and its reply follows.

@@ -9,6 +9,7 @@
 
 namespace dormouse::runner::testing {
 
+template <class Journal>
 class TestHost final : public Host {
 public:
     [[nodiscard]] Time now() const override { return clock.now(); }
@@ -37,7 +38,7 @@ public:
     TestLoop loop;
     TestClock clock{loop};
     TestEntropy entropy;
-    TestJournal store{loop};
+    Journal store{loop};
     JournalWriter append_writer{loop, store};
     TestEffects work;
     Epoch owner = 1;
@@ -50,10 +51,11 @@ public:
     std::shared_ptr<Lane> lane;
 };
 
-class LaneTest : public ::testing::Test {
+template <class Journal>
+class LaneTestOn : public ::testing::Test {
 protected:
-    LaneTest() { host.lane = std::make_shared<Lane>(id, host, true); }
-    ~LaneTest() override { host.lane.reset(); }
+    LaneTestOn() { host.lane = std::make_shared<Lane>(id, host, true); }
+    ~LaneTestOn() override { host.lane.reset(); }
 
     // Hands `body` to the lane; what it says ends up in `answers`, in the order of the answers.
     void tell(session::Command::Body body, std::string idem_key = {}, std::string idem_digest = "d") {
@@ -102,7 +104,7 @@ protected:
     }
     // As another process finds it.
     void restart() {
-        host.store.store = std::make_unique<store::MemoryStore>(host.store.disk);
+        host.store.reopen();
         ++host.owner;
         host.lane = std::make_shared<Lane>(id, host, false);
     }
@@ -122,7 +124,7 @@ protected:
     }
 
     SessionId id = SessionId::make(1, {9, 9, 9, 9, 9, 9, 9, 9});
-    TestHost host;
+    TestHost<Journal> host;
     std::vector<std::string> answers;
     session::Answer last;
 };

@@ -9,13 +9,14 @@
 
 namespace dormouse::runner::testing {
 
-class RunnerTest : public ::testing::Test {
+template <class Journal>
+class RunnerTestOn : public ::testing::Test {
 protected:
-    RunnerTest() { open(); }
+    RunnerTestOn() { open(); }
 
     void open(std::size_t resident_max = 4'096) {
         runner.reset();
-        journal.store = std::make_unique<store::MemoryStore>(journal.disk);
+        journal.reopen();
         Options options;
         options.epoch = journal.store->epoch();
         options.next_session_number = journal.store->next_session_number();
@@ -84,7 +85,7 @@ protected:
     TestLoop loop;
     TestClock clock{loop};
     TestEntropy entropy;
-    TestJournal journal{loop};
+    Journal journal{loop};
     TestEffects effects;
     std::unique_ptr<Runner> runner;
     std::vector<SessionId> created;

@@ -3,7 +3,6 @@
 
 #include "port/effects.h"
 #include "port/world.h"
-#include "store/memory/memory_store.h"
 
 #include <deque>
 #include <map>
@@ -71,11 +70,12 @@ private:
     std::uint64_t drawn_ = 0;
 };
 
-// A store that answers when the test lets it, or fails.
+enum class Fault { none, lost, hidden };  // hidden: durable, and reported as failed
+
+// A store that answers when the test lets it, or fails. `Store` is made of a shared `Disk` that outlives it.
+template <class Store, class Disk>
 class TestJournal final : public port::Journal {
 public:
-    enum class Fault { none, lost, hidden };  // hidden: durable, and reported as failed
-
     explicit TestJournal(TestLoop& loop) : loop_(loop) {}
 
     void commit(std::vector<port::Append> appends,
@@ -109,8 +109,11 @@ public:
     }
     [[nodiscard]] std::size_t held() const { return held_.size(); }
 
-    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
-    std::unique_ptr<store::MemoryStore> store = std::make_unique<store::MemoryStore>(disk);
+    // As another process finds it.
+    void reopen() { store = std::make_unique<Store>(disk); }
+
+    std::shared_ptr<Disk> disk = std::make_shared<Disk>();
+    std::unique_ptr<Store> store = std::make_unique<Store>(disk);
     bool hold = false;
     Fault fault = Fault::none;  // of the next commit that ends
     Code fault_code = Code::store_unavailable;

@@ -1,0 +1,17 @@
+#include "sim/simulation.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::sim {
+namespace {
+
+// Other seeds than those of the quick test.
+TEST(SimulationAtLength, KeepsItsPromisesForEverySeed) {
+    for (std::uint64_t seed = 1'001; seed <= 11'000; ++seed) {
+        Report const report = simulate({seed});
+        ASSERT_TRUE(report.findings.empty()) << report.text();
+    }
+}
+
+}  // namespace
+}  // namespace dormouse::sim

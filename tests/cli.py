@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""The command line (design/07): each command, its exit status, and `--json` with the API's objects."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+from dormouse import BINARY, Case, environment, main, run, wait_for
+
+DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, GONE, NOT_ALLOWED, UNREACHABLE, REFUSED = range(9)
+SLEEPS, INTERRUPTED = 10, 130
+
+
+class Cli(Case):
+    def dm(self, *arguments, exits=DONE, stdin='', env=None):
+        """Runs a command against our server; its standard output."""
+        where = ['--server', f'http://127.0.0.1:{self.server.port}', '--data',
+                 self.server.directory]
+        ended = run(*arguments, *where, stdin=stdin, env=env)
+        self.assertEqual(ended.returncode, exits, ended)
+        if exits in (DONE, SLEEPS):
+            self.assertEqual(ended.stderr, '')
+        else:
+            self.assertRegex(ended.stderr, r'^dormouse: ')
+        self.assertNotIn('\x1b', ended.stdout, 'colours are for terminals')
+        return ended.stdout
+
+    def objects(self, *arguments, **named):
+        """The objects that --json prints, one after the other."""
+        text, found, decoder = self.dm(*arguments, '--json', **named).strip(), [], json.JSONDecoder()
+        while text:
+            value, end = decoder.raw_decode(text)
+            found.append(value)
+            text = text[end:].lstrip()
+        return found
+
+    def asleep(self, text='deploy A', exits=SLEEPS):
+        """A prompt that sleeps: what it said, the session, its first open call."""
+        said = self.dm('prompt', text, exits=exits)
+        session = re.search(r'ses_[A-Za-z0-9_-]{22}', said)[0]
+        return said, session, self.server.open_calls(session)[0]
+
+
+class MainJob(Cli):
+    def test_prompt_sleep_result(self):
+        said, session, call = self.asleep()
+        self.assertIn(call['id'], said)
+        self.assertIn('result', said, 'it says how to settle what sleeps')
+        self.assertIn('applied', self.dm('result', call['id'], 'live'))
+        self.server.at_rest(session)
+        shown = self.dm('show', session)
+        self.assertIn('deploy A: live', shown)
+        self.assertIn('duplicate', self.dm('result', call['id'], 'live'))
+        self.dm('result', call['id'], 'other', exits=CONFLICT)
+        self.assertIn('deploy A: live', self.dm('show', session))
+
+    def test_the_commands_it_prints_work_when_pasted(self):
+        said, session, call = self.asleep()
+        line = next(line.strip() for line in said.splitlines()
+                    if 'dormouse result' in line or ' result ' in line)
+        command = line[line.index('dormouse'):]
+        command = re.sub(r"TEXT|'…'|…$", 'live', command)
+        env = environment(PATH=os.path.dirname(BINARY) + ':' + os.environ['PATH'])
+        if os.path.basename(BINARY) == 'dormouse':
+            ended = subprocess.run(['bash', '-c', command], env=env, capture_output=True, text=True)
+            self.assertEqual(ended.returncode, DONE, (command, ended))
+            self.server.at_rest(session)
+            self.assertTrue(self.server.said(session).startswith('deploy A: '))
+
+    def test_a_turn_that_ends_is_done(self):
+        said = self.dm('prompt', 'hello')
+        self.assertIn('You said: hello', said)
+
+    def test_the_text_may_come_from_standard_input(self):
+        self.assertIn('You said: from a pipe', self.dm('prompt', '-', stdin='from a pipe'))
+
+    def test_going_on_with_a_session(self):
+        _, session, call = self.asleep()
+        self.dm('result', call['id'], 'live')
+        self.server.at_rest(session)
+        self.assertIn('You said: more', self.dm('prompt', '-c', 'more'))
+        self.assertIn('You said: again', self.dm('prompt', '-s', session[:14], 'again'))
+        self.assertEqual(len(self.server.turns(session)), 3)
+        self.dm('prompt', '--new', 'hello')
+        self.assertEqual(len(self.server.items('/api/projects/default/sessions')), 2)
+
+    def test_another_agent(self):
+        self.dm('prompt', '-a', 'demo-each', 'hello')
+        (session,) = self.server.items('/api/projects/default/sessions')
+        self.assertEqual(session['agentID'], 'demo-each')
+        self.dm('prompt', '-a', 'nobody', 'hello', exits=USAGE)
+
+    def test_not_followed(self):
+        said = self.dm('prompt', '--no-follow', 'sleepy 1s')
+        session = said.strip()
+        self.assertRegex(session, r'^ses_')
+        self.server.at_rest(session)
+
+    def test_modes_of_a_prompt(self):
+        _, session, call = self.asleep()
+        self.dm('prompt', '-s', session, '--when', 'reject', 'x', exits=REFUSED)
+        self.dm('prompt', '-s', session, '--when', 'nonsense', 'x', exits=USAGE)
+        self.dm('prompt', '-s', session, '--when', 'steer', 'hello', exits=SLEEPS)
+        self.assertEqual(self.server.said(session), 'You said: hello')
+
+    def test_interrupted_while_it_follows(self):
+        where = ['--server', f'http://127.0.0.1:{self.server.port}', '--data',
+                 self.server.directory]
+        follows = subprocess.Popen([BINARY, 'prompt', 'sleepy 20s', *where], env=environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: self.server.items('/api/projects/default/sessions'))
+        time.sleep(0.5)
+        follows.send_signal(signal.SIGINT)
+        _, said = follows.communicate(timeout=10)
+        self.assertEqual(follows.returncode, INTERRUPTED)
+        self.assertIn('the turn goes on', said)
+        (session,) = self.server.items('/api/projects/default/sessions')
+        self.assertEqual(session['activity']['type'], 'busy')
+        self.dm('cancel', session['id'])
+
+
+class Settling(Cli):
+    def test_results_of_each_form(self):
+        file = pathlib.Path(self.server.own, 'value.json')
+        file.write_text('{"from":"a file"}')
+        text = pathlib.Path(self.server.own, 'value.txt')
+        text.write_text('3')
+        for arguments, stdin, output in (
+            (['plain'], '', 'plain'), (['-'], 'piped', 'piped'),
+            (['--json-value', '{"a":[1,2]}'], '', {'a': [1, 2]}),
+            (['--file', file], '', {'from': 'a file'}), (['--file', text], '', '3'),
+        ):
+            _, session, call = self.asleep()
+            self.dm('result', call['id'], *arguments, stdin=stdin)
+            shown = self.server.get(f'/async-tool/pending/{call["id"]}')
+            self.assertEqual(shown['result']['output'], output)
+        self.dm('result', call['id'], exits=USAGE)
+        self.dm('result', call['id'], 'a', '--json-value', '1', exits=USAGE)
+        self.dm('result', call['id'], '--json-value', '{', exits=USAGE)
+        self.dm('result', call['id'], '--file', '/no/such/file', exits=USAGE)
+
+    def test_title_and_metadata(self):
+        _, _, call = self.asleep()
+        self.dm('result', call['id'], 'x', '--title', 'T', '--metadata', '{"k":1}')
+        shown = self.server.get(f'/async-tool/pending/{call["id"]}')
+        self.assertEqual(shown['result'], {'title': 'T', 'output': 'x', 'metadata': {'k': 1}})
+
+    def test_error_and_progress(self):
+        _, session, call = self.asleep()
+        self.dm('progress', call['id'], '50 %', '--key', '50')
+        self.dm('progress', call['id'], '50 %', '--key', '50')
+        self.assertEqual(self.server.get(f'/async-tool/pending/{call["id"]}')['progressCount'], 1)
+        self.dm('error', call['id'], 'no such branch')
+        self.server.at_rest(session)
+        self.assertIn('deploy A failed: no such branch', self.dm('show', session))
+
+    def test_approve_and_deny(self):
+        _, session, call = self.asleep('approve X')
+        self.assertIn('dangerous', self.dm('approve', call['id'], '--reason', 'checked'))
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'dangerous X: {"done":"X","runs":1}')
+        self.dm('deny', call['id'], exits=CONFLICT)
+        _, session, call = self.asleep('approve X')
+        self.dm('deny', call['id'], '--reason', 'not on a Friday')
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session),
+                         'dangerous X failed: denied: not on a Friday')
+        _, session, call = self.asleep('approve X')
+        self.dm('approve', call['id'], '--arguments', '{"action":1}', exits=USAGE)
+        self.dm('approve', call['id'], '--arguments', '{"action":"Y"}')
+        self.server.at_rest(session)
+        self.assertIn('{"done":"Y","runs":1}', self.server.said(session))
+
+    def test_the_wrong_kind_says_what_to_do(self):
+        _, _, call = self.asleep('approve X')
+        ended = run('result', call['id'], 'x', '--data', self.server.directory,
+                    '--server', f'http://127.0.0.1:{self.server.port}')
+        self.assertEqual(ended.returncode, USAGE)
+        self.assertIn('approve', ended.stderr)
+
+    def test_a_question_is_answered_by_a_prompt(self):
+        _, session, call = self.asleep('ask Q?')
+        said = self.dm('prompt', '-s', session, '--answers', call['id'], 'yes')
+        self.assertIn('ask_human Q?: yes', said)
+
+    def test_cancel(self):
+        _, session, call = self.asleep()
+        self.dm('cancel', call['id'])
+        self.dm('result', call['id'], 'x', exits=GONE)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A failed: cancelled')
+        _, session, call = self.asleep()
+        self.dm('cancel', session)
+        self.assertEqual(self.server.turns(session)[0]['finishReason'], 'cancelled')
+        self.dm('cancel', call['id'], '--all', exits=USAGE)
+
+    def test_what_expired_is_gone(self):
+        _, session, call = self.asleep('deploy A within 400ms')
+        self.server.get(f'/async-tool/pending/{call["id"]}?wait=10')
+        self.dm('result', call['id'], 'late', exits=GONE)
+
+    def test_moves(self):
+        _, session, call = self.asleep()
+        self.dm('resume', session, exits=CONFLICT)
+        self.dm('retry', session, exits=CONFLICT)
+        self.dm('end', session)
+        self.assertEqual(self.server.session(session)['status'], 'completed')
+        self.dm('end', session, exits=CONFLICT)
+        self.dm('prompt', '-s', session, 'x', exits=CONFLICT)
+
+    def test_fork(self):
+        _, session, call = self.asleep()
+        said = self.dm('fork', session, '--title', 'F')
+        forks = [s for s in self.server.items('/api/projects/default/sessions')
+                 if s['forkedFrom'] == session]
+        self.assertEqual(len(forks), 1)
+        self.assertIn(forks[0]['id'], said)
+        self.dm('fork', session, '--seq', '1', exits=USAGE)
+
+
+class Reading(Cli):
+    def test_sessions_and_pending(self):
+        _, one, call = self.asleep()
+        self.dm('prompt', 'hello')
+        listed = self.dm('sessions')
+        self.assertIn(one, listed)
+        self.assertIn('more', self.dm('sessions', '--limit', '1'))
+        self.assertEqual(len(self.dm('sessions', '--all').splitlines()),
+                         len(listed.splitlines()))
+        waits = self.dm('pending')
+        self.assertIn(call['id'], waits)
+        self.assertIn('deploy', waits)
+        self.assertNotIn(call['id'], self.dm('pending', '--tool', 'other'))
+        self.assertIn(call['id'], self.dm('pending', '-s', one, '--status', 'waiting'))
+        self.dm('pending', '--status', 'nonsense', exits=USAGE)
+        self.dm('sessions', '--limit', '0', exits=USAGE)
+        self.assertNotIn(one, self.dm('sessions', '--project', 'other'))
+
+    def test_show_and_explain(self):
+        _, session, call = self.asleep()
+        self.assertIn('deploy', self.dm('show', call['id']))
+        receipt = self.server.result(call['id'], 'live')['receipt']
+        self.server.at_rest(session)
+        for name in (call['id'], session, receipt['id']):
+            told = self.dm('explain', name)
+            self.assertIn(receipt['digest'][:19], told)
+            self.assertIn('first', told, 'who')
+        self.dm('explain', 'nonsense', exits=NOT_FOUND)
+
+    def test_tail(self):
+        _, session, call = self.asleep()
+        lines = self.dm('tail', session, '--no-follow').splitlines()
+        self.assertEqual(len(lines), self.server.session(session)['seq'])
+        self.assertIn('session_created', lines[0])
+        rest = self.dm('tail', session, '--no-follow', '--after', '3').splitlines()
+        self.assertEqual(rest, lines[3:])
+        where = ['--server', f'http://127.0.0.1:{self.server.port}', '--data',
+                 self.server.directory]
+        live = subprocess.Popen([BINARY, 'tail', session, *where], env=environment(),
+                                stdout=subprocess.PIPE, text=True)
+        for _ in lines:
+            live.stdout.readline()
+        self.server.result(call['id'], 'live')
+        self.assertIn('submitted', live.stdout.readline())
+        live.send_signal(signal.SIGINT)
+        live.communicate(timeout=10)
+        self.assertEqual(live.returncode, INTERRUPTED)
+
+    def test_doctor_and_version_and_help(self):
+        self.dm('doctor')
+        self.assertRegex(run('--version').stdout, r'^dormouse \d+\.\d+')
+        names = re.findall(r'^  ([a-z]+) ', run('--help').stdout.split('Subcommands:')[1], re.M)
+        self.assertGreater(len(names), 18)
+        for name in names:
+            told = run(name, '--help')
+            self.assertEqual(told.returncode, DONE)
+            self.assertIn('Example', told.stdout)
+
+    def test_objects_are_those_of_the_api(self):
+        (turn,) = self.objects('prompt', 'deploy A', exits=SLEEPS)
+        self.assertEqual((turn['status'], turn['sessionID'][:4]), ('waiting', 'ses_'))
+        session = turn['sessionID']
+        (call,) = self.server.open_calls(session)
+        api = {
+            ('sessions',): '/api/projects/default/sessions',
+            ('pending',): '/async-tool/pending',
+            ('show', call['id']): f'/async-tool/pending/{call["id"]}',
+            ('explain', call['id']): f'/api/explain/{call["id"]}',
+        }
+        for command, path in api.items():
+            self.assertEqual(self.objects(*command), [self.server.get(path).json])
+        self.assertEqual(self.objects('show', session)[0], self.server.session(session))
+        self.assertEqual(self.objects('tail', session, '--no-follow'), self.server.events(session))
+        self.assertTrue(self.objects('doctor')[0]['ok'])
+        (answer,) = self.objects('result', call['id'], 'live')
+        self.assertEqual((answer['outcome'], answer['receipt']['pendingID']),
+                         ('applied', call['id']))
+        self.server.at_rest(session)
+        self.assertEqual(self.objects('prompt', '-s', session, 'hello')[0]['status'], 'ended')
+
+    def test_a_problem_with_json_is_its_document(self):
+        where = ['--server', f'http://127.0.0.1:{self.server.port}', '--data',
+                 self.server.directory]
+        _, _, call = self.asleep()
+        self.server.result(call['id'], 1)
+        ended = run('result', call['id'], 'other', '--json', *where)
+        self.assertEqual(ended.returncode, CONFLICT)
+        told = [line for line in (ended.stdout + ended.stderr).splitlines()
+                if line.startswith('{')]
+        self.assertEqual(json.loads(told[0])['code'], 'conflict')
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        evil = 'x\x1b[2J\x07\u202e\x9b'
+        _, session, call = self.asleep()
+        self.server.error(call['id'], evil)
+        self.server.call('PATCH', f'/api/sessions/{session}', {'title': evil})
+        self.server.at_rest(session)
+        for command in (('show', session), ('sessions',), ('tail', session, '--no-follow'),
+                        ('explain', call['id']), ('show', call['id']),
+                        ('pending', '--status', 'failed')):
+            said = self.dm(*command)
+            for character in '\x1b\x07\u202e\x9b':
+                self.assertNotIn(character, said, command)
+
+
+class Ids(Cli):
+    def test_a_unique_beginning_is_enough(self):
+        _, session, call = self.asleep()
+        self.assertIn(session, self.dm('show', session[:-3]))
+        self.assertIn(session, self.dm('show', session[4:12]))
+        self.dm('result', call['id'][:-10], 'live')
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: live')
+
+    def test_one_that_is_not_unique_lists_them(self):
+        for _ in range(3):
+            self.asleep()
+        ended = run('show', 'ses_', '--data', self.server.directory,
+                    '--server', f'http://127.0.0.1:{self.server.port}')
+        self.assertEqual(ended.returncode, USAGE)
+        for session in self.server.items('/api/projects/default/sessions'):
+            self.assertIn(session['id'], ended.stderr)
+
+    def test_unknown_ones_are_not_found(self):
+        self.dm('show', 'ses_nothing', exits=NOT_FOUND)
+        self.dm('show', 'pnd_nothing', exits=NOT_FOUND)
+        self.dm('result', 'pnd_nothing', 'x', exits=NOT_FOUND)
+        self.dm('show', 'ses_AAAAAAHW1EtoEHiAv8ehiA', exits=NOT_FOUND)
+        self.dm('prompt', '-c', 'x', exits=NOT_FOUND)
+        self.dm('show', '', exits=USAGE)
+
+
+class Reaching(Cli):
+    def test_no_server(self):
+        self.server.term()
+        self.dm('sessions', exits=UNREACHABLE)
+        self.dm('prompt', 'x', exits=UNREACHABLE)
+        self.server.start()
+
+    def test_a_wrong_token(self):
+        self.dm('sessions', exits=NOT_ALLOWED, env=environment(DORMOUSE_TOKEN='wrong'))
+
+    def test_address_and_token_from_the_environment(self):
+        env = environment(DORMOUSE_URL=f'http://127.0.0.1:{self.server.port}',
+                          DORMOUSE_TOKEN=self.server.token, HOME=self.server.own)
+        self.assertEqual(run('sessions', env=env).returncode, DONE)
+
+    def test_usage(self):
+        for arguments in ([], ['nonsense'], ['show'], ['prompt'], ['result'],
+                          ['sessions', '--nonsense'], ['prompt', '-c', '--new', 'x'],
+                          ['sessions', '--server', 'nonsense']):
+            ended = run(*arguments, env=environment(HOME=self.server.own))
+            self.assertEqual(ended.returncode, USAGE, ended)
+            self.assertTrue(ended.stderr)
+
+    def test_verify_offline(self):
+        _, session, call = self.asleep()
+        self.server.term()
+        ended = run('verify', '--data', self.server.directory)
+        self.assertEqual(ended.returncode, DONE, ended)
+        self.assertIn('0 findings', ended.stdout)
+        self.assertNotEqual(run('verify', '--data', '/no/such/directory').returncode, DONE)
+        self.server.start()
+
+
+class Demo(Cli):
+    def test_the_demo_shows_the_main_job_and_ends(self):
+        begin = time.monotonic()
+        ended = run('demo', timeout=60, env=environment(HOME=''))
+        self.assertEqual(ended.returncode, DONE, ended)
+        self.assertIn('killed', ended.stdout)
+        self.assertIn('duplicate', ended.stdout)
+        self.assertIn('409', ended.stdout)
+        self.assertLess(time.monotonic() - begin, 30)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""A disk that is full, and one that takes no writing: told with its code, nothing that was acknowledged
+is lost, and the server is back by itself when there is room (P9, P11). Needs a small tmpfs of its
+own: as root, or in a user namespace.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from dormouse import BINARY, Case, Server, environment, leave_out, main, run, wait_for
+
+INSIDE = 'DISK_TEST_INSIDE'
+ROOM = 3 << 20
+
+
+def mount(*arguments):
+    return subprocess.run(['mount', *arguments], capture_output=True, text=True)
+
+
+class Disk(Case):
+    def setUp(self):
+        self.place = tempfile.mkdtemp(prefix='dormouse-disk-')
+        mounted = mount('-t', 'tmpfs', '-o', f'size={ROOM}', 'none', self.place)
+        self.assertEqual(mounted.returncode, 0, mounted)
+        self.addCleanup(self.unmount)
+        self.server = Server(directory=pathlib.Path(self.place, 'data'))
+        self.addCleanup(self.server.clean)
+
+    def unmount(self):
+        subprocess.run(['umount', '-l', self.place], check=True)
+        shutil.rmtree(self.place)
+
+    def fill(self):
+        """Leaves no byte."""
+        self.ballast = pathlib.Path(self.place, 'ballast')
+        with open(self.ballast, 'wb', buffering=0) as file:
+            try:
+                while True:
+                    file.write(b'x' * 4096)
+            except OSError:
+                pass
+
+    def until_refused(self):
+        """Prompts until one is refused; the accepted ones and the refusal."""
+        accepted = []
+        for number in range(1000):
+            answer = self.server.prompt(self.session, f'{number} ' + 'x' * 20_000, wait=0)
+            if answer.status != 202:
+                return accepted, answer
+            accepted.append(answer['messageID'])
+        self.fail('it was never refused')
+
+    def test_a_full_disk_is_told_and_the_server_comes_back(self):
+        waiting = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(waiting)
+        self.session = self.server.create()['id']
+        self.fill()
+        accepted, refusal = self.until_refused()
+        problem = self.assertProblem(refusal, 503, 'store_full', next='retry')
+        self.assertIsInstance(problem['retryAfter'], int)
+        self.assertTrue(self.server.alive())
+        # What is there can be read, and nothing is half done.
+        self.assertEqual(self.server.open_calls(waiting), [call])
+        self.assertProblem(self.server.result(call['id'], 'y' * 50_000), 503, 'store_full')
+        self.assertEqual(self.server.get(f'/async-tool/pending/{call["id"]}')['status'], 'waiting')
+        self.ballast.unlink()
+        wait_for(lambda: self.server.result(call['id'], 'live').status == 200, seconds=15)
+        wait_for(lambda: self.server.said(waiting) == 'deploy A: live', seconds=30)
+        self.assertAllThere(accepted)
+        self.server.restart()
+        self.assertAllThere(accepted)
+
+    def assertAllThere(self, accepted):
+        self.server.at_rest(self.session)
+        ids = {m['id'] for m in self.server.messages(self.session)}
+        self.assertEqual([one for one in accepted if one not in ids], [])
+
+    def test_killed_while_the_disk_is_full(self):
+        self.session = self.server.create()['id']
+        self.fill()
+        accepted, _ = self.until_refused()
+        self.server.kill()
+        self.ballast.unlink()
+        self.server.start()
+        self.assertAllThere(accepted)
+
+    def test_a_start_on_a_full_disk_says_so(self):
+        self.server.term()
+        self.fill()
+        other = pathlib.Path(self.place, 'other')
+        ended = run('serve', '--data', other, '--listen', '127.0.0.1:0', timeout=20)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertTrue(ended.stderr.strip())
+        self.ballast.unlink()
+        self.server.start()
+
+    def test_a_directory_that_takes_no_writing_is_refused(self):
+        session = self.server.create('deploy A')['id']
+        self.server.term()
+        self.assertEqual(mount('-o', 'remount,ro', self.place).returncode, 0)
+        ended = subprocess.run(
+            [BINARY, 'serve', '--data', self.server.directory, '--listen', '127.0.0.1:0'],
+            capture_output=True, text=True, timeout=20, env=environment())
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn('Read-only', ended.stderr)
+        self.assertEqual(mount('-o', 'remount,rw', self.place).returncode, 0)
+        self.server.start()
+        self.assertEqual(len(self.server.open_calls(session)), 1)
+
+
+def mounts():
+    place = tempfile.mkdtemp(prefix='dormouse-disk-')
+    try:
+        if mount('-t', 'tmpfs', '-o', 'size=1m', 'none', place).returncode != 0:
+            return False
+        subprocess.run(['umount', place], check=True)
+        return True
+    finally:
+        os.rmdir(place)
+
+
+def enter():
+    """Goes on in a user namespace of our own, where mounting may be allowed."""
+    if not os.environ.get(INSIDE) and shutil.which('unshare'):
+        inside = ['unshare', '--user', '--map-root-user', '--mount', sys.executable, *sys.argv]
+        if subprocess.run(inside[:4] + ['true'], capture_output=True).returncode == 0:
+            os.execvpe(inside[0], inside, {**os.environ, INSIDE: '1'})
+    leave_out('no small file system: mounting a tmpfs is not allowed here')
+
+
+if __name__ == '__main__':
+    if not mounts():
+        enter()
+    main()
