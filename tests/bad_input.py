@@ -45,24 +45,81 @@ class Bad(Case):
 
 class Json(Bad):
     def test_what_is_not_json(self):
-        for raw in (b'', b'{', b'[1,]', b'[1', b'"', b'"\\', b'"\\u12"', b'"\\x"', b"'a'", b'tru',
-                    b'True', b'nul', b'1 2', b'[1]]', b'{"a":1,}', b'{"a"}', b'{a:1}', b'{1:2}',
-                    b'/* */1', b'1//', b'\x00', b'"a\x00b"', b'"a\nb"', b'"\x1f"', b'"\t"'):
+        for raw in (
+            b'',
+            b'{',
+            b'[1,]',
+            b'[1',
+            b'"',
+            b'"\\',
+            b'"\\u12"',
+            b'"\\x"',
+            b"'a'",
+            b'tru',
+            b'True',
+            b'nul',
+            b'1 2',
+            b'[1]]',
+            b'{"a":1,}',
+            b'{"a"}',
+            b'{a:1}',
+            b'{1:2}',
+            b'/* */1',
+            b'1//',
+            b'\x00',
+            b'"a\x00b"',
+            b'"a\nb"',
+            b'"\x1f"',
+            b'"\t"',
+        ):
             self.assertProblem(self.output(raw), 400, 'bad_json')
 
     def test_numbers_that_are_none(self):
-        for raw in (b'NaN', b'-NaN', b'nan', b'Infinity', b'-Infinity', b'inf', b'01', b'-01',
-                    b'+1', b'.5', b'5.', b'1e', b'1e+', b'0x10', b'1_000', b'--1', b'-', b'1.e1'):
+        for raw in (
+            b'NaN',
+            b'-NaN',
+            b'nan',
+            b'Infinity',
+            b'-Infinity',
+            b'inf',
+            b'01',
+            b'-01',
+            b'+1',
+            b'.5',
+            b'5.',
+            b'1e',
+            b'1e+',
+            b'0x10',
+            b'1_000',
+            b'--1',
+            b'-',
+            b'1.e1',
+        ):
             self.assertProblem(self.output(raw), 400, 'bad_json')
 
     def test_numbers_that_no_double_holds(self):
-        for raw in (b'1e999', b'-1e999', b'[1e400]', b'{"a":1e99999999999999999999}',
-                    b'1' + b'0' * 400):
+        for raw in (
+            b'1e999',
+            b'-1e999',
+            b'[1e400]',
+            b'{"a":1e99999999999999999999}',
+            b'1' + b'0' * 400,
+        ):
             self.assertProblem(self.output(raw), 422, 'bad_number_or_key')
 
     def test_bad_utf8(self):
-        for raw in (b'\xff', b'\xc3', b'\x80', b'\xc0\x80', b'\xc1\xbf', b'\xe0\x80\x80',
-                    b'\xed\xa0\x80', b'\xf4\x90\x80\x80', b'\xf8\x88\x80\x80\x80', b'\xe2\x82'):
+        for raw in (
+            b'\xff',
+            b'\xc3',
+            b'\x80',
+            b'\xc0\x80',
+            b'\xc1\xbf',
+            b'\xe0\x80\x80',
+            b'\xed\xa0\x80',
+            b'\xf4\x90\x80\x80',
+            b'\xf8\x88\x80\x80\x80',
+            b'\xe2\x82',
+        ):
             self.assertProblem(self.output(b'"' + raw + b'"'), 400, 'bad_json')
             self.assertProblem(self.output(b'{"' + raw + b'":1}'), 400, 'bad_json')
 
@@ -73,8 +130,14 @@ class Json(Bad):
             self.assertProblem(answer, 400, 'bad_json')
 
     def test_lone_surrogates(self):
-        for raw in (b'"\\ud800"', b'"\\udc00"', b'"\\ud800\\ud800"', b'"\\udc00\\ud800"',
-                    b'"\\ud83dx"', b'{"\\ud800":1}'):
+        for raw in (
+            b'"\\ud800"',
+            b'"\\udc00"',
+            b'"\\ud800\\ud800"',
+            b'"\\udc00\\ud800"',
+            b'"\\ud83dx"',
+            b'{"\\ud800":1}',
+        ):
             self.assertProblem(self.output(raw), 422, 'bad_number_or_key')
 
     def test_duplicate_keys_at_any_depth_and_in_any_spelling(self):
@@ -93,11 +156,13 @@ class Json(Bad):
 
     def test_wrong_types_everywhere(self):
         for value in (None, 1, 1.5, True, [], {}, [[]], {'pendingID': 1}):
-            for path, name in (('/async-tool/result', 'pendingID'),
-                               ('/async-tool/error', 'error'),
-                               ('/async-tool/decision', 'approved'),
-                               (f'/api/sessions/{self.id}/prompt', 'text'),
-                               ('/api/projects/default/sessions', 'agentID')):
+            for path, name in (
+                ('/async-tool/result', 'pendingID'),
+                ('/async-tool/error', 'error'),
+                ('/async-tool/decision', 'approved'),
+                (f'/api/sessions/{self.id}/prompt', 'text'),
+                ('/api/projects/default/sessions', 'agentID'),
+            ):
                 if name == 'approved' and value is True:
                     continue
                 answer = self.server.post(path, {name: value})
@@ -119,8 +184,13 @@ class Kept(Case):
         return self.server.get(f'/async-tool/pending/{call["id"]}').raw
 
     def test_large_integers_keep_their_digits(self):
-        for raw in (b'9007199254740993', b'-9223372036854775809', b'18446744073709551616',
-                    b'1' + b'0' * 300 + b'7', b'[12345678901234567890123]'):
+        for raw in (
+            b'9007199254740993',
+            b'-9223372036854775809',
+            b'18446744073709551616',
+            b'1' + b'0' * 300 + b'7',
+            b'[12345678901234567890123]',
+        ):
             self.assertIn(b'"output":' + raw, self.echoed(raw))
 
     def test_neighbours_beyond_2_53_are_two_outcomes(self):
@@ -130,8 +200,13 @@ class Kept(Case):
         self.assertProblem(self.server.result(call['id'], 2**53 + 1), 409, 'conflict')
 
     def test_equal_numbers_are_one_outcome(self):
-        for one, other in ((b'1000000', b'1e6'), (b'1.0', b'1'), (b'-0', b'0'),
-                           (b'{"a":1,"b":2}', b'{ "b" : 2.0, "a":1 }'), (b'"A"', b'"\\u0041"')):
+        for one, other in (
+            (b'1000000', b'1e6'),
+            (b'1.0', b'1'),
+            (b'-0', b'0'),
+            (b'{"a":1,"b":2}', b'{ "b" : 2.0, "a":1 }'),
+            (b'"A"', b'"\\u0041"'),
+        ):
             session = self.server.create('deploy A')['id']
             (call,) = self.server.open_calls(session)
             for number, raw in enumerate((one, other)):
@@ -164,8 +239,11 @@ class Kept(Case):
 class Large(Bad):
     def raw(self, head, body=b'', timeout=20):
         """What the server answers to these bytes; it may hang up before all are sent."""
-        lines = [f'Host: 127.0.0.1:{self.server.port}',
-                 f'Authorization: Bearer {self.server.token}', 'Content-Type: application/json']
+        lines = [
+            f'Host: 127.0.0.1:{self.server.port}',
+            f'Authorization: Bearer {self.server.token}',
+            'Content-Type: application/json',
+        ]
         with socket.create_connection(('127.0.0.1', self.server.port), timeout=timeout) as client:
             text = head.split('\r\n')
             client.sendall('\r\n'.join(text[:1] + lines + text[1:] + ['', '']).encode())
@@ -196,9 +274,10 @@ class Large(Bad):
 
     def test_100_megabytes_sent_are_not_kept(self):
         before = self.memory()
-        for framing, wrap in ((f'Content-Length: {100 * MEGABYTE}', lambda b: b),
-                              ('Transfer-Encoding: chunked',
-                               lambda b: b'%x\r\n' % len(b) + b + b'\r\n')):
+        for framing, wrap in (
+            (f'Content-Length: {100 * MEGABYTE}', lambda b: b),
+            ('Transfer-Encoding: chunked', lambda b: b'%x\r\n' % len(b) + b + b'\r\n'),
+        ):
             body = (wrap(b' ' * MEGABYTE) for _ in range(100))
             reply = self.raw('POST /async-tool/result HTTP/1.1\r\n' + framing, body)
             self.assertRefused(reply, 413, 'too_large')
@@ -211,30 +290,62 @@ class Large(Bad):
 
     def test_framing_that_servers_read_in_two_ways(self):
         for lines in (
-            'Content-Length: 2\r\nContent-Length: 3', 'Content-Length: 2, 2',
-            'Content-Length: 2\r\nTransfer-Encoding: chunked', 'Content-Length: +2',
-            'Content-Length: 0x2', 'Content-Length: -2', 'Content-Length: 2 3',
-            'Transfer-Encoding: gzip, chunked', 'Transfer-Encoding: chunked, identity',
+            'Content-Length: 2\r\nContent-Length: 3',
+            'Content-Length: 2, 2',
+            'Content-Length: 2\r\nTransfer-Encoding: chunked',
+            'Content-Length: +2',
+            'Content-Length: 0x2',
+            'Content-Length: -2',
+            'Content-Length: 2 3',
+            'Transfer-Encoding: gzip, chunked',
+            'Transfer-Encoding: chunked, identity',
             'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked',
-            'Transfer-Encoding : chunked', ' Content-Length: 2', 'Content-Length\t: 2',
-            'X: a\r\n folded', 'Host: evil.test', 'A\x00B: 1', 'X: a\x00b', ': empty',
+            'Transfer-Encoding : chunked',
+            ' Content-Length: 2',
+            'Content-Length\t: 2',
+            'X: a\r\n folded',
+            'Host: evil.test',
+            'A\x00B: 1',
+            'X: a\x00b',
+            ': empty',
         ):
             reply = self.raw('POST /async-tool/result HTTP/1.1\r\n' + lines, b'{}0\r\n\r\n')
             self.assertTrue(reply.startswith(b'HTTP/1.1 4'), (lines, reply[:200]))
             self.assertNotIn(b'HTTP/1.1 2', reply)
 
     def test_chunk_sizes_that_are_none(self):
-        for size in ('-2', '+5', '0x5', '0' * 17, ' 5', '5 ;', '', 'g', '5;ext=1', '1' * 17,
-                     'ffffffffffffffff'):
-            reply = self.raw('POST /async-tool/result HTTP/1.1\r\nTransfer-Encoding: chunked',
-                             size.encode() + b'\r\n{"a":1}\r\n0\r\n\r\n', timeout=3)
+        for size in (
+            '-2',
+            '+5',
+            '0x5',
+            '0' * 17,
+            ' 5',
+            '5 ;',
+            '',
+            'g',
+            '5;ext=1',
+            '1' * 17,
+            'ffffffffffffffff',
+        ):
+            reply = self.raw(
+                'POST /async-tool/result HTTP/1.1\r\nTransfer-Encoding: chunked',
+                size.encode() + b'\r\n{"a":1}\r\n0\r\n\r\n',
+                timeout=3,
+            )
             self.assertTrue(reply.startswith(b'HTTP/1.1 4'), (size, reply[:200]))
 
     def test_what_is_not_http(self):
-        for raw in (b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', b'GET /\r\n\r\n',
-                    b'GET / HTTP/9.9\r\n\r\n', b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-                    b'GET /healthz HTTP/1.1\r\n\r\n', b'GET  /healthz HTTP/1.1\r\n\r\n',
-                    b'\r\n' * 100, b'\x00' * 1000, b'G' * 100_000):
+        for raw in (
+            b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+            b'GET /\r\n\r\n',
+            b'GET / HTTP/9.9\r\n\r\n',
+            b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+            b'GET /healthz HTTP/1.1\r\n\r\n',
+            b'GET  /healthz HTTP/1.1\r\n\r\n',
+            b'\r\n' * 100,
+            b'\x00' * 1000,
+            b'G' * 100_000,
+        ):
             with socket.create_connection(('127.0.0.1', self.server.port), timeout=2) as client:
                 try:
                     client.sendall(raw)
@@ -245,20 +356,34 @@ class Large(Bad):
             self.assertNotIn(b' 200 ', reply[:20], raw[:40])
 
     def test_targets_that_climb_or_hide(self):
-        for path in ('/../etc/passwd', '/api/../healthz', '/%2e%2e/healthz', '/healthz%00',
-                     '/%zz', '/%', '/api/sessions/%ff', '/api/agents?x=%ff', '/a\\b', '/#x'):
+        for path in (
+            '/../etc/passwd',
+            '/api/../healthz',
+            '/%2e%2e/healthz',
+            '/healthz%00',
+            '/%zz',
+            '/%',
+            '/api/sessions/%ff',
+            '/api/agents?x=%ff',
+            '/a\\b',
+            '/#x',
+        ):
             reply = self.raw(f'GET {path} HTTP/1.1')
             self.assertIn(reply[9:12], (b'400', b'404'), (path, reply[:100]))
 
     def test_encodings_that_are_not_taken(self):
-        reply = self.raw('POST /async-tool/result HTTP/1.1\r\nContent-Encoding: gzip\r\n'
-                         'Content-Length: 20', b'\x1f\x8b\x08' + b'\x00' * 17)
+        reply = self.raw(
+            'POST /async-tool/result HTTP/1.1\r\nContent-Encoding: gzip\r\n' 'Content-Length: 20',
+            b'\x1f\x8b\x08' + b'\x00' * 17,
+        )
         self.assertTrue(reply.startswith(b'HTTP/1.1 4'), reply[:200])
 
     def test_many_pipelined_bad_ones(self):
-        one = (f'POST /async-tool/result HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n'
-               f'Authorization: Bearer {self.server.token}\r\nContent-Type: application/json\r\n'
-               'Content-Length: 2\r\n\r\n[]').encode()
+        one = (
+            f'POST /async-tool/result HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n'
+            f'Authorization: Bearer {self.server.token}\r\nContent-Type: application/json\r\n'
+            'Content-Length: 2\r\n\r\n[]'
+        ).encode()
         with socket.create_connection(('127.0.0.1', self.server.port), timeout=10) as client:
             client.sendall(one * 500)
             client.shutdown(socket.SHUT_WR)
@@ -306,8 +431,17 @@ class Start(Bad):
 
     def test_addresses_that_are_none(self):
         other = pathlib.Path(self.server.own, 'other')
-        for address in ('', 'x', '127.0.0.1', '127.0.0.1:', ':1', '127.0.0.1:65536',
-                        '127.0.0.1:-1', '300.0.0.1:1', 'no.such.host.invalid:1'):
+        for address in (
+            '',
+            'x',
+            '127.0.0.1',
+            '127.0.0.1:',
+            ':1',
+            '127.0.0.1:65536',
+            '127.0.0.1:-1',
+            '300.0.0.1:1',
+            'no.such.host.invalid:1',
+        ):
             self.refused('--data', other, '--listen', address)
 
     def test_beyond_loopback_only_when_told(self):
@@ -352,7 +486,7 @@ class Start(Bad):
         at = content.find(b'deploy A')
         self.assertGreater(at, 0)
         while at >= 0:
-            content[at:at + 8] = b'destroy!'
+            content[at : at + 8] = b'destroy!'
             at = content.find(b'deploy A')
         path.write_bytes(content)
         ended = run('verify', '--data', spoilt)
@@ -370,9 +504,13 @@ class Start(Bad):
         other = pathlib.Path(self.server.own, 'other')
         other.mkdir()
         (other / 'mine.txt').write_text('mine')
-        with subprocess.Popen([BINARY, 'serve', '--data', other, '--listen', '127.0.0.1:0'],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                              env=environment()) as server:
+        with subprocess.Popen(
+            [BINARY, 'serve', '--data', other, '--listen', '127.0.0.1:0'],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment(),
+        ) as server:
             self.assertIn('ready', server.stdout.readline())
             server.terminate()
         self.assertEqual((other / 'mine.txt').read_text(), 'mine')

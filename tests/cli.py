@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line (design/07): each command, its exit status, and `--json` with the API's objects."""
+"""The command line (design/07): each command, its exit status, and `--json`."""
 import json
 import os
 import pathlib
@@ -17,8 +17,12 @@ SLEEPS, INTERRUPTED = 10, 130
 class Cli(Case):
     def dm(self, *arguments, exits=DONE, stdin='', env=None):
         """Runs a command against our server; its standard output."""
-        where = ['--server', f'http://127.0.0.1:{self.server.port}', '--data',
-                 self.server.directory]
+        where = [
+            '--server',
+            f'http://127.0.0.1:{self.server.port}',
+            '--data',
+            self.server.directory,
+        ]
         ended = run(*arguments, *where, stdin=stdin, env=env)
         self.assertEqual(ended.returncode, exits, ended)
         if exits in (DONE, SLEEPS):
@@ -30,7 +34,11 @@ class Cli(Case):
 
     def objects(self, *arguments, **named):
         """The objects that --json prints, one after the other."""
-        text, found, decoder = self.dm(*arguments, '--json', **named).strip(), [], json.JSONDecoder()
+        text, found, decoder = (
+            self.dm(*arguments, '--json', **named).strip(),
+            [],
+            json.JSONDecoder(),
+        )
         while text:
             value, end = decoder.raw_decode(text)
             found.append(value)
@@ -59,9 +67,12 @@ class MainJob(Cli):
 
     def test_the_commands_it_prints_work_when_pasted(self):
         said, session, call = self.asleep()
-        line = next(line.strip() for line in said.splitlines()
-                    if 'dormouse result' in line or ' result ' in line)
-        command = line[line.index('dormouse'):]
+        line = next(
+            line.strip()
+            for line in said.splitlines()
+            if 'dormouse result' in line or ' result ' in line
+        )
+        command = line[line.index('dormouse') :]
         command = re.sub(r"TEXT|'…'|…$", 'live', command)
         env = environment(PATH=os.path.dirname(BINARY) + ':' + os.environ['PATH'])
         if os.path.basename(BINARY) == 'dormouse':
@@ -107,10 +118,19 @@ class MainJob(Cli):
         self.assertEqual(self.server.said(session), 'You said: hello')
 
     def test_interrupted_while_it_follows(self):
-        where = ['--server', f'http://127.0.0.1:{self.server.port}', '--data',
-                 self.server.directory]
-        follows = subprocess.Popen([BINARY, 'prompt', 'sleepy 20s', *where], env=environment(),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        where = [
+            '--server',
+            f'http://127.0.0.1:{self.server.port}',
+            '--data',
+            self.server.directory,
+        ]
+        follows = subprocess.Popen(
+            [BINARY, 'prompt', 'sleepy 20s', *where],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         wait_for(lambda: self.server.items('/api/projects/default/sessions'))
         time.sleep(0.5)
         follows.send_signal(signal.SIGINT)
@@ -129,9 +149,11 @@ class Settling(Cli):
         text = pathlib.Path(self.server.own, 'value.txt')
         text.write_text('3')
         for arguments, stdin, output in (
-            (['plain'], '', 'plain'), (['-'], 'piped', 'piped'),
+            (['plain'], '', 'plain'),
+            (['-'], 'piped', 'piped'),
             (['--json-value', '{"a":[1,2]}'], '', {'a': [1, 2]}),
-            (['--file', file], '', {'from': 'a file'}), (['--file', text], '', '3'),
+            (['--file', file], '', {'from': 'a file'}),
+            (['--file', text], '', '3'),
         ):
             _, session, call = self.asleep()
             self.dm('result', call['id'], *arguments, stdin=stdin)
@@ -166,8 +188,7 @@ class Settling(Cli):
         _, session, call = self.asleep('approve X')
         self.dm('deny', call['id'], '--reason', 'not on a Friday')
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session),
-                         'dangerous X failed: denied: not on a Friday')
+        self.assertEqual(self.server.said(session), 'dangerous X failed: denied: not on a Friday')
         _, session, call = self.asleep('approve X')
         self.dm('approve', call['id'], '--arguments', '{"action":1}', exits=USAGE)
         self.dm('approve', call['id'], '--arguments', '{"action":"Y"}')
@@ -176,8 +197,15 @@ class Settling(Cli):
 
     def test_the_wrong_kind_says_what_to_do(self):
         _, _, call = self.asleep('approve X')
-        ended = run('result', call['id'], 'x', '--data', self.server.directory,
-                    '--server', f'http://127.0.0.1:{self.server.port}')
+        ended = run(
+            'result',
+            call['id'],
+            'x',
+            '--data',
+            self.server.directory,
+            '--server',
+            f'http://127.0.0.1:{self.server.port}',
+        )
         self.assertEqual(ended.returncode, USAGE)
         self.assertIn('approve', ended.stderr)
 
@@ -214,8 +242,11 @@ class Settling(Cli):
     def test_fork(self):
         _, session, call = self.asleep()
         said = self.dm('fork', session, '--title', 'F')
-        forks = [s for s in self.server.items('/api/projects/default/sessions')
-                 if s['forkedFrom'] == session]
+        forks = [
+            s
+            for s in self.server.items('/api/projects/default/sessions')
+            if s['forkedFrom'] == session
+        ]
         self.assertEqual(len(forks), 1)
         self.assertIn(forks[0]['id'], said)
         self.dm('fork', session, '--seq', '1', exits=USAGE)
@@ -228,8 +259,7 @@ class Reading(Cli):
         listed = self.dm('sessions')
         self.assertIn(one, listed)
         self.assertIn('more', self.dm('sessions', '--limit', '1'))
-        self.assertEqual(len(self.dm('sessions', '--all').splitlines()),
-                         len(listed.splitlines()))
+        self.assertEqual(len(self.dm('sessions', '--all').splitlines()), len(listed.splitlines()))
         waits = self.dm('pending')
         self.assertIn(call['id'], waits)
         self.assertIn('deploy', waits)
@@ -257,10 +287,15 @@ class Reading(Cli):
         self.assertIn('session_created', lines[0])
         rest = self.dm('tail', session, '--no-follow', '--after', '3').splitlines()
         self.assertEqual(rest, lines[3:])
-        where = ['--server', f'http://127.0.0.1:{self.server.port}', '--data',
-                 self.server.directory]
-        live = subprocess.Popen([BINARY, 'tail', session, *where], env=environment(),
-                                stdout=subprocess.PIPE, text=True)
+        where = [
+            '--server',
+            f'http://127.0.0.1:{self.server.port}',
+            '--data',
+            self.server.directory,
+        ]
+        live = subprocess.Popen(
+            [BINARY, 'tail', session, *where], env=environment(), stdout=subprocess.PIPE, text=True
+        )
         for _ in lines:
             live.stdout.readline()
         self.server.result(call['id'], 'live')
@@ -296,20 +331,24 @@ class Reading(Cli):
         self.assertEqual(self.objects('tail', session, '--no-follow'), self.server.events(session))
         self.assertTrue(self.objects('doctor')[0]['ok'])
         (answer,) = self.objects('result', call['id'], 'live')
-        self.assertEqual((answer['outcome'], answer['receipt']['pendingID']),
-                         ('applied', call['id']))
+        self.assertEqual(
+            (answer['outcome'], answer['receipt']['pendingID']), ('applied', call['id'])
+        )
         self.server.at_rest(session)
         self.assertEqual(self.objects('prompt', '-s', session, 'hello')[0]['status'], 'ended')
 
     def test_a_problem_with_json_is_its_document(self):
-        where = ['--server', f'http://127.0.0.1:{self.server.port}', '--data',
-                 self.server.directory]
+        where = [
+            '--server',
+            f'http://127.0.0.1:{self.server.port}',
+            '--data',
+            self.server.directory,
+        ]
         _, _, call = self.asleep()
         self.server.result(call['id'], 1)
         ended = run('result', call['id'], 'other', '--json', *where)
         self.assertEqual(ended.returncode, CONFLICT)
-        told = [line for line in (ended.stdout + ended.stderr).splitlines()
-                if line.startswith('{')]
+        told = [line for line in (ended.stdout + ended.stderr).splitlines() if line.startswith('{')]
         self.assertEqual(json.loads(told[0])['code'], 'conflict')
 
     def test_control_characters_do_not_reach_the_terminal(self):
@@ -318,9 +357,14 @@ class Reading(Cli):
         self.server.error(call['id'], evil)
         self.server.call('PATCH', f'/api/sessions/{session}', {'title': evil})
         self.server.at_rest(session)
-        for command in (('show', session), ('sessions',), ('tail', session, '--no-follow'),
-                        ('explain', call['id']), ('show', call['id']),
-                        ('pending', '--status', 'failed')):
+        for command in (
+            ('show', session),
+            ('sessions',),
+            ('tail', session, '--no-follow'),
+            ('explain', call['id']),
+            ('show', call['id']),
+            ('pending', '--status', 'failed'),
+        ):
             said = self.dm(*command)
             for character in '\x1b\x07\u202e\x9b':
                 self.assertNotIn(character, said, command)
@@ -338,8 +382,14 @@ class Ids(Cli):
     def test_one_that_is_not_unique_lists_them(self):
         for _ in range(3):
             self.asleep()
-        ended = run('show', 'ses_', '--data', self.server.directory,
-                    '--server', f'http://127.0.0.1:{self.server.port}')
+        ended = run(
+            'show',
+            'ses_',
+            '--data',
+            self.server.directory,
+            '--server',
+            f'http://127.0.0.1:{self.server.port}',
+        )
         self.assertEqual(ended.returncode, USAGE)
         for session in self.server.items('/api/projects/default/sessions'):
             self.assertIn(session['id'], ended.stderr)
@@ -364,14 +414,24 @@ class Reaching(Cli):
         self.dm('sessions', exits=NOT_ALLOWED, env=environment(DORMOUSE_TOKEN='wrong'))
 
     def test_address_and_token_from_the_environment(self):
-        env = environment(DORMOUSE_URL=f'http://127.0.0.1:{self.server.port}',
-                          DORMOUSE_TOKEN=self.server.token, HOME=self.server.own)
+        env = environment(
+            DORMOUSE_URL=f'http://127.0.0.1:{self.server.port}',
+            DORMOUSE_TOKEN=self.server.token,
+            HOME=self.server.own,
+        )
         self.assertEqual(run('sessions', env=env).returncode, DONE)
 
     def test_usage(self):
-        for arguments in ([], ['nonsense'], ['show'], ['prompt'], ['result'],
-                          ['sessions', '--nonsense'], ['prompt', '-c', '--new', 'x'],
-                          ['sessions', '--server', 'nonsense']):
+        for arguments in (
+            [],
+            ['nonsense'],
+            ['show'],
+            ['prompt'],
+            ['result'],
+            ['sessions', '--nonsense'],
+            ['prompt', '-c', '--new', 'x'],
+            ['sessions', '--server', 'nonsense'],
+        ):
             ended = run(*arguments, env=environment(HOME=self.server.own))
             self.assertEqual(ended.returncode, USAGE, ended)
             self.assertTrue(ended.stderr)
@@ -382,7 +442,9 @@ class Reaching(Cli):
         ended = run('verify', '--data', self.server.directory)
         self.assertEqual(ended.returncode, DONE, ended)
         self.assertIn('0 findings', ended.stdout)
-        self.assertNotEqual(run('verify', '--data', '/no/such/directory').returncode, DONE)
+        missing = pathlib.Path(self.server.own, 'missing')
+        self.assertNotEqual(run('verify', '--data', missing).returncode, DONE)
+        self.assertFalse(missing.exists(), 'a check makes nothing')
         self.server.start()
 
 

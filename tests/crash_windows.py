@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Restarts around each step, with the real binary: what was acknowledged is there, what was in doubt
-is met as the tool says, what was waited for is still waited for, and nothing happens twice.
+"""Restarts around each step, with the real binary: what was acknowledged is there, what was in
+doubt is met as the tool says, what was waited for still is, and nothing happens twice.
 """
 import http.client
 import os
@@ -18,6 +18,7 @@ class Crash(Case):
     def wait_for_event(self, session, kind, count=1):
         def come():
             return sum(e['type'] == kind for e in self.server.events(session)) >= count
+
         wait_for(come, what=kind)
 
     def count(self, session, kind):
@@ -70,8 +71,10 @@ class InMidRun(Crash):
             self.assertSaid(session, 'sleepy 500ms: slept 500ms')
         for session in never:
             self.server.at_rest(session)
-            self.assertIn(self.server.said(session), (
-                'sleepy_never 500ms failed: outcome unknown', 'sleepy_never 500ms: slept 500ms'))
+            self.assertIn(
+                self.server.said(session),
+                ('sleepy_never 500ms failed: outcome unknown', 'sleepy_never 500ms: slept 500ms'),
+            )
             self.assertEqual(self.count(session, 'tool_started'), 1)
 
     def test_a_cancelled_tool_stays_cancelled(self):
@@ -91,12 +94,21 @@ class WhileAsleep(Crash):
 
     def test_a_sleeping_session_is_the_same_after_a_kill(self):
         session, calls = self.asleep('deploy A and B')
-        before = (self.server.session(session), calls, self.server.events(session),
-                  self.server.messages(session), self.server.turns(session))
+        before = (
+            self.server.session(session),
+            calls,
+            self.server.events(session),
+            self.server.messages(session),
+            self.server.turns(session),
+        )
         self.server.restart()
-        after = (self.server.session(session), self.server.open_calls(session),
-                 self.server.events(session), self.server.messages(session),
-                 self.server.turns(session))
+        after = (
+            self.server.session(session),
+            self.server.open_calls(session),
+            self.server.events(session),
+            self.server.messages(session),
+            self.server.turns(session),
+        )
         self.assertEqual(after, before, 'nothing in doubt, nothing written')
 
     def test_a_result_wakes_it_after_the_restart(self):
@@ -122,8 +134,9 @@ class WhileAsleep(Crash):
             self.server.kill()
             self.server.start()
             again = self.server.result(call['id'], number)
-            self.assertEqual((again['outcome'], again['receipt']['id']),
-                             ('duplicate', receipt['id']))
+            self.assertEqual(
+                (again['outcome'], again['receipt']['id']), ('duplicate', receipt['id'])
+            )
             self.assertSaid(session, f'deploy t{number}: {number}')
             other = self.server.result(call['id'], 'other')
             problem = self.assertProblem(other, 409, 'conflict')
@@ -141,8 +154,7 @@ class WhileAsleep(Crash):
         self.assertEqual(problem['receipt']['kind'], 'expiry')
         self.assertSaid(session, 'deploy A failed: Tool execution timed out')
         shown = self.server.get(f'/async-tool/pending/{call["id"]}')
-        self.assertEqual((shown['status'], shown['error']),
-                         ('expired', 'Tool execution timed out'))
+        self.assertEqual((shown['status'], shown['error']), ('expired', 'Tool execution timed out'))
 
     def test_it_expires_with_nobody_asking(self):
         session, (call,) = self.asleep('deploy A within 1s')
@@ -180,13 +192,17 @@ class WhileAsleep(Crash):
         for number in range(5):
             self.server.prompt(session, f'n{number}', wait=0)
         self.server.restart()
-        self.assertEqual([t['status'] for t in self.server.turns(session)],
-                         ['waiting'] + 5 * ['queued'])
+        self.assertEqual(
+            [t['status'] for t in self.server.turns(session)], ['waiting'] + 5 * ['queued']
+        )
         self.server.result(call['id'], 'live')
         self.server.at_rest(session)
         self.assertEqual([t['status'] for t in self.server.turns(session)], 6 * ['ended'])
-        texts = [m['parts'][0]['text'] for m in self.server.messages(session)
-                 if m['role'] == 'assistant' and m['parts'][0]['type'] == 'text']
+        texts = [
+            m['parts'][0]['text']
+            for m in self.server.messages(session)
+            if m['role'] == 'assistant' and m['parts'][0]['type'] == 'text'
+        ]
         self.assertEqual(texts, ['deploy A: live'] + [f'You said: n{n}' for n in range(5)])
 
     def test_an_approval_across_restarts_at_each_step(self):
@@ -210,9 +226,13 @@ class WhileAsleep(Crash):
             self.server.decide(asked, True)
             self.server.restart()
             self.server.at_rest(session)
-            self.assertIn(self.server.said(session), (
-                f'dangerous x{number}: {{"done":"x{number}","runs":1}}',
-                f'dangerous x{number} failed: outcome unknown'))
+            self.assertIn(
+                self.server.said(session),
+                (
+                    f'dangerous x{number}: {{"done":"x{number}","runs":1}}',
+                    f'dangerous x{number} failed: outcome unknown',
+                ),
+            )
             self.assertLessEqual(self.count(session, 'tool_started'), 1)
 
     def test_a_partly_settled_step(self):
@@ -277,6 +297,7 @@ class OnTheWay(Crash):
                     client.post(path, body, Idempotency_Key=key)
                 except NO_ANSWER:
                     pass
+
             thread = threading.Thread(target=ask)
             thread.start()
             time.sleep(number * 0.0004)
@@ -297,7 +318,8 @@ class OnTheWay(Crash):
         half.sendall(
             f'POST /async-tool/result HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n'
             f'Authorization: Bearer {self.server.token}\r\nContent-Type: application/json\r\n'
-            f'Content-Length: {len(body)}\r\n\r\n{body[:-1]}'.encode())
+            f'Content-Length: {len(body)}\r\n\r\n{body[:-1]}'.encode()
+        )
         half.close()
         self.server.restart()
         self.assertEqual(self.server.open_calls(session), [call])

@@ -113,17 +113,21 @@ class Approve(Demo):
         self.assertEqual(len(started), 1)
 
     def test_denied_without_and_with_a_reason(self):
-        for more, told in [({}, 'no reason given'), ({'reason': 'not on a Friday'},
-                                                     'not on a Friday')]:
+        for more, told in [
+            ({}, 'no reason given'),
+            ({'reason': 'not on a Friday'}, 'not on a Friday'),
+        ]:
             session, (call,) = self.ask('approve X')
             self.server.decide(call, False, **more)
             self.assertSaid(session, f'dangerous X failed: denied: {told}')
             part = self.server.messages(session)[1]['parts'][0]
-            self.assertEqual((part['state']['status'], part['state']['reason']),
-                             ('error', 'denied'))
+            self.assertEqual(
+                (part['state']['status'], part['state']['reason']), ('error', 'denied')
+            )
             settled = self.server.get(f'/async-tool/pending/{call["id"]}')
-            self.assertEqual((settled['status'], settled['decision']['approved']),
-                             ('completed', False))
+            self.assertEqual(
+                (settled['status'], settled['decision']['approved']), ('completed', False)
+            )
             self.assertNotIn('tool_started', [e['type'] for e in self.server.events(session)])
 
     def test_edited_arguments_are_what_runs_and_both_stay(self):
@@ -219,10 +223,29 @@ class Others(Demo):
             self.assertSaid(session, f'{tool} 50ms: slept 50ms')
 
     def test_anything_else_is_said_back(self):
-        for text in ('hello', 'deploy', 'deploy a b', 'deploy a and', 'deploy a and b within x',
-                     'Deploy a', ' deploy a', 'deploy  a', 'deploy ä', 'deploy ' + 'x' * 65,
-                     'approve', 'approve a b', 'ask', 'wait', 'wait x', 'wait 5', 'sleepy 5y',
-                     'fail now', 'two\nlines', '\U0001f600 "q" \\ \x7f', 'within 5s'):
+        for text in (
+            'hello',
+            'deploy',
+            'deploy a b',
+            'deploy a and',
+            'deploy a and b within x',
+            'Deploy a',
+            ' deploy a',
+            'deploy  a',
+            'deploy ä',
+            'deploy ' + 'x' * 65,
+            'approve',
+            'approve a b',
+            'ask',
+            'wait',
+            'wait x',
+            'wait 5',
+            'sleepy 5y',
+            'fail now',
+            'two\nlines',
+            '\U0001f600 "q" \\ \x7f',
+            'within 5s',
+        ):
             session, calls = self.ask(text)
             self.assertEqual(calls, [], text)
             self.assertSaid(session, f'You said: {text}')
@@ -230,8 +253,9 @@ class Others(Demo):
     def test_usage_counts_characters_not_bytes(self):
         session, _ = self.ask('äöüß')  # 4 characters; the answer has 14
         usage = self.server.session(session)['usage']
-        self.assertEqual(usage, {'inputTokens': 1, 'outputTokens': 4, 'cachedTokens': 0,
-                                 'steps': 1})
+        self.assertEqual(
+            usage, {'inputTokens': 1, 'outputTokens': 4, 'cachedTokens': 0, 'steps': 1}
+        )
 
     def test_a_session_goes_on_turn_after_turn(self):
         session, (call,) = self.ask('deploy A')
@@ -244,8 +268,16 @@ class Others(Demo):
 
     def test_both_agents_are_listed_with_their_tools(self):
         agents = {a['id']: a['tools'] for a in self.server.items('/api/agents')}
-        tools = {'deploy', 'dangerous', 'approve_deploy', 'ask_human', 'wait_for', 'fail',
-                 'sleepy', 'sleepy_never'}
+        tools = {
+            'deploy',
+            'dangerous',
+            'approve_deploy',
+            'ask_human',
+            'wait_for',
+            'fail',
+            'sleepy',
+            'sleepy_never',
+        }
         self.assertEqual(set(agents), {'demo', 'demo-each'})
         for listed in agents.values():
             self.assertTrue(tools <= set(listed), listed)
@@ -257,8 +289,13 @@ class Each(Demo):
     agent = 'demo-each'
 
     def lines(self, session):
-        texts = [p['text'] for m in self.server.messages(session) if m['role'] == 'assistant'
-                 for p in m['parts'] if p['type'] == 'text']
+        texts = [
+            p['text']
+            for m in self.server.messages(session)
+            if m['role'] == 'assistant'
+            for p in m['parts']
+            if p['type'] == 'text'
+        ]
         return [line for text in texts for line in text.split('\n') if line]
 
     def test_one_line_for_each_as_it_comes(self):
@@ -277,8 +314,7 @@ class Each(Demo):
         for call in calls:
             self.server.result(call['id'], 'ok')
         self.assertEqual(self.server.at_rest(session)['activity'], {'type': 'idle'})
-        self.assertEqual(sorted(self.lines(session)),
-                         sorted(f'deploy t{n}: ok' for n in range(20)))
+        self.assertEqual(sorted(self.lines(session)), sorted(f'deploy t{n}: ok' for n in range(20)))
 
     def test_a_mixture_of_outcomes(self):
         session, (a, b, c) = self.ask('deploy A and B and C within 700ms')
@@ -286,9 +322,10 @@ class Each(Demo):
         self.server.delete(f'/async-tool/pending/{b["id"]}')
         self.server.get(f'/async-tool/pending/{c["id"]}?wait=10')
         self.server.at_rest(session)
-        self.assertEqual(self.lines(session), ['deploy A failed: broke',
-                                               'deploy B failed: cancelled',
-                                               f'deploy C {TIMED_OUT}'])
+        self.assertEqual(
+            self.lines(session),
+            ['deploy A failed: broke', 'deploy B failed: cancelled', f'deploy C {TIMED_OUT}'],
+        )
 
     def test_demo_waits_for_all_where_demo_each_does_not(self):
         session = self.server.create('deploy A and B', agent='demo')['id']

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A disk that is full, and one that takes no writing: told with its code, nothing that was acknowledged
-is lost, and the server is back by itself when there is room (P9, P11). Needs a small tmpfs of its
-own: as root, or in a user namespace.
+"""A disk that is full, and one that takes no writing: told with its code, nothing acknowledged is
+lost, and the server is back by itself when there is room (P9, P11). Needs a small tmpfs of its own:
+as root, or in a user namespace.
 """
 import os
 import pathlib
@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 
 from dormouse import BINARY, Case, Server, environment, leave_out, main, run, wait_for
 
@@ -104,7 +103,11 @@ class Disk(Case):
         self.assertEqual(mount('-o', 'remount,ro', self.place).returncode, 0)
         ended = subprocess.run(
             [BINARY, 'serve', '--data', self.server.directory, '--listen', '127.0.0.1:0'],
-            capture_output=True, text=True, timeout=20, env=environment())
+            capture_output=True,
+            text=True,
+            timeout=20,
+            env=environment(),
+        )
         self.assertNotEqual(ended.returncode, 0)
         self.assertIn('Read-only', ended.stderr)
         self.assertEqual(mount('-o', 'remount,rw', self.place).returncode, 0)

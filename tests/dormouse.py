@@ -97,9 +97,7 @@ class Client:
         return self.call('GET', path, headers={k.replace('_', '-'): v for k, v in headers.items()})
 
     def post(self, path, body=NOTHING, **headers):
-        return self.call(
-            'POST', path, body, {k.replace('_', '-'): v for k, v in headers.items()}
-        )
+        return self.call('POST', path, body, {k.replace('_', '-'): v for k, v in headers.items()})
 
     def delete(self, path):
         return self.call('DELETE', path)

@@ -6,8 +6,21 @@ import unittest
 
 from dormouse import ROOT, Client, main, wait_for
 from shapes import (
-    ACCEPTED, AGENT, CONSUMED, DOCTOR, EVENT, MESSAGE, OUTCOME, PENDING, RECEIPT, SESSION,
-    TOOL_STATE, TURN, Contract, list_of, mismatch, one_of,
+    ACCEPTED,
+    AGENT,
+    CONSUMED,
+    DOCTOR,
+    EVENT,
+    MESSAGE,
+    OUTCOME,
+    PENDING,
+    SESSION,
+    TOOL_STATE,
+    TURN,
+    Contract,
+    list_of,
+    mismatch,
+    one_of,
 )
 
 # ---- routes: as in src/server/routes.cc, which a test compares
@@ -71,8 +84,17 @@ class Routes(Contract):
 
     def test_a_wrong_token_in_any_disguise_is_401(self):
         token = self.server.token
-        for value in ('', 'Bearer', 'Bearer ', token, f'Basic {token}', f'Bearer {token}x',
-                      f'Bearer {token[:-1]}', f'Bearer {token[1:]}', f'Bearer  {token}'):
+        for value in (
+            '',
+            'Bearer',
+            'Bearer ',
+            token,
+            f'Basic {token}',
+            f'Bearer {token}x',
+            f'Bearer {token[:-1]}',
+            f'Bearer {token[1:]}',
+            f'Bearer  {token}',
+        ):
             client = Client(self.server.port, None)
             answer = client.call('GET', '/api/agents', headers={'Authorization': value})
             self.assertIn(answer.status, (401, 429), value)
@@ -105,27 +127,54 @@ class Routes(Contract):
                     self.assertEqual(set(answer.headers['Allow'].split(', ')), allowed)
 
     def test_unknown_paths_are_404(self):
-        for path in ('/', '/api', '/api/', '/api/sessions', '/api/sessions/', '/async-tool',
-                     '/async-tool/pending/x/y', '/api/doctor/x', '/healthz/', '/healthz/x',
-                     '//api/doctor', '/API/doctor', '/api/projects//sessions'):
+        for path in (
+            '/',
+            '/api',
+            '/api/',
+            '/api/sessions',
+            '/api/sessions/',
+            '/async-tool',
+            '/async-tool/pending/x/y',
+            '/api/doctor/x',
+            '/healthz/',
+            '/healthz/x',
+            '//api/doctor',
+            '/API/doctor',
+            '/api/projects//sessions',
+        ):
             with self.subTest(path=path):
                 self.assertProblem(self.server.get(path), 404, 'not_found')
 
     def test_public_suffixes_open_nothing(self):
         stranger = Client(self.server.port, None)
-        for path in ('/api/agents/healthz', '/api/doctor/readyz', '/healthz/../api/agents',
-                     '/api/agents;/healthz', '/healthz%2f..%2fapi%2fagents', '//healthz/api'):
+        for path in (
+            '/api/agents/healthz',
+            '/api/doctor/readyz',
+            '/healthz/../api/agents',
+            '/api/agents;/healthz',
+            '/healthz%2f..%2fapi%2fagents',
+            '//healthz/api',
+        ):
             answer = stranger.call('GET', path, headers={'Connection': 'close'})
             self.assertIn(answer.status, (400, 401, 404), path)
 
     def test_head_is_get_without_the_body(self):
         session, call = self.waiting()
         explain = f'/api/explain/{call["id"]}'
-        for path in ('/healthz', '/readyz', '/api/agents', '/api/doctor', '/async-tool/pending',
-                     f'/async-tool/pending/{call["id"]}', f'/api/sessions/{session["id"]}',
-                     f'/api/sessions/{session["id"]}/messages', '/api/projects/default/sessions',
-                     f'/api/sessions/{session["id"]}/turns', explain,
-                     f'/api/sessions/{session["id"]}/events'):
+        for path in (
+            '/healthz',
+            '/readyz',
+            '/api/agents',
+            '/api/doctor',
+            '/async-tool/pending',
+            f'/async-tool/pending/{call["id"]}',
+            f'/api/sessions/{session["id"]}',
+            f'/api/sessions/{session["id"]}/messages',
+            '/api/projects/default/sessions',
+            f'/api/sessions/{session["id"]}/turns',
+            explain,
+            f'/api/sessions/{session["id"]}/events',
+        ):
             with self.subTest(path=path):
                 get, head = self.server.get(path), self.server.call('HEAD', path)
                 self.assertEqual((head.status, head.raw), (200, b''))
@@ -228,8 +277,15 @@ class Objects(Contract):
         states = [part['state'] for part in self.server.messages(session['id'])[1]['parts']]
         self.assertPage(self.server.get(path), MESSAGE)
         told = [(state['status'], state.get('reason')) for state in states]
-        self.assertEqual(told, [('completed', None), ('error', 'failed'), ('error', 'cancelled'),
-                                ('waiting_async', None)])
+        self.assertEqual(
+            told,
+            [
+                ('completed', None),
+                ('error', 'failed'),
+                ('error', 'cancelled'),
+                ('waiting_async', None),
+            ],
+        )
         self.assertEqual((states[0]['output'], states[0]['title']), ({'url': 'x'}, 'T'))
         self.assertEqual(states[0]['metadata'], {'k': [1]})
         self.assertEqual(states[3]['output'], {'status': 'queued', 'target': 'D'})
@@ -271,8 +327,20 @@ class Objects(Contract):
         self.assertEqual(settled['receipt'], again['receipt'])
 
     def test_outputs_of_every_kind_come_back_as_they_were(self):
-        outputs = [None, True, 0, -1, 1.5, '', 'a "b" \\ \u2028 \U0001f600', [], {}, [[{}]],
-                   {'': {'a': None}}, 'x' * 100_000]
+        outputs = [
+            None,
+            True,
+            0,
+            -1,
+            1.5,
+            '',
+            'a "b" \\ \u2028 \U0001f600',
+            [],
+            {},
+            [[{}]],
+            {'': {'a': None}},
+            'x' * 100_000,
+        ]
         for output in outputs:
             session, call = self.waiting()
             self.assertStatus(self.server.result(call['id'], output), 200)
@@ -297,7 +365,9 @@ class Objects(Contract):
         applied = self.assertStatus(self.server.error(first['id'], 'broke'), 200)
         self.assertShape(applied.json, OUTCOME)
         self.assertEqual(self.server.get(path)['error'], 'broke')
-        cancelled = self.assertStatus(self.server.delete(f'/async-tool/pending/{second["id"]}'), 200)
+        cancelled = self.assertStatus(
+            self.server.delete(f'/async-tool/pending/{second["id"]}'), 200
+        )
         self.assertShape(cancelled.json, OUTCOME)
         self.assertEqual(cancelled['receipt']['kind'], 'cancel')
         again = self.assertStatus(self.server.delete(f'/async-tool/pending/{second["id"]}'), 200)
@@ -312,8 +382,10 @@ class Objects(Contract):
         self.assertShape(answer.json, OUTCOME)
         settled = self.server.get(f'/async-tool/pending/{call["id"]}').json
         self.assertShape(settled, PENDING)
-        self.assertEqual(settled['decision'], {'approved': True, 'reason': 'fine',
-                                               'arguments': None, 'content': None})
+        self.assertEqual(
+            settled['decision'],
+            {'approved': True, 'reason': 'fine', 'arguments': None, 'content': None},
+        )
 
     def test_moves_answer_with_the_session(self):
         session, call = self.waiting()
@@ -348,7 +420,9 @@ class Objects(Contract):
     def test_a_fork_has_the_past_and_nothing_open(self):
         session, call = self.waiting()
         path = f'/api/sessions/{session["id"]}/fork'
-        answer = self.assertStatus(self.server.post(path, {'seq': session['seq'], 'title': 'F'}), 201)
+        answer = self.assertStatus(
+            self.server.post(path, {'seq': session['seq'], 'title': 'F'}), 201
+        )
         fork = answer.json
         self.assertShape(fork, SESSION)
         self.assertEqual(answer.headers['Location'], f'/api/sessions/{fork["id"]}')
@@ -356,8 +430,9 @@ class Objects(Contract):
         self.assertEqual(fork['activity'], {'type': 'idle'})
         items = self.assertPage(self.server.get(f'/api/sessions/{fork["id"]}/messages'), MESSAGE)
         state = items[1]['parts'][0]['state']
-        self.assertEqual((state['status'], state['error']),
-                         ('error', f'stays with session {session["id"]}'))
+        self.assertEqual(
+            (state['status'], state['error']), ('error', f'stays with session {session["id"]}')
+        )
         self.server.prompt(fork['id'], 'hello')
         told = f'deploy A failed: stays with session {session["id"]}\nYou said: hello'
         self.assertEqual(self.server.said(fork['id']), told)
@@ -389,9 +464,16 @@ class Shapes(unittest.TestCase):
     def test_planted_mismatches_are_found(self):
         good = {'turnID': 'trn_12345', 'step': 1, 'seq': 2, 'at': 3}
         self.assertIsNone(mismatch(good, CONSUMED))
-        for bad in ({**good, 'more': 1}, {k: good[k] for k in ('turnID', 'step', 'seq')},
-                    {**good, 'seq': '2'}, {**good, 'seq': True}, {**good, 'turnID': 'ses_12345'},
-                    {**good, 'at': None}, None, []):
+        for bad in (
+            {**good, 'more': 1},
+            {k: good[k] for k in ('turnID', 'step', 'seq')},
+            {**good, 'seq': '2'},
+            {**good, 'seq': True},
+            {**good, 'turnID': 'ses_12345'},
+            {**good, 'at': None},
+            None,
+            [],
+        ):
             self.assertIsNotNone(mismatch(bad, CONSUMED), bad)
         self.assertIsNotNone(mismatch([good, 1], list_of(CONSUMED)))
         self.assertIsNotNone(mismatch('x', one_of('y', None)))

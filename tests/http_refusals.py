@@ -10,7 +10,6 @@ from http_contract import ROUTES
 from shapes import Contract
 
 
-
 class BadRequests(Contract):
     """400, 403, 412, 413, 415, 421, 431: nothing changes."""
 
@@ -54,14 +53,26 @@ class BadRequests(Contract):
         p = self.call['id']
         prompt = f'/api/sessions/{self.session["id"]}/prompt'
         for path, body, field, near in [
-            ('/async-tool/result', {'pendingId': p, 'result': {'output': 1}}, '/pendingId',
-             'pendingID'),
-            ('/async-tool/result', {'pendingID': p, 'result': {'outptu': 1}}, '/result/outptu',
-             'output'),
+            (
+                '/async-tool/result',
+                {'pendingId': p, 'result': {'output': 1}},
+                '/pendingId',
+                'pendingID',
+            ),
+            (
+                '/async-tool/result',
+                {'pendingID': p, 'result': {'outptu': 1}},
+                '/result/outptu',
+                'output',
+            ),
             ('/async-tool/error', {'pendingID': p, 'eror': 'x'}, '/eror', 'error'),
             ('/api/projects/default/sessions', {'agentId': 'demo'}, '/agentId', 'agentID'),
-            ('/api/projects/default/sessions', {'agentID': 'demo', 'prompt': {'txt': 'x'}},
-             '/prompt/txt', 'text'),
+            (
+                '/api/projects/default/sessions',
+                {'agentID': 'demo', 'prompt': {'txt': 'x'}},
+                '/prompt/txt',
+                'text',
+            ),
             (prompt, {'text': 'x', 'wen': 'queue'}, '/wen', 'when'),
         ]:
             answer = self.server.post(path, body)
@@ -78,8 +89,11 @@ class BadRequests(Contract):
             ('/async-tool/result', {'pendingID': p, 'result': {}}, '/result/output'),
             ('/async-tool/result', {'pendingID': 1, 'result': {'output': 1}}, '/pendingID'),
             ('/async-tool/result', {'result': {'output': 1}}, '/pendingID'),
-            ('/async-tool/result', {'pendingID': p, 'result': {'output': 1, 'title': 2}},
-             '/result/title'),
+            (
+                '/async-tool/result',
+                {'pendingID': p, 'result': {'output': 1, 'title': 2}},
+                '/result/title',
+            ),
             ('/async-tool/error', {'pendingID': p}, '/error'),
             ('/async-tool/error', {'pendingID': p, 'error': {'a': 1}}, '/error'),
             ('/async-tool/progress', {'pendingID': p}, '/payload'),
@@ -88,10 +102,16 @@ class BadRequests(Contract):
             ('/async-tool/progress', {'pendingID': p, 'payload': 'x' * 65_537}, '/payload'),
             ('/async-tool/decision', {'pendingID': p}, '/approved'),
             ('/async-tool/decision', {'pendingID': p, 'approved': 'yes'}, '/approved'),
-            ('/async-tool/decision', {'pendingID': p, 'approved': True, 'inputDigest': 'x'},
-             '/inputDigest'),
-            ('/async-tool/decision', {'pendingID': p, 'approved': True, 'inputDigest': digest,
-                                      'reason': 1}, '/reason'),
+            (
+                '/async-tool/decision',
+                {'pendingID': p, 'approved': True, 'inputDigest': 'x'},
+                '/inputDigest',
+            ),
+            (
+                '/async-tool/decision',
+                {'pendingID': p, 'approved': True, 'inputDigest': digest, 'reason': 1},
+                '/reason',
+            ),
             (f'/async-tool/pending/{p}/claim', {'forMs': 0}, '/forMs'),
             (f'/async-tool/pending/{p}/claim', {'forMs': 3_600_001}, '/forMs'),
             (f'/async-tool/pending/{p}/claim', {'forMs': 1.5}, '/forMs'),
@@ -131,8 +151,13 @@ class BadRequests(Contract):
 
     def test_queries_have_limits(self):
         p, s = f'/async-tool/pending/{self.call["id"]}', f'/api/sessions/{self.session["id"]}'
-        for path in ('/async-tool/pending', s + '/messages', s + '/turns', s + '/events',
-                     '/api/projects/default/sessions'):
+        for path in (
+            '/async-tool/pending',
+            s + '/messages',
+            s + '/turns',
+            s + '/events',
+            '/api/projects/default/sessions',
+        ):
             for limit in ('0', '201', '-1', 'x', '', '1e1', '99999999999999999999'):
                 answer = self.server.get(f'{path}?limit={limit}')
                 self.assertProblem(answer, 400, 'bad_value', pointer='?limit')
@@ -162,21 +187,43 @@ class BadRequests(Contract):
         self.assertProblem(answer, 412, 'precondition_failed')
 
     def test_a_body_must_be_json_and_say_so(self):
-        for kind in ('text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data',
-                     'application/jsonx', 'text/json', '', None):
-            answer = self.server.call('POST', '/api/projects/default/sessions',
-                                      raw=b'{"agentID":"demo"}', headers={'Content-Type': kind})
+        for kind in (
+            'text/plain',
+            'application/x-www-form-urlencoded',
+            'multipart/form-data',
+            'application/jsonx',
+            'text/json',
+            '',
+            None,
+        ):
+            answer = self.server.call(
+                'POST',
+                '/api/projects/default/sessions',
+                raw=b'{"agentID":"demo"}',
+                headers={'Content-Type': kind},
+            )
             self.assertProblem(answer, 415, 'unsupported_media_type')
         for kind in ('application/json; charset=utf-8', 'APPLICATION/JSON', 'application/x+json'):
-            answer = self.server.call('POST', '/api/projects/default/sessions',
-                                      raw=b'{"agentID":"demo"}', headers={'Content-Type': kind})
+            answer = self.server.call(
+                'POST',
+                '/api/projects/default/sessions',
+                raw=b'{"agentID":"demo"}',
+                headers={'Content-Type': kind},
+            )
             self.assertStatus(answer, 201)
 
     def test_foreign_hosts_are_421(self):
         port = self.server.port
-        for host in ('evil.test', f'evil.test:{port}', f'0.0.0.0:{port}', '127.0.0.1',
-                     f'127.0.0.1:{port + 1}', f'localhost.evil.test:{port}', f'127.1:{port}',
-                     f'localhost.:{port}'):
+        for host in (
+            'evil.test',
+            f'evil.test:{port}',
+            f'0.0.0.0:{port}',
+            '127.0.0.1',
+            f'127.0.0.1:{port + 1}',
+            f'localhost.evil.test:{port}',
+            f'127.1:{port}',
+            f'localhost.:{port}',
+        ):
             answer = self.server.call('GET', '/healthz', headers={'Host': host})
             self.assertProblem(answer, 421, 'wrong_host')
         for host in (f'localhost:{port}', f'LOCALHOST:{port}', f'[::1]:{port}'):
@@ -184,11 +231,19 @@ class BadRequests(Contract):
 
     def test_foreign_origins_are_403(self):
         port = self.server.port
-        for origin in ('https://evil.test', 'null', f'http://localhost:{port}.evil.test',
-                       f'http://127.0.0.1:{port}@evil.test', 'http://localhost',
-                       f'https://localhost:{port}', f'http://localhost:{port}/',
-                       f'http://evil.localhost:{port}', 'http://localhost:1.evil.test',
-                       f'HTTP://localhost:{port}x', 'file://'):
+        for origin in (
+            'https://evil.test',
+            'null',
+            f'http://localhost:{port}.evil.test',
+            f'http://127.0.0.1:{port}@evil.test',
+            'http://localhost',
+            f'https://localhost:{port}',
+            f'http://localhost:{port}/',
+            f'http://evil.localhost:{port}',
+            'http://localhost:1.evil.test',
+            f'HTTP://localhost:{port}x',
+            'file://',
+        ):
             answer = self.server.get('/api/agents', Origin=origin)
             self.assertProblem(answer, 403, 'origin_refused')
             self.assertIsNone(answer.headers['Access-Control-Allow-Origin'])
@@ -205,9 +260,12 @@ class BadRequests(Contract):
         self.assertProblem(self.server.post(prompt, text), 413, 'too_large')
         answer = self.server.result(self.call['id'], 'x' * (1 << 20))  # with its quotes
         self.assertProblem(answer, 413, 'too_large')
-        for path, size in ((prompt, 8 << 20), ('/async-tool/result', 8 << 20),
-                           ('/async-tool/progress', 1 << 20),
-                           (f'/api/sessions/{self.session["id"]}/fork', 1 << 20)):
+        for path, size in (
+            (prompt, 8 << 20),
+            ('/async-tool/result', 8 << 20),
+            ('/async-tool/progress', 1 << 20),
+            (f'/api/sessions/{self.session["id"]}/fork', 1 << 20),
+        ):
             client = self.server.new_client()
             answer = client.call('POST', path, raw=b' ' * (size + 1))
             self.assertProblem(answer, 413, 'too_large')
@@ -218,14 +276,17 @@ class BadRequests(Contract):
         self.assertStatus(answer, 200)
 
     def test_bad_keys_and_numbers_are_422(self):
-        for raw in (b'{"agentID":"demo","agentID":"demo"}', b'{"agentID":"\\ud800"}',
-                    b'{"agentID":1e999}'):
+        for raw in (
+            b'{"agentID":"demo","agentID":"demo"}',
+            b'{"agentID":"\\ud800"}',
+            b'{"agentID":1e999}',
+        ):
             answer = self.server.call('POST', '/api/projects/default/sessions', raw=raw)
             self.assertProblem(answer, 422, 'bad_number_or_key')
 
 
 class Missing(Contract):
-    """404: an id that never was, one of another form, and one that is nearly right look the same."""
+    """404: an id that never was, one of another form and a nearly right one look the same."""
 
     def assertAlike(self, answers):
         told = []
@@ -239,8 +300,21 @@ class Missing(Contract):
     def forged(self, kind, real):
         other = self.server.create('deploy B')
         flipped = real[:-1] + ('A' if real[-1] != 'A' else 'Q')
-        ids = [f'{kind}AAAAAAHW1EtoEHiAv8ehiA', f'{kind}x', 'x', flipped, real + 'A', real[:-1],
-               real.upper(), "x') OR 1=1--", '%00', 'a%2f..%2fb', '%2e%2e%2e', '*', 'x' * 2000]
+        ids = [
+            f'{kind}AAAAAAHW1EtoEHiAv8ehiA',
+            f'{kind}x',
+            'x',
+            flipped,
+            real + 'A',
+            real[:-1],
+            real.upper(),
+            "x') OR 1=1--",
+            '%00',
+            'a%2f..%2fb',
+            '%2e%2e%2e',
+            '*',
+            'x' * 2000,
+        ]
         if kind == 'pnd_':
             parts = real.split('_')
             ids += [f'pnd_{other["id"][4:]}_' + '_'.join(parts[-3:]), other['id']]
@@ -265,10 +339,12 @@ class Missing(Contract):
                 answers.append(self.server.post(path + '/claim'))
             answers.append(self.server.result(name, 1))
             answers.append(self.server.error(name, 'x'))
-            answers.append(self.server.post('/async-tool/progress',
-                                            {'pendingID': name, 'payload': 1}))
-            answers.append(self.server.decide({'id': name, 'inputDigest': call['inputDigest']},
-                                              True))
+            answers.append(
+                self.server.post('/async-tool/progress', {'pendingID': name, 'payload': 1})
+            )
+            answers.append(
+                self.server.decide({'id': name, 'inputDigest': call['inputDigest']}, True)
+            )
             path = f'/api/sessions/{session["id"]}'
             answers.append(self.server.post(path + '/cancel', {'pendingID': name}))
             answers.append(self.server.prompt(session['id'], 'x', answers=name))
@@ -284,10 +360,13 @@ class Missing(Contract):
             path = f'/api/sessions/{self.quoted(name)}'
             answers += [self.server.get(path), self.server.delete(path)]
             answers += [self.server.call('PATCH', path, {'title': 'x'})]
-            answers += [self.server.get(f'{path}/{what}')
-                        for what in ('messages', 'turns', 'events')]
-            answers += [self.server.post(f'{path}/{what}')
-                        for what in ('cancel', 'resume', 'end', 'retry', 'fork')]
+            answers += [
+                self.server.get(f'{path}/{what}') for what in ('messages', 'turns', 'events')
+            ]
+            answers += [
+                self.server.post(f'{path}/{what}')
+                for what in ('cancel', 'resume', 'end', 'retry', 'fork')
+            ]
             answers += [self.server.post(path + '/prompt', {'text': 'x'})]
             answers += [self.server.get(path + '/events', Accept='text/event-stream')]
             answers += [self.server.get(f'/async-tool/pending?sessionID={self.quoted(name)}')]
@@ -295,20 +374,32 @@ class Missing(Contract):
 
     def test_explain(self):
         session, call = self.waiting()
-        names = ['x', 'pnd_x', 'rcp_' + session['id'][4:] + '_99', 'ses_AAAAAAHW1EtoEHiAv8ehiA',
-                 'trn_AAAAAAHW1EtoEHiAv8ehiA_1', call['id'] + 'A']
+        names = [
+            'x',
+            'pnd_x',
+            'rcp_' + session['id'][4:] + '_99',
+            'ses_AAAAAAHW1EtoEHiAv8ehiA',
+            'trn_AAAAAAHW1EtoEHiAv8ehiA_1',
+            call['id'] + 'A',
+        ]
         self.assertAlike([self.server.get(f'/api/explain/{name}') for name in names])
 
     def test_what_was_deleted_looks_like_what_never_was(self):
         session, call = self.waiting()
         self.assertStatus(self.server.delete(f'/api/sessions/{session["id"]}'), 204)
         path = f'/api/sessions/{session["id"]}'
-        answers = [self.server.get(path), self.server.delete(path), self.server.post(path + '/end'),
-                   self.server.get(path + '/events'), self.server.get(path + '/messages'),
-                   self.server.post(path + '/prompt', {'text': 'x'}),
-                   self.server.get('/api/sessions/ses_AAAAAAHW1EtoEHiAv8ehiA'),
-                   self.server.get(f'/async-tool/pending/{call["id"]}'),
-                   self.server.result(call['id'], 1), self.server.error(call['id'], 'x')]
+        answers = [
+            self.server.get(path),
+            self.server.delete(path),
+            self.server.post(path + '/end'),
+            self.server.get(path + '/events'),
+            self.server.get(path + '/messages'),
+            self.server.post(path + '/prompt', {'text': 'x'}),
+            self.server.get('/api/sessions/ses_AAAAAAHW1EtoEHiAv8ehiA'),
+            self.server.get(f'/async-tool/pending/{call["id"]}'),
+            self.server.result(call['id'], 1),
+            self.server.error(call['id'], 'x'),
+        ]
         self.assertAlike(answers)
         self.assertEqual(self.server.items('/api/projects/default/sessions'), [])
         self.assertEqual(self.server.items('/async-tool/pending'), [])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What depends on the state of a session or call (design/04): conflicts, idempotency keys, conditional
-requests, paging and long polls.
+"""What depends on the state of a session or call (design/04): conflicts, idempotency keys,
+conditional requests, paging and long polls.
 """
 import json
 import socket
@@ -8,8 +8,7 @@ import threading
 import time
 
 from dormouse import Client, Server, main, wait_for
-from shapes import RECEIPT, SESSION, TURN, Contract, mismatch
-
+from shapes import RECEIPT, TURN, Contract, mismatch
 
 
 class Conflicts(Contract):
@@ -18,11 +17,13 @@ class Conflicts(Contract):
     def test_another_payload_meets_the_winner(self):
         session, call = self.waiting()
         won = self.server.result(call['id'], 'A')['receipt']
-        for answer in (self.server.result(call['id'], 'B'), self.server.error(call['id'], 'x'),
-                       self.server.delete(f'/async-tool/pending/{call["id"]}'),
-                       self.server.post('/async-tool/progress',
-                                        {'pendingID': call['id'], 'payload': 1}),
-                       self.server.decide(call, True)):
+        for answer in (
+            self.server.result(call['id'], 'B'),
+            self.server.error(call['id'], 'x'),
+            self.server.delete(f'/async-tool/pending/{call["id"]}'),
+            self.server.post('/async-tool/progress', {'pendingID': call['id'], 'payload': 1}),
+            self.server.decide(call, True),
+        ):
             problem = self.assertProblem(answer, 409, 'conflict', next='stop')
             self.assertEqual(problem['digest'], won['digest'])
             self.assertIsNone(mismatch(problem['receipt'], RECEIPT))
@@ -46,10 +47,12 @@ class Conflicts(Contract):
         session, call = self.waiting('deploy A within 300ms')
         done = self.server.get(f'/async-tool/pending/{call["id"]}?wait=10')
         self.assertEqual((done['status'], done['error']), ('expired', 'Tool execution timed out'))
-        for answer in (self.server.result(call['id'], 'B'), self.server.error(call['id'], 'x'),
-                       self.server.delete(f'/async-tool/pending/{call["id"]}'),
-                       self.server.post('/async-tool/progress',
-                                        {'pendingID': call['id'], 'payload': 1})):
+        for answer in (
+            self.server.result(call['id'], 'B'),
+            self.server.error(call['id'], 'x'),
+            self.server.delete(f'/async-tool/pending/{call["id"]}'),
+            self.server.post('/async-tool/progress', {'pendingID': call['id'], 'payload': 1}),
+        ):
             problem = self.assertProblem(answer, 410, 'expired', next='stop')
             self.assertEqual(problem['receipt']['kind'], 'expiry')
 
@@ -131,8 +134,9 @@ class Conflicts(Contract):
 
     def test_a_running_tool_that_takes_no_outcome_is_not_ready(self):
         session = self.server.create('sleepy 1s', wait=0)
-        events = wait_for(lambda: [e for e in self.server.events(session['id'])
-                                   if e['type'] == 'tool_started'])
+        events = wait_for(
+            lambda: [e for e in self.server.events(session['id']) if e['type'] == 'tool_started']
+        )
         pending = events[0]['data']['pendingID']
         answer = self.server.result(pending, 1)
         self.assertProblem(answer, 409, 'not_ready', next='retry')
@@ -186,8 +190,9 @@ class TwoTokens(Contract):
 
     def test_the_receipt_says_who(self):
         session, call = self.waiting()
-        answer = self.other.post('/async-tool/result',
-                                 {'pendingID': call['id'], 'result': {'output': 1}})
+        answer = self.other.post(
+            '/async-tool/result', {'pendingID': call['id'], 'result': {'output': 1}}
+        )
         self.assertEqual(answer['receipt']['by'], {'type': 'token', 'name': 'env'})
 
 
@@ -211,9 +216,12 @@ class Keys(Contract):
         self.assertNotEqual(same(fresh), same(first))
 
     def test_create(self):
-        self.assertKeyed('/api/projects/default/sessions',
-                         {'agentID': 'demo', 'prompt': {'text': 'deploy A'}},
-                         {'agentID': 'demo', 'prompt': {'text': 'deploy B'}}, lambda a: a['id'])
+        self.assertKeyed(
+            '/api/projects/default/sessions',
+            {'agentID': 'demo', 'prompt': {'text': 'deploy A'}},
+            {'agentID': 'demo', 'prompt': {'text': 'deploy B'}},
+            lambda a: a['id'],
+        )
         self.assertEqual(len(self.server.items('/api/projects/default/sessions')), 2)
 
     def test_create_with_the_key_of_a_deleted_session_is_gone(self):
@@ -226,8 +234,12 @@ class Keys(Contract):
     def test_prompt(self):
         session, call = self.waiting()
         path = f'/api/sessions/{session["id"]}/prompt'
-        self.assertKeyed(path, {'text': 'one'}, {'text': 'two'},
-                         lambda a: (a['turnID'], a['messageID'], a['seq']))
+        self.assertKeyed(
+            path,
+            {'text': 'one'},
+            {'text': 'two'},
+            lambda a: (a['turnID'], a['messageID'], a['seq']),
+        )
         self.assertEqual(len(self.server.turns(session['id'])), 3)
 
     def test_fork(self):
@@ -246,8 +258,12 @@ class Keys(Contract):
         found, clients = [], [self.server.new_client() for _ in range(8)]
 
         def create(client):
-            found.append(client.post('/api/projects/default/sessions', {'agentID': 'demo'},
-                                     Idempotency_Key='k'))
+            found.append(
+                client.post(
+                    '/api/projects/default/sessions', {'agentID': 'demo'}, Idempotency_Key='k'
+                )
+            )
+
         threads = [threading.Thread(target=create, args=(client,)) for client in clients]
         for thread in threads:
             thread.start()
@@ -313,9 +329,14 @@ class Paging(Contract):
         path = f'/api/sessions/{session["id"]}'
         for number in range(4):
             self.server.prompt(session['id'], f'{number}', when='steer')
-        for at in ('/api/projects/default/sessions', '/async-tool/pending',
-                   f'/async-tool/pending?sessionID={session["id"]}', path + '/messages',
-                   path + '/turns', path + '/events'):
+        for at in (
+            '/api/projects/default/sessions',
+            '/async-tool/pending',
+            f'/async-tool/pending?sessionID={session["id"]}',
+            path + '/messages',
+            path + '/turns',
+            path + '/events',
+        ):
             whole = self.walk(at, 200)[0]
             for limit in (1, 2, 3, len(whole)):
                 with self.subTest(at=at, limit=limit):
@@ -348,17 +369,22 @@ class Paging(Contract):
         def tools(query):
             items = self.server.items(f'/async-tool/pending{query}')
             return sorted((item['tool'], item['status']) for item in items)
-        self.assertEqual(tools(''), [('ask_human', 'waiting'), ('dangerous', 'waiting'),
-                                     ('deploy', 'processing')])
+
+        self.assertEqual(
+            tools(''),
+            [('ask_human', 'waiting'), ('dangerous', 'waiting'), ('deploy', 'processing')],
+        )
         self.assertEqual(tools('?status=completed'), [('deploy', 'completed')])
         self.assertEqual(tools('?status=processing'), [('deploy', 'processing')])
-        self.assertEqual(tools('?status=waiting'), [('ask_human', 'waiting'),
-                                                    ('dangerous', 'waiting')])
+        self.assertEqual(
+            tools('?status=waiting'), [('ask_human', 'waiting'), ('dangerous', 'waiting')]
+        )
         self.assertEqual(tools('?tool=deploy'), [('deploy', 'processing')])
         self.assertEqual(tools('?reason=approval'), [('dangerous', 'waiting')])
         self.assertEqual(tools('?reason=user_input&tool=deploy'), [])
-        self.assertEqual(tools(f'?sessionID={deploy["id"]}&status=completed'),
-                         [('deploy', 'completed')])
+        self.assertEqual(
+            tools(f'?sessionID={deploy["id"]}&status=completed'), [('deploy', 'completed')]
+        )
 
     def test_events_after_a_place(self):
         session = self.server.create('hello')
@@ -406,8 +432,12 @@ class Waits(Contract):
     def test_a_queued_prompt_waits_for_its_own_turn(self):
         session, call = self.waiting()
         other = self.server.new_client()
-        self.later(0.4, lambda: other.post('/async-tool/result', {'pendingID': call['id'],
-                                                                  'result': {'output': 1}}))
+        self.later(
+            0.4,
+            lambda: other.post(
+                '/async-tool/result', {'pendingID': call['id'], 'result': {'output': 1}}
+            ),
+        )
         answer = self.assertStatus(self.server.prompt(session['id'], 'after'), 200)
         self.assertEqual(answer['status'], 'ended')
         self.assertEqual(self.server.said(session['id']), 'You said: after')
@@ -416,8 +446,12 @@ class Waits(Contract):
         session, call = self.waiting()
         path = f'/async-tool/pending/{call["id"]}'
         other = self.server.new_client()
-        self.later(0.4, lambda: other.post('/async-tool/result', {'pendingID': call['id'],
-                                                                  'result': {'output': 1}}))
+        self.later(
+            0.4,
+            lambda: other.post(
+                '/async-tool/result', {'pendingID': call['id'], 'result': {'output': 1}}
+            ),
+        )
         answer, seconds = self.timed(lambda: self.server.get(path + '?wait=20'))
         self.assertEqual(answer['status'], 'completed')
         self.assertTrue(0.3 < seconds < 5, seconds)
@@ -450,9 +484,11 @@ class Waits(Contract):
         session, call = self.waiting()
         for _ in range(20):
             client = socket.create_connection(('127.0.0.1', self.server.port))
-            client.sendall(f'GET /async-tool/pending/{call["id"]}?wait=50 HTTP/1.1\r\n'
-                           f'Host: 127.0.0.1:{self.server.port}\r\n'
-                           f'Authorization: Bearer {self.server.token}\r\n\r\n'.encode())
+            client.sendall(
+                f'GET /async-tool/pending/{call["id"]}?wait=50 HTTP/1.1\r\n'
+                f'Host: 127.0.0.1:{self.server.port}\r\n'
+                f'Authorization: Bearer {self.server.token}\r\n\r\n'.encode()
+            )
             client.close()
         self.assertStatus(self.server.result(call['id'], 1), 200)
         self.assertEqual(self.server.at_rest(session['id'])['activity'], {'type': 'idle'})

@@ -1,5 +1,6 @@
-"""The objects of the HTTP API as design/04 has them: every member is always there. A shape is a type,
-a pattern, a dict of shapes, one of the forms below, or a function that picks the shape by the value.
+"""The objects of the HTTP API as design/04 has them: every member is always there. A shape is a
+type, a pattern, a dict of shapes, one of the forms below, or a function that picks the shape by the
+value.
 """
 import re
 

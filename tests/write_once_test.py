@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checker of write-once histories finds what is planted, and agrees with a search of all orders."""
+"""The checker of write-once histories finds what is planted, and agrees with a full search."""
 import itertools
 import math
 import random
@@ -24,11 +24,11 @@ RIGHT = {
     'no answer, but seen': [op(0, None, 'a', UNKNOWN), op(5, 6, None, SAW, 'a')],
     'no answer, not seen': [op(0, None, 'a', UNKNOWN), op(5, 6, None, OPEN)],
     'no answer, and late': [
-        op(0, None, 'a', UNKNOWN), op(5, 6, None, OPEN), op(7, 8, None, SAW, 'a')
+        op(0, None, 'a', UNKNOWN),
+        op(5, 6, None, OPEN),
+        op(7, 8, None, SAW, 'a'),
     ],
-    'a repeat of what got no answer': [
-        op(0, None, 'a', UNKNOWN), op(5, 6, 'a', SAW, 'a', True)
-    ],
+    'a repeat of what got no answer': [op(0, None, 'a', UNKNOWN), op(5, 6, 'a', SAW, 'a', True)],
 }
 WRONG = {
     'two winners': [op(0, 1, 'a', WON), op(2, 3, 'b', WON)],
@@ -36,18 +36,23 @@ WRONG = {
     'an accepted result that is lost': [op(0, 1, 'a', WON), op(2, 3, None, OPEN)],
     'another value than the winner': [op(0, 1, 'a', WON), op(2, 3, None, SAW, 'b')],
     'a value that changes': [
-        op(0, None, 'a', UNKNOWN), op(0, None, 'b', UNKNOWN), op(1, 2, None, SAW, 'a'),
+        op(0, None, 'a', UNKNOWN),
+        op(0, None, 'b', UNKNOWN),
+        op(1, 2, None, SAW, 'a'),
         op(3, 4, None, SAW, 'b'),
     ],
     'a value from nowhere': [op(0, None, 'a', UNKNOWN), op(1, 2, None, SAW, 'b')],
     'seen before it was offered': [op(0, 1, None, SAW, 'a'), op(2, 3, 'a', WON)],
     'open after it was settled': [
-        op(0, None, 'a', UNKNOWN), op(1, 2, None, SAW, 'a'), op(3, 4, None, OPEN)
+        op(0, None, 'a', UNKNOWN),
+        op(1, 2, None, SAW, 'a'),
+        op(3, 4, None, OPEN),
     ],
     'a conflict over the same value': [op(0, 1, 'a', WON), op(2, 3, 'a', SAW, 'a', False)],
     'a duplicate of another value': [op(0, 1, 'a', WON), op(2, 3, 'b', SAW, 'a', True)],
     'a winner that began after the settled call was seen': [
-        op(5, 6, 'a', WON), op(1, 2, 'b', SAW, 'a', False)
+        op(5, 6, 'a', WON),
+        op(1, 2, 'b', SAW, 'a', False),
     ],
 }
 

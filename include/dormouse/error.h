@@ -1,7 +1,8 @@
 #pragma once
-// Errors are values. Every operation that may fail returns Result<T>; the code says what went wrong in a
-// word that never changes, `detail` says it for this case, and the table below says what to do about it.
-// The server, the command line and docs/errors/ all read this one table (a test compares them).
+// Errors are values. Every operation that may fail returns Result<T>; the code says what went wrong
+// in a word that never changes, `detail` says it for this case, and the table below says what to do
+// about it. The server, the command line and docs/errors/ all read this one table (a test compares
+// them).
 
 #include <dormouse/json.h>
 
@@ -18,24 +19,69 @@ enum class Next : std::uint8_t { fix, retry, stop, reopen };
 
 // Stable codes (design: "Problem codes"). The text form is the enumerator's name.
 enum class Code : std::uint8_t {
-    bad_json, unknown_field, bad_value, bad_cursor, project_required,
-    unauthenticated, bad_signature, stale_signature,
-    forbidden, origin_refused, not_an_answerer,
-    not_found, method_not_allowed,
-    conflict, cancelled, wrong_state, session_busy, input_changed, alias_taken, ambiguous,
-    ambiguous_reference, delivery_reused, claimed, reentry_gone, not_ready, task_not_completed, task_resuming,
-    expired, task_session_gone, session_gone, history_gone,
-    precondition_failed, too_large, unsupported_media_type, wrong_host, headers_too_large,
-    invalid_result, invalid_arguments, wrong_kind, wrong_tool, bad_number_or_key, idempotency_mismatch,
+    bad_json,
+    unknown_field,
+    bad_value,
+    bad_cursor,
+    project_required,
+    unauthenticated,
+    bad_signature,
+    stale_signature,
+    forbidden,
+    origin_refused,
+    not_an_answerer,
+    not_found,
+    method_not_allowed,
+    conflict,
+    cancelled,
+    wrong_state,
+    session_busy,
+    input_changed,
+    alias_taken,
+    ambiguous,
+    ambiguous_reference,
+    delivery_reused,
+    claimed,
+    reentry_gone,
+    not_ready,
+    task_not_completed,
+    task_resuming,
+    expired,
+    task_session_gone,
+    session_gone,
+    history_gone,
+    precondition_failed,
+    too_large,
+    unsupported_media_type,
+    wrong_host,
+    headers_too_large,
+    invalid_result,
+    invalid_arguments,
+    wrong_kind,
+    wrong_tool,
+    bad_number_or_key,
+    idempotency_mismatch,
     reentry_not_supported,
-    rate_limited, too_many_pending, too_many_streams, inbox_full, queue_full,
-    internal, store_unavailable, store_full, fail_stop, draining, recovering, held, agent_unavailable,
-    overloaded, newer_format,
+    rate_limited,
+    too_many_pending,
+    too_many_streams,
+    inbox_full,
+    queue_full,
+    internal,
+    store_unavailable,
+    store_full,
+    fail_stop,
+    draining,
+    recovering,
+    held,
+    agent_unavailable,
+    overloaded,
+    newer_format,
 };
 
 struct CodeInfo {
     Code code;
-    std::string_view text;   // "not_found": on the wire, in docs/errors/<text>.md
+    std::string_view text;  // "not_found": on the wire, in docs/errors/<text>.md
     Next next;
     std::uint16_t http;      // HTTP status
     std::uint8_t exit;       // exit status of the command line
@@ -49,13 +95,12 @@ struct CodeInfo {
 
 struct Error {
     Code code = Code::internal;
-    std::string detail = {};       // what happened here, for a person
-    Json extra = {};               // a JSON object with the code's extra fields (receipt, digest, …), or null
+    std::string detail = {};  // what happened here, for a person
+    Json extra = {};  // a JSON object with the code's extra fields (receipt, digest, …), or null
     std::int64_t retry_after_ms = 0;  // 0: not said
 };
 
-template <class T>
-using Result = std::expected<T, Error>;
+template <class T> using Result = std::expected<T, Error>;
 
 [[nodiscard]] inline std::unexpected<Error> fail(Code code, std::string detail, Json extra = {}) {
     return std::unexpected<Error>(Error{code, std::move(detail), std::move(extra), 0});

@@ -1,7 +1,8 @@
 #pragma once
-// Identifiers. A session's id is 16 bytes: the first five hold the number under which the store keeps it
-// (so no look-up index is needed), the rest is random. Whatever belongs to a session is named by the
-// session and a number in it, so that any node finds the session from the text of any id alone:
+// Identifiers. A session's id is 16 bytes: the first five hold the number under which the store
+// keeps it (so no look-up index is needed), the rest is random. Whatever belongs to a session is
+// named by the session and a number in it, so that any node finds the session from the text of any
+// id alone:
 //   ses_<22>                      session
 //   trn_<22>_<n>                  its n-th turn
 //   msg_<22>_<n>                  the message that event n brought
@@ -53,21 +54,22 @@ struct PendingId {
 };
 
 // "trn_", "msg_" or "rcp_" and the number; `prefix` is one of those.
-[[nodiscard]] std::string numbered_id(std::string_view prefix, SessionId const& session, std::uint64_t number);
+[[nodiscard]] std::string numbered_id(std::string_view prefix, SessionId const& session,
+                                      std::uint64_t number);
 
 struct NumberedId {
     SessionId session;
     std::uint64_t number = 0;
 };
 // nullopt if `text` is not `prefix`_<22>_<n>.
-[[nodiscard]] std::optional<NumberedId> parse_numbered(std::string_view prefix, std::string_view text);
+[[nodiscard]] std::optional<NumberedId> parse_numbered(std::string_view prefix,
+                                                       std::string_view text);
 
 // The session that any of our ids (ses_, trn_, msg_, rcp_, pnd_, prt_) belongs to.
 [[nodiscard]] std::optional<SessionId> session_of(std::string_view id);
 
 }  // namespace dormouse
 
-template <>
-struct std::hash<dormouse::SessionId> {
+template <> struct std::hash<dormouse::SessionId> {
     std::size_t operator()(dormouse::SessionId const& id) const noexcept;
 };

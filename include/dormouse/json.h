@@ -1,6 +1,6 @@
 #pragma once
-// Json: JSON text that has been checked, immutable and shared. Sixteen bytes; copying shares the text.
-// The text is kept byte for byte as it came (numbers keep their digits, objects their order).
+// Json: JSON text that has been checked, immutable and shared. Sixteen bytes; copying shares the
+// text. The text is kept byte for byte as it came (numbers keep their digits, objects their order).
 
 #include <memory>
 #include <string>
@@ -13,11 +13,14 @@ public:
     // The JSON value `null`.
     Json() = default;
 
-    // REQUIRES: `text` is one valid JSON value (RFC 8259, UTF-8) without surrounding white space. Outside
-    // text goes through json::check() first; only code that has just written or checked the text calls this.
+    // REQUIRES: `text` is one valid JSON value (RFC 8259, UTF-8) without surrounding white space.
+    // Outside text goes through json::check() first; only code that has just written or checked the
+    // text calls this.
     [[nodiscard]] static Json trusted(std::string text);
 
-    [[nodiscard]] std::string_view text() const { return text_ ? std::string_view(*text_) : "null"; }
+    [[nodiscard]] std::string_view text() const {
+        return text_ ? std::string_view(*text_) : "null";
+    }
     [[nodiscard]] bool is_null() const { return text() == "null"; }
     [[nodiscard]] std::size_t size() const { return text().size(); }
 

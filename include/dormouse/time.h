@@ -1,5 +1,6 @@
 #pragma once
-// Instants and durations are whole milliseconds; an instant counts from the Unix epoch (UTC, no leap seconds).
+// Instants and durations are whole milliseconds; an instant counts from the Unix epoch (UTC, no
+// leap seconds).
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #pragma once
-// The demo agents `demo` and `demo-each`: a scripted model and small tools, for newcomers and as a fixed point for
-// checks from outside. What they do is written in docs/demo-agent.md; no network is used.
+// The demo agents `demo` and `demo-each`: a scripted model and small tools, for newcomers and as a
+// fixed point for checks from outside. What they do is written in docs/demo-agent.md; no network is
+// used.
 
 #include "agent/tool.h"
 
@@ -8,7 +9,8 @@ namespace dormouse::agent {
 
 void add_demo_agents(Registry& registry);
 
-// Their model. The last user message decides what is called; when the calls have settled it says one line for each.
+// Their model. The last user message decides what is called; when the calls have settled it says
+// one line for each.
 class DemoModel final : public Model {
 public:
     [[nodiscard]] Reply reply(session::ModelView const& view) const override;

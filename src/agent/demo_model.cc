@@ -23,7 +23,9 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 bool is_target(std::string_view word) {
-    auto const fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-'; };
+    auto const fits = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
+    };
     return !word.empty() && word.size() <= 64 && std::ranges::all_of(word, fits);
 }
 
@@ -57,12 +59,15 @@ std::vector<ModelCall> calls_for(std::string_view text) {
     auto const words = words_of(text);
     std::string_view const verb = words[0];
     if (verb == "deploy") return deploys(words);
-    if (verb == "ask" && text.size() > 4) return {{"", "ask_human", object({{"question", text.substr(4)}})}};
+    if (verb == "ask" && text.size() > 4)
+        return {{"", "ask_human", object({{"question", text.substr(4)}})}};
     if (text == "fail") return {{"", "fail", object({})}};
     if (words.size() != 2) return {};
     std::string_view const word = words[1];
-    if (verb == "approve" && is_target(word)) return {{"", "dangerous", object({{"action", word}})}};
-    if (verb == "approve-deploy" && is_target(word)) return {{"", "approve_deploy", object({{"target", word}})}};
+    if (verb == "approve" && is_target(word))
+        return {{"", "dangerous", object({{"action", word}})}};
+    if (verb == "approve-deploy" && is_target(word))
+        return {{"", "approve_deploy", object({{"target", word}})}};
     if (!parse_duration(word)) return {};
     if (verb == "wait") return {{"", "wait_for", object({{"for", word}})}};
     if (verb == "sleepy") return {{"", "sleepy", object({{"for", word}})}};
@@ -93,17 +98,21 @@ std::string line_for(ViewCall const& call) {
 }
 
 std::size_t characters(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-std::int64_t tokens(std::size_t characters) { return static_cast<std::int64_t>((characters + 3) / 4); }
+std::int64_t tokens(std::size_t characters) {
+    return static_cast<std::int64_t>((characters + 3) / 4);
+}
 
 std::size_t size_of(ModelView const& view) {
     std::size_t size = 0;
     for (ViewMessage const& message : view.messages) {
         size += characters(text_of(message.parts));
         for (ViewCall const& call : message.calls) {
-            size += characters(call.input.text()) + characters(call.error ? call.error_text : call.output.text());
+            size += characters(call.input.text()) +
+                    characters(call.error ? call.error_text : call.output.text());
         }
     }
     return size;
@@ -117,8 +126,11 @@ struct News {
 
 News news_in(ModelView const& view) {
     News news;
-    auto const is_assistant = [](ViewMessage const& m) { return m.role == ViewMessage::Role::assistant; };
-    auto const last = std::ranges::find_if(view.messages.rbegin(), view.messages.rend(), is_assistant);
+    auto const is_assistant = [](ViewMessage const& m) {
+        return m.role == ViewMessage::Role::assistant;
+    };
+    auto const last =
+        std::ranges::find_if(view.messages.rbegin(), view.messages.rend(), is_assistant);
     if (last != view.messages.rend()) {
         for (ViewCall const& call : last->calls) {
             if (!call.open) news.settled.push_back(call);
@@ -155,10 +167,12 @@ std::optional<Duration> parse_duration(std::string_view text) {
 Reply DemoModel::reply(ModelView const& view) const {
     News const news = news_in(view);
     Reply reply;
-    for (ViewCall const& call : news.settled) reply.text += (reply.text.empty() ? "" : "\n") + line_for(call);
+    for (ViewCall const& call : news.settled)
+        reply.text += (reply.text.empty() ? "" : "\n") + line_for(call);
     if (news.message) {
         reply.calls = calls_for(*news.message);
-        if (reply.calls.empty()) reply.text += (reply.text.empty() ? "" : "\n") + ("You said: " + *news.message);
+        if (reply.calls.empty())
+            reply.text += (reply.text.empty() ? "" : "\n") + ("You said: " + *news.message);
     }
     std::size_t said = characters(reply.text);
     for (std::size_t i = 0; i < reply.calls.size(); ++i) {

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-// Each row of the table of the demo agent: what a message makes it do, and what it says when the calls have settled.
+// Each row of the table of the demo agent: what a message makes it do, and what it says when the
+// calls have settled.
 namespace dormouse::agent {
 namespace {
 
@@ -17,7 +18,8 @@ ViewMessage user(std::string const& text) {
     return {ViewMessage::Role::user, InputSource::prompt, text_parts(text), {}};
 }
 ViewMessage spoke(std::vector<ViewCall> calls) {
-    return {ViewMessage::Role::assistant, InputSource::prompt, Json::trusted("[]"), std::move(calls)};
+    return {ViewMessage::Role::assistant, InputSource::prompt, Json::trusted("[]"),
+            std::move(calls)};
 }
 ViewMessage late(ViewCall call) {
     return {ViewMessage::Role::user, InputSource::result, Json::trusted("[]"), {std::move(call)}};
@@ -43,7 +45,9 @@ ViewCall open(CallNo no) {
     return call;
 }
 
-Reply reply_to(std::vector<ViewMessage> messages) { return DemoModel().reply({std::move(messages), 1}); }
+Reply reply_to(std::vector<ViewMessage> messages) {
+    return DemoModel().reply({std::move(messages), 1});
+}
 
 // The calls that a prompt makes it ask for: "deploy {"target":"A"}".
 Strings calls_for(std::string const& prompt) {
@@ -58,7 +62,8 @@ TEST(DemoModel, DoesWhatItsTableSays) {
     std::vector<std::pair<std::string, Strings>> const table{
         {"deploy A", {R"(deploy {"target":"A"})"}},
         {"deploy A and b-2 and c_3.x",
-         {R"(deploy {"target":"A"})", R"(deploy {"target":"b-2"})", R"(deploy {"target":"c_3.x"})"}},
+         {R"(deploy {"target":"A"})", R"(deploy {"target":"b-2"})",
+          R"(deploy {"target":"c_3.x"})"}},
         {"deploy A within 5s", {R"(deploy {"target":"A","within":"5s"})"}},
         {"deploy A and B within 2h",
          {R"(deploy {"target":"A","within":"2h"})", R"(deploy {"target":"B","within":"2h"})"}},
@@ -97,25 +102,29 @@ TEST(DemoModel, SaysOneLineForEachCallInTheOrderOfTheReply) {
     std::string const a = R"({"target":"A"})";
     auto const reply = reply_to(
         {user("go"),
-         spoke({done(1, "deploy", a, "\"live\""), done(2, "deploy", R"({"target":"B"})", R"({"ok":true})"),
-                failed(3, "deploy", R"({"target":"C"})", ErrorReason::failed, "disk full"),
-                failed(4, "deploy", a, ErrorReason::expired, "Tool execution timed out"),
-                failed(5, "deploy", a, ErrorReason::cancelled, "cancelled"),
-                failed(6, "sleepy_never", R"({"for":"2s"})", ErrorReason::unknown, "outcome unknown"),
-                failed(7, "dangerous", R"({"action":"X"})", ErrorReason::denied, "denied: not on Friday"),
-                done(8, "ask_human", R"({"question":"Q"})", "\"blue\""),
-                done(9, "wait_for", R"({"for":"5s"})", "\"done\""),
-                failed(10, "fail", "{}", ErrorReason::failed, "this tool always fails")})});
-    EXPECT_EQ(reply.text, "deploy A: live\n"
-                          "deploy B: {\"ok\":true}\n"
-                          "deploy C failed: disk full\n"
-                          "deploy A failed: Tool execution timed out\n"
-                          "deploy A failed: cancelled\n"
-                          "sleepy_never 2s failed: outcome unknown\n"
-                          "dangerous X failed: denied: not on Friday\n"
-                          "ask_human Q: blue\n"
-                          "wait_for 5s: done\n"
-                          "fail failed: this tool always fails");
+         spoke(
+             {done(1, "deploy", a, "\"live\""),
+              done(2, "deploy", R"({"target":"B"})", R"({"ok":true})"),
+              failed(3, "deploy", R"({"target":"C"})", ErrorReason::failed, "disk full"),
+              failed(4, "deploy", a, ErrorReason::expired, "Tool execution timed out"),
+              failed(5, "deploy", a, ErrorReason::cancelled, "cancelled"),
+              failed(6, "sleepy_never", R"({"for":"2s"})", ErrorReason::unknown, "outcome unknown"),
+              failed(7, "dangerous", R"({"action":"X"})", ErrorReason::denied,
+                     "denied: not on Friday"),
+              done(8, "ask_human", R"({"question":"Q"})", "\"blue\""),
+              done(9, "wait_for", R"({"for":"5s"})", "\"done\""),
+              failed(10, "fail", "{}", ErrorReason::failed, "this tool always fails")})});
+    EXPECT_EQ(reply.text,
+              "deploy A: live\n"
+              "deploy B: {\"ok\":true}\n"
+              "deploy C failed: disk full\n"
+              "deploy A failed: Tool execution timed out\n"
+              "deploy A failed: cancelled\n"
+              "sleepy_never 2s failed: outcome unknown\n"
+              "dangerous X failed: denied: not on Friday\n"
+              "ask_human Q: blue\n"
+              "wait_for 5s: done\n"
+              "fail failed: this tool always fails");
     EXPECT_TRUE(reply.calls.empty());
 }
 
@@ -141,7 +150,7 @@ TEST(DemoModel, ASteerAndAnOutcomeAreBothAnswered) {
 TEST(DemoModel, CountsFourCharactersAsATokenRoundedUp) {
     EXPECT_EQ(reply_to({user("12345")}).usage.input_tokens, 2);
     EXPECT_EQ(reply_to({user("1234")}).usage.input_tokens, 1);
-    EXPECT_EQ(reply_to({user("äöüß")}).usage.input_tokens, 1);  // characters, not bytes
+    EXPECT_EQ(reply_to({user("äöüß")}).usage.input_tokens, 1);   // characters, not bytes
     EXPECT_EQ(reply_to({user("1234")}).usage.output_tokens, 4);  // "You said: 1234"
     EXPECT_EQ(reply_to({user("1234")}).usage.cached_tokens, 0);
 }
@@ -157,8 +166,8 @@ TEST(Duration, IsANumberAndAUnit) {
 }
 
 TEST(Duration, AnythingElseIsNone) {
-    for (std::string_view const text : {"", "5", "s", "5 s", "-5s", "+5s", "1.5s", "5sec", "5S", "s5", "1234567890s",
-                                        "5s ", " 5s", "05", "١s"}) {
+    for (std::string_view const text : {"", "5", "s", "5 s", "-5s", "+5s", "1.5s", "5sec", "5S",
+                                        "s5", "1234567890s", "5s ", " 5s", "05", "١s"}) {
         EXPECT_FALSE(parse_duration(text)) << text;
     }
     EXPECT_FALSE(parse_duration("05s"));  // no number is written so

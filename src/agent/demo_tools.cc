@@ -11,11 +11,14 @@ using namespace dormouse::session;
 
 namespace {
 
-std::string member(Json const& input, std::string_view name) { return json::View(input)[name].string_or(""); }
+std::string member(Json const& input, std::string_view name) {
+    return json::View(input)[name].string_or("");
+}
 
 Json schema(std::string_view properties, std::string_view required) {
-    return Json::trusted(R"({"type":"object","properties":{)" + std::string(properties) + R"(},"required":[)" +
-                         std::string(required) + R"(],"additionalProperties":false})");
+    return Json::trusted(R"({"type":"object","properties":{)" + std::string(properties) +
+                         R"(},"required":[)" + std::string(required) +
+                         R"(],"additionalProperties":false})");
 }
 
 Json text_schema(std::string const& name) {
@@ -25,7 +28,10 @@ Json text_schema(std::string const& name) {
 PauseTerms register_deploy(Json const& input) {
     PauseTerms pause;
     json::Writer out;
-    out.begin_object().member("status", "queued").member("target", member(input, "target")).end_object();
+    out.begin_object()
+        .member("status", "queued")
+        .member("target", member(input, "target"))
+        .end_object();
     pause.placeholder = out.json();
     if (auto within = parse_duration(member(input, "within"))) pause.timeout = within;
     return pause;
@@ -85,7 +91,10 @@ Tool dangerous() {
     tool.terms.gates = {"approval"};
     tool.run = [](ToolCall const& call, std::stop_token) -> ToolResult {
         json::Writer out;
-        out.begin_object().member("done", member(call.input, "action")).member("runs", call.attempt).end_object();
+        out.begin_object()
+            .member("done", member(call.input, "action"))
+            .member("runs", call.attempt)
+            .end_object();
         return Done{out.json()};
     };
     return tool;
@@ -97,7 +106,9 @@ Tool failing() {
     tool.description = "Fails, always.";
     tool.schema = schema("", "");
     tool.terms.crash = CrashPolicy::retry;
-    tool.run = [](ToolCall const&, std::stop_token) -> ToolResult { return Failed{"this tool always fails"}; };
+    tool.run = [](ToolCall const&, std::stop_token) -> ToolResult {
+        return Failed{"this tool always fails"};
+    };
     return tool;
 }
 
@@ -112,7 +123,8 @@ Tool sleepy(std::string name, CrashPolicy crash) {
         std::mutex mutex;
         std::unique_lock lock(mutex);
         std::condition_variable_any woken;
-        woken.wait_for(lock, stop, parse_duration(time).value_or(Duration(0)), [] { return false; });
+        woken.wait_for(lock, stop, parse_duration(time).value_or(Duration(0)),
+                       [] { return false; });
         if (stop.stop_requested()) return Failed{"stopped"};
         return Done{Json::trusted(json::quote("slept " + time))};
     };

@@ -19,9 +19,11 @@ Json text_parts(std::string const& text) {
 }
 
 Sha256 digest_of(ToolResult const& result) {
-    if (auto const* done = std::get_if<Done>(&result)) return sha256(json::canonical_object("output", done->output));
+    if (auto const* done = std::get_if<Done>(&result))
+        return sha256(json::canonical_object("output", done->output));
     auto const* failed = std::get_if<Failed>(&result);
-    return sha256(json::canonical_object("error", Json::trusted(json::quote(failed ? failed->message : "paused"))));
+    return sha256(json::canonical_object(
+        "error", Json::trusted(json::quote(failed ? failed->message : "paused"))));
 }
 
 ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
@@ -30,7 +32,8 @@ ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
     outcome.attempt = run.attempt;
     outcome.digest = digest_of(result);
     if (auto* done = std::get_if<Done>(&result)) {
-        outcome.what = ToolOutcome::Done{json::compact(done->output), done->title, json::compact(done->metadata)};
+        outcome.what = ToolOutcome::Done{json::compact(done->output), done->title,
+                                         json::compact(done->metadata)};
     } else if (auto* failed = std::get_if<Failed>(&result)) {
         outcome.what = ToolOutcome::Failed{failed->message, false};
     } else {
@@ -53,7 +56,8 @@ ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token s
 
 }  // namespace
 
-void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta, port::Outcome done) {
+void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                             port::Outcome done) {
     AskModel const& ask = request.ask;
     Agent const* const agent = registry_.agent(request.agent);
     if (!agent) {
@@ -62,19 +66,25 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
     }
     Reply const reply = agent->model->reply(request.view);
     if (!reply.text.empty()) delta({port::Delta::Kind::text, reply.text});
-    ModelReply out{ask.turn, ask.step, ask.attempt, reply.finish, text_parts(reply.text), {}, reply.usage};
+    ModelReply out{ask.turn, ask.step,   ask.attempt, reply.finish, text_parts(reply.text),
+                   {},       reply.usage};
     for (ModelCall const& call : reply.calls) out.calls.push_back(registry_.prepare(*agent, call));
     done(std::move(out));
 }
 
-void AgentEffects::run_tool(SessionId session, EffectId id, std::string, RunTool run, port::Outcome done) {
+void AgentEffects::run_tool(SessionId session, EffectId id, std::string, RunTool run,
+                            port::Outcome done) {
     Tool const* const tool = registry_.tool(run.tool);
-    if (!tool) return done(outcome_of(run, Failed{"the tool '" + run.tool + "' is not there any more"}));
+    if (!tool)
+        return done(outcome_of(run, Failed{"the tool '" + run.tool + "' is not there any more"}));
     // Filled in on the worker, read on the loop after it.
     auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait to run"});
     ToolCall const call{run.pending, run.attempt, run.input};
-    auto job = [tool, call, result](std::stop_token stop) { *result = run_guarded(*tool, call, std::move(stop)); };
-    auto finished = [this, key = Key(session, id), run = std::move(run), result, done = std::move(done)](bool) mutable {
+    auto job = [tool, call, result](std::stop_token stop) {
+        *result = run_guarded(*tool, call, std::move(stop));
+    };
+    auto finished = [this, key = Key(session, id), run = std::move(run), result,
+                     done = std::move(done)](bool) mutable {
         running_.erase(key);
         done(outcome_of(run, std::move(*result)));
     };
@@ -99,7 +109,8 @@ void AgentEffects::ask_gate(SessionId, EffectId, std::string, AskGate ask, port:
 }
 
 void AgentEffects::stop(SessionId session, EffectId id) {
-    if (auto found = running_.find({session, id}); found != running_.end()) found->second.request_stop();
+    if (auto found = running_.find({session, id}); found != running_.end())
+        found->second.request_stop();
 }
 
 std::optional<TurnTerms> AgentEffects::terms(std::string const& agent) const {

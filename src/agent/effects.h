@@ -1,5 +1,6 @@
 #pragma once
-// Does what sessions of our own agents owe: asks the model, runs tools on worker threads, asks gates.
+// Does what sessions of our own agents owe: asks the model, runs tools on worker threads, asks
+// gates.
 
 #include "agent/tool.h"
 #include "port/effects.h"
@@ -9,9 +10,11 @@ namespace dormouse::agent {
 class AgentEffects final : public port::Effects {
 public:
     // All outlive this. On the loop.
-    AgentEffects(Registry const& registry, port::Workers& workers) : registry_(registry), workers_(workers) {}
+    AgentEffects(Registry const& registry, port::Workers& workers)
+        : registry_(registry), workers_(workers) {}
 
-    void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta, port::Outcome done) override;
+    void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                   port::Outcome done) override;
     void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
                   port::Outcome done) override;
     void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,

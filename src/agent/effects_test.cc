@@ -53,14 +53,19 @@ protected:
         RunTool run{pending, attempt, std::move(tool), Json::trusted(R"({"for":"1ms"})"), {}};
         effects.run_tool(pending.session, id, "demo", std::move(run), take());
     }
-    [[nodiscard]] ToolOutcome const& outcome() const { return std::get<ToolOutcome>(outcomes.at(0)); }
-    [[nodiscard]] std::string failure() const { return std::get<ToolOutcome::Failed>(outcome().what).message; }
+    [[nodiscard]] ToolOutcome const& outcome() const {
+        return std::get<ToolOutcome>(outcomes.at(0));
+    }
+    [[nodiscard]] std::string failure() const {
+        return std::get<ToolOutcome::Failed>(outcome().what).message;
+    }
 
     void ask(std::string agent, std::string text) {
         Json const parts = Json::trusted(R"([{"type":"text","text":")" + text + R"("}])");
         ModelView view{{{ViewMessage::Role::user, InputSource::prompt, parts, {}}}, 4};
-        effects.ask_model({pending.session, std::move(agent), {2, 3, 4, 5}, std::move(view)},
-                          [this](port::Delta delta) { deltas.push_back(delta.text); }, take());
+        effects.ask_model(
+            {pending.session, std::move(agent), {2, 3, 4, 5}, std::move(view)},
+            [this](port::Delta delta) { deltas.push_back(delta.text); }, take());
     }
 
     Registry registry;
@@ -125,7 +130,9 @@ TEST_F(EffectsTest, OutputsAreStoredWithoutLineBreaks) {
 }
 
 TEST_F(EffectsTest, WhatAToolThrowsIsItsError) {
-    add("throws", [](ToolCall const&, std::stop_token) -> ToolResult { throw std::runtime_error("no disk"); });
+    add("throws", [](ToolCall const&, std::stop_token) -> ToolResult {
+        throw std::runtime_error("no disk");
+    });
     start("throws");
     workers.work();
     EXPECT_EQ(failure(), "the tool threw: no disk");
@@ -188,11 +195,13 @@ TEST_F(EffectsTest, AToolThatIsStoppedHearsOfItAndOthersDoNot) {
 }
 
 TEST_F(EffectsTest, AGatesVerdictIsItsOutcome) {
-    std::vector<Verdict> const verdicts{Allow{}, Allow{Json::trusted(R"({"a":1})")}, Deny{"denied: no"}, PauseTerms()};
+    std::vector<Verdict> const verdicts{Allow{}, Allow{Json::trusted(R"({"a":1})")},
+                                        Deny{"denied: no"}, PauseTerms()};
     for (std::size_t i = 0; i < verdicts.size(); ++i) {
         std::string const name = "gate" + std::to_string(i);
         registry.add(Gate{name, [verdict = verdicts[i]](GateCall const&) { return verdict; }});
-        effects.ask_gate(pending.session, {7, 1}, "demo", {1, name, "deploy", Json::trusted("{}"), {}}, take());
+        effects.ask_gate(pending.session, {7, 1}, "demo",
+                         {1, name, "deploy", Json::trusted("{}"), {}}, take());
         EXPECT_EQ(std::get<GateOutcome>(outcomes.back()).gate, name);
     }
     auto const what = [&](std::size_t i) { return std::get<GateOutcome>(outcomes.at(i)).what; };
@@ -204,7 +213,8 @@ TEST_F(EffectsTest, AGatesVerdictIsItsOutcome) {
 
 TEST_F(EffectsTest, AGateThatIsGoneIsToldApart) {
     effects.ask_gate(pending.session, {7, 1}, "demo", {1, "vanished", "deploy", {}, {}}, take());
-    EXPECT_TRUE(std::holds_alternative<GateOutcome::Gone>(std::get<GateOutcome>(outcomes.at(0)).what));
+    EXPECT_TRUE(
+        std::holds_alternative<GateOutcome::Gone>(std::get<GateOutcome>(outcomes.at(0)).what));
 }
 
 }  // namespace

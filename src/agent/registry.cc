@@ -19,13 +19,15 @@ T const* find(std::vector<T> const& all, std::string_view name, Key key) {
 std::string unknown_tool(Agent const& agent, std::string const& name) {
     std::vector<std::string_view> known(agent.tools.begin(), agent.tools.end());
     std::string text = "there is no tool '" + name + "'";
-    if (auto const near = nearest(name, known); !near.empty()) text += "; did you mean '" + std::string(near) + "'?";
+    if (auto const near = nearest(name, known); !near.empty())
+        text += "; did you mean '" + std::string(near) + "'?";
     return text;
 }
 
 std::string bad_arguments(std::vector<json::Violation> const& violations) {
     std::string text = "the arguments do not fit:";
-    for (json::Violation const& violation : violations) text += " " + violation.pointer + " " + violation.message + ";";
+    for (json::Violation const& violation : violations)
+        text += " " + violation.pointer + " " + violation.message + ";";
     text.pop_back();
     return text;
 }
@@ -65,7 +67,8 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
         return spec;
     }
     spec.terms = tool->terms;
-    if (auto const violations = schemas_.at(tool->name).violations(spec.input); !violations.empty()) {
+    if (auto const violations = schemas_.at(tool->name).violations(spec.input);
+        !violations.empty()) {
         spec.refused = bad_arguments(violations);
         return spec;
     }

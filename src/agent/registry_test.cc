@@ -14,11 +14,13 @@ class RegistryTest : public ::testing::Test {
 protected:
     RegistryTest() { add_demo_agents(registry); }
     [[nodiscard]] CallSpec prepare(std::string tool, std::string input) const {
-        return registry.prepare(*registry.agent("demo"), {"demo_0", std::move(tool), Json::trusted(std::move(input))});
+        return registry.prepare(*registry.agent("demo"),
+                                {"demo_0", std::move(tool), Json::trusted(std::move(input))});
     }
     // The verdict of the demo's gate.
     [[nodiscard]] Verdict judge(std::optional<Submission> decision) const {
-        return registry.gate("approval")->decide({"dangerous", Json::trusted(R"({"action":"X"})"), std::move(decision)});
+        return registry.gate("approval")
+            ->decide({"dangerous", Json::trusted(R"({"action":"X"})"), std::move(decision)});
     }
 
     Registry registry;
@@ -44,7 +46,8 @@ TEST_F(RegistryTest, ACallGetsTheTermsOfItsTool) {
     EXPECT_FALSE(spec.at_once);
     EXPECT_EQ(spec.terms.crash, CrashPolicy::retry);
     EXPECT_EQ(prepare("sleepy_never", R"({"for":"2s"})").terms.crash, CrashPolicy::never);
-    EXPECT_EQ(prepare("dangerous", R"({"action":"X"})").terms.gates, std::vector<std::string>{"approval"});
+    EXPECT_EQ(prepare("dangerous", R"({"action":"X"})").terms.gates,
+              std::vector<std::string>{"approval"});
 }
 
 TEST_F(RegistryTest, TheInputIsCompactAndItsDigestCanonical) {
@@ -73,10 +76,11 @@ TEST_F(RegistryTest, AToolThatOnlyRegistersBringsItsPauseWithTheCall) {
 
 // The core CHECKs what a pause may be: no tool of ours may ask for another.
 TEST_F(RegistryTest, EveryToolDeclaresThePausesThatItMakes) {
-    for (auto const& [tool, input] : std::map<std::string, std::string>{{"deploy", R"({"target":"A"})"},
-                                                                        {"approve_deploy", R"({"target":"A"})"},
-                                                                        {"ask_human", R"({"question":"Q"})"},
-                                                                        {"wait_for", R"({"for":"5s"})"}}) {
+    for (auto const& [tool, input] :
+         std::map<std::string, std::string>{{"deploy", R"({"target":"A"})"},
+                                            {"approve_deploy", R"({"target":"A"})"},
+                                            {"ask_human", R"({"question":"Q"})"},
+                                            {"wait_for", R"({"for":"5s"})"}}) {
         CallSpec const spec = prepare(tool, input);
         ASSERT_TRUE(spec.at_once) << tool;
         EXPECT_TRUE(allowed(spec.at_once->reason, spec.at_once->continuation)) << tool;
@@ -93,13 +97,15 @@ TEST_F(RegistryTest, AToolThatTheAgentDoesNotHaveIsUnknownToIt) {
     Agent small;
     small.id = "small";
     small.tools = {"fail"};
-    EXPECT_TRUE(registry.prepare(small, {"", "deploy", Json::trusted(R"({"target":"A"})")}).refused);
+    EXPECT_TRUE(
+        registry.prepare(small, {"", "deploy", Json::trusted(R"({"target":"A"})")}).refused);
     EXPECT_FALSE(registry.prepare(small, {"", "fail", Json::trusted("{}")}).refused);
 }
 
 TEST_F(RegistryTest, ArgumentsThatDoNotFitAreRefusedWithTheirPlace) {
-    for (std::string const& input : {std::string("{}"), std::string(R"({"target":7})"), std::string("[]"),
-                                     std::string(R"({"target":"A","speed":"fast"})")}) {
+    for (std::string const& input :
+         {std::string("{}"), std::string(R"({"target":7})"), std::string("[]"),
+          std::string(R"({"target":"A","speed":"fast"})")}) {
         CallSpec const spec = prepare("deploy", input);
         ASSERT_TRUE(spec.refused) << input;
         EXPECT_TRUE(spec.refused->starts_with("the arguments do not fit: ")) << *spec.refused;
@@ -132,12 +138,14 @@ TEST_F(RegistryTest, TheDemosToolsDoWhatTheySay) {
     auto const run = [&](std::string const& tool, std::string input, std::uint32_t attempt) {
         return registry.tool(tool)->run({{}, attempt, Json::trusted(std::move(input))}, {});
     };
-    EXPECT_EQ(std::get<Done>(run("dangerous", R"({"action":"X"})", 2)).output.text(), R"({"done":"X","runs":2})");
+    EXPECT_EQ(std::get<Done>(run("dangerous", R"({"action":"X"})", 2)).output.text(),
+              R"({"done":"X","runs":2})");
     EXPECT_EQ(std::get<Failed>(run("fail", "{}", 1)).message, "this tool always fails");
     EXPECT_EQ(std::get<Done>(run("sleepy", R"({"for":"1ms"})", 1)).output.text(), "\"slept 1ms\"");
     std::stop_source stop;
     stop.request_stop();
-    auto const stopped = registry.tool("sleepy")->run({{}, 1, Json::trusted(R"({"for":"1h"})")}, stop.get_token());
+    auto const stopped =
+        registry.tool("sleepy")->run({{}, 1, Json::trusted(R"({"for":"1h"})")}, stop.get_token());
     EXPECT_EQ(std::get<Failed>(stopped).message, "stopped");
 }
 

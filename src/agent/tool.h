@@ -1,5 +1,6 @@
 #pragma once
-// Tools and gates as values: what they declare and what they do. A registry made in main holds them.
+// Tools and gates as values: what they declare and what they do. A registry made in main holds
+// them.
 
 #include <dormouse/error.h>
 
@@ -40,7 +41,8 @@ struct Tool {
     session::ToolTerms terms = {};
     // Set for a tool that does nothing but register: the pause that a call makes at once. Pure.
     std::function<session::PauseTerms(Json const& input)> registers = {};
-    // Runs on a worker thread; may block; should end soon after a stop request. REQUIRED unless `registers` is set.
+    // Runs on a worker thread; may block; should end soon after a stop request. REQUIRED unless
+    // `registers` is set.
     std::function<ToolResult(ToolCall const&, std::stop_token)> run = {};
 };
 
@@ -104,8 +106,8 @@ public:
     [[nodiscard]] std::vector<Agent> const& agents() const { return agents_; }
     [[nodiscard]] std::vector<Tool> const& tools() const { return tools_; }
 
-    // Checks a call that a model makes and gives it the terms of its tool: unknown names and arguments that do not fit
-    // are refused there, with the text for the model.
+    // Checks a call that a model makes and gives it the terms of its tool: unknown names and
+    // arguments that do not fit are refused there, with the text for the model.
     [[nodiscard]] session::CallSpec prepare(Agent const& agent, ModelCall const& call) const;
 
 private:

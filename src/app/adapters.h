@@ -13,9 +13,13 @@ class RegistryCatalogue final : public port::Catalogue {
 public:
     explicit RegistryCatalogue(agent::Registry const& registry) : registry_(registry) {}
     [[nodiscard]] std::vector<port::AgentEntry> agents() const override;
-    [[nodiscard]] bool has_agent(std::string const& id) const override { return registry_.agent(id) != nullptr; }
+    [[nodiscard]] bool has_agent(std::string const& id) const override {
+        return registry_.agent(id) != nullptr;
+    }
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
-    [[nodiscard]] bool has_gate(std::string const& gate) const override { return registry_.gate(gate) != nullptr; }
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return registry_.gate(gate) != nullptr;
+    }
 
 private:
     agent::Registry const& registry_;
@@ -25,7 +29,8 @@ private:
 class ThreadWorkers final : public port::Workers {
 public:
     ThreadWorkers(io::ToolThreads& threads, port::Loop& loop) : threads_(threads), loop_(loop) {}
-    std::stop_source run(port::Fn<void(std::stop_token)> job, port::Fn<void(bool ran)> done) override;
+    std::stop_source run(port::Fn<void(std::stop_token)> job,
+                         port::Fn<void(bool ran)> done) override;
 
 private:
     io::ToolThreads& threads_;

@@ -1,5 +1,6 @@
 #pragma once
-// The two programs that work on a data directory themselves. Each returns the exit status of the process.
+// The two programs that work on a data directory themselves. Each returns the exit status of the
+// process.
 
 #include "cli/cli.h"
 

@@ -17,9 +17,9 @@
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 
+#include <unistd.h>
 #include <cstdio>
 #include <filesystem>
-#include <unistd.h>
 
 namespace dormouse::app {
 
@@ -36,9 +36,11 @@ struct Address {
 // "127.0.0.1:3676", "[::1]:0"
 Result<Address> parse_address(std::string const& text) {
     auto const colon = text.rfind(':');
-    auto const port = colon == std::string::npos ? std::nullopt : parse_number(text.substr(colon + 1));
+    auto const port =
+        colon == std::string::npos ? std::nullopt : parse_number(text.substr(colon + 1));
     if (!port || *port > 65'535 || colon == 0) {
-        return fail(Code::bad_value, "--listen " + text + ": must be ADDRESS:PORT, for example 127.0.0.1:3676");
+        return fail(Code::bad_value,
+                    "--listen " + text + ": must be ADDRESS:PORT, for example 127.0.0.1:3676");
     }
     Address address{text.substr(0, colon), static_cast<std::uint16_t>(*port), false};
     if (address.host.front() == '[' && address.host.back() == ']') {
@@ -63,7 +65,8 @@ int complain(Error const& error) {
 // Everything that lives as long as the server, in the order in which it depends on each other.
 class Server {
 public:
-    Server(cli::ServeOptions const& options, Address address, std::vector<server::Token> tokens, port::Store& store)
+    Server(cli::ServeOptions const& options, Address address, std::vector<server::Token> tokens,
+           port::Store& store)
         : options_(options),
           address_(std::move(address)),
           registry_(make_registry()),
@@ -99,7 +102,8 @@ private:
     }
 
     // The address under which people know the server is always allowed.
-    static server::GateOptions gate_options(cli::ServeOptions const& options, std::vector<server::Token> tokens) {
+    static server::GateOptions gate_options(cli::ServeOptions const& options,
+                                            std::vector<server::Token> tokens) {
         server::GateOptions out;
         out.tokens = std::move(tokens);
         out.allowed_hosts = options.allowed_hosts;
@@ -108,13 +112,15 @@ private:
         if (scheme == std::string::npos) return out;
         auto const end = options.public_url.find('/', scheme + 3);
         out.allowed_origins.push_back(options.public_url.substr(0, end));
-        out.allowed_hosts.push_back(options.public_url.substr(scheme + 3, end == std::string::npos ? end : end - scheme - 3));
+        out.allowed_hosts.push_back(options.public_url.substr(
+            scheme + 3, end == std::string::npos ? end : end - scheme - 3));
         return out;
     }
 
     void announce(std::uint16_t port) {
         bool const v6 = address_.host.find(':') != std::string::npos;
-        std::string const url = "http://" + (v6 ? "[" + address_.host + "]" : address_.host) + ":" + std::to_string(port);
+        std::string const url = "http://" + (v6 ? "[" + address_.host + "]" : address_.host) + ":" +
+                                std::to_string(port);
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;
         if (::write(fd, line.data(), line.size()) < 0) log_.warn("nobody reads the ready line");
@@ -131,9 +137,11 @@ private:
         runner_.drain([this] { http_.shutdown(shutdown_limit, [this] { loop_.stop(); }); });
     }
 
-    // P10: after a failed sync nothing is written any more; a new process reads what the disk really holds.
+    // P10: after a failed sync nothing is written any more; a new process reads what the disk
+    // really holds.
     void fail_stop() {
-        log_.error("a write to the disk failed; stopping, so that a new start reads what is really there");
+        log_.error(
+            "a write to the disk failed; stopping, so that a new start reads what is really there");
         http_.stop_accepting();
         http_.shutdown(Duration(500), [this] { loop_.stop(); });
         status_ = 1;
@@ -162,7 +170,9 @@ private:
 Result<std::vector<server::Token>> prepare(cli::ServeOptions const& options) {
     std::error_code error;
     std::filesystem::create_directories(options.data, error);
-    if (error) return fail(Code::store_unavailable, "can not make " + options.data + ": " + error.message());
+    if (error)
+        return fail(Code::store_unavailable,
+                    "can not make " + options.data + ": " + error.message());
     io::SystemEntropy entropy;
     return load_tokens(options.data, entropy);
 }
@@ -175,9 +185,11 @@ int serve(cli::ServeOptions const& options) {
     auto address = parse_address(options.listen);
     if (!address) return complain(address.error());
     if (!address->loopback && !options.insecure) {
-        return complain({Code::forbidden, "--listen " + options.listen +
-                                              " is reachable from other machines without TLS; use a loopback address "
-                                              "behind a proxy, or say --insecure"});
+        return complain(
+            {Code::forbidden,
+             "--listen " + options.listen +
+                 " is reachable from other machines without TLS; use a loopback address "
+                 "behind a proxy, or say --insecure"});
     }
     auto store = open_store(options);
     if (!store) return complain(store.error());

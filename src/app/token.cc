@@ -2,12 +2,12 @@
 
 #include "base/text.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
-#include <unistd.h>
 
 namespace dormouse::app {
 
@@ -20,25 +20,32 @@ std::string read_token(std::filesystem::path const& file) {
     return token;
 }
 
-// Written beside and moved into place, so that a reader never sees half of it; readable by nobody else from the start.
+// Written beside and moved into place, so that a reader never sees half of it; readable by nobody
+// else from the start.
 Result<void> write_token(std::filesystem::path const& file, std::string const& token) {
     auto const beside = file.string() + ".new";
     int const fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) return fail(Code::store_unavailable, "can not write " + beside + ": " + std::strerror(errno));
+    if (fd < 0)
+        return fail(Code::store_unavailable,
+                    "can not write " + beside + ": " + std::strerror(errno));
     std::string const line = token + "\n";
     bool const written = ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
     bool const synced = ::fsync(fd) == 0;
     ::close(fd);
-    if (!written || !synced) return fail(Code::store_full, "can not write " + beside + ": " + std::strerror(errno));
+    if (!written || !synced)
+        return fail(Code::store_full, "can not write " + beside + ": " + std::strerror(errno));
     std::error_code error;
     std::filesystem::rename(beside, file, error);
-    if (error) return fail(Code::store_unavailable, "can not write " + file.string() + ": " + error.message());
+    if (error)
+        return fail(Code::store_unavailable,
+                    "can not write " + file.string() + ": " + error.message());
     return {};
 }
 
 }  // namespace
 
-Result<std::vector<server::Token>> load_tokens(std::filesystem::path const& directory, port::Entropy& entropy) {
+Result<std::vector<server::Token>> load_tokens(std::filesystem::path const& directory,
+                                               port::Entropy& entropy) {
     std::vector<server::Token> tokens;
     char const* const given = std::getenv("DORMOUSE_TOKEN");
     if (given && *given != '\0') tokens.push_back({"env", given});
@@ -46,7 +53,8 @@ Result<std::vector<server::Token>> load_tokens(std::filesystem::path const& dire
     std::string token = read_token(file);
     if (token.empty()) {
         token = "dm_" + base64url(entropy.random());
-        if (auto written = write_token(file, token); !written) return std::unexpected(std::move(written.error()));
+        if (auto written = write_token(file, token); !written)
+            return std::unexpected(std::move(written.error()));
     }
     tokens.push_back({"first", token});
     return tokens;

@@ -1,5 +1,6 @@
 #pragma once
-// The first token: $DORMOUSE_TOKEN when set, and the one in DIR/token (mode 0600), made when there is none.
+// The first token: $DORMOUSE_TOKEN when set, and the one in DIR/token (mode 0600), made when there
+// is none.
 
 #include <dormouse/error.h>
 

@@ -5,6 +5,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <cstdio>
+#include <filesystem>
 
 namespace dormouse::app {
 
@@ -15,7 +16,10 @@ void print_json(runner::VerifyReport const& report) {
     out.begin_object().member("ok", report.findings.empty()).member("sessions", report.sessions);
     out.member("events", report.events).key("findings").begin_array();
     for (runner::Finding const& finding : report.findings) {
-        out.begin_object().member("sessionID", finding.session.text()).member("what", finding.what).end_object();
+        out.begin_object()
+            .member("sessionID", finding.session.text())
+            .member("what", finding.what)
+            .end_object();
     }
     std::puts(out.end_array().end_object().take().c_str());
 }
@@ -23,13 +27,21 @@ void print_json(runner::VerifyReport const& report) {
 }  // namespace
 
 int verify(cli::VerifyOptions const& options) {
+    // Opening makes what is missing; to verify is to read only.
+    if (!std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db")) {
+        std::fprintf(stderr, "dormouse verify: there is no dormouse.db in %s; say --data DIR\n",
+                     options.data.c_str());
+        return info(Code::not_found).exit;
+    }
     auto store = store::SqliteStore::open(options.data);
     if (!store) {
         std::fprintf(stderr, "dormouse verify: %s\n", store.error().detail.c_str());
         return info(store.error().code).exit;
     }
     auto report = runner::verify(**store, [](std::uint64_t sessions) {
-        if (sessions % 100'000 == 0) std::fprintf(stderr, "verify: %llu sessions\n", static_cast<unsigned long long>(sessions));
+        if (sessions % 100'000 == 0)
+            std::fprintf(stderr, "verify: %llu sessions\n",
+                         static_cast<unsigned long long>(sessions));
     });
     if (!report) {
         std::fprintf(stderr, "dormouse verify: %s\n", report.error().detail.c_str());
@@ -41,7 +53,8 @@ int verify(cli::VerifyOptions const& options) {
         for (runner::Finding const& finding : report->findings) {
             std::printf("%s: %s\n", finding.session.text().c_str(), finding.what.c_str());
         }
-        std::printf("%llu sessions, %llu events, %zu findings\n", static_cast<unsigned long long>(report->sessions),
+        std::printf("%llu sessions, %llu events, %zu findings\n",
+                    static_cast<unsigned long long>(report->sessions),
                     static_cast<unsigned long long>(report->events), report->findings.size());
     }
     return report->findings.empty() ? 0 : 1;

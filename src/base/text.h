@@ -20,7 +20,9 @@ namespace dormouse {
 [[nodiscard]] bool valid_utf8(std::string_view text);
 // Control, bidirectional and other invisible characters as \u{…}: safe to show on a terminal.
 [[nodiscard]] std::string escape_for_terminal(std::string_view text, bool keep_newlines = false);
-// The candidate nearest to `word` by edit distance, if near enough to be a slip of the pen; else empty.
-[[nodiscard]] std::string_view nearest(std::string_view word, std::span<std::string_view const> candidates);
+// The candidate nearest to `word` by edit distance, if near enough to be a slip of the pen; else
+// empty.
+[[nodiscard]] std::string_view nearest(std::string_view word,
+                                       std::span<std::string_view const> candidates);
 
 }  // namespace dormouse

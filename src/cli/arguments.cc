@@ -86,7 +86,8 @@ void Grammar::add_programs() {
     s->add_flag("--insecure", options.insecure, "Listen beyond loopback without TLS");
     s->add_option("--allowed-host", options.allowed_hosts, "One more Host to answer to");
     s->add_option("--allowed-origin", options.allowed_origins, "One more Origin to answer to");
-    s->add_option("--public-url", options.public_url, "The address under which people know the server: allowed as Host and Origin");
+    s->add_option("--public-url", options.public_url,
+                  "The address under which people know the server: allowed as Host and Origin");
 
     auto const demo = std::make_shared<DemoArgs>();
     auto* const d = add("demo", "Show the main job: sleep, SIGKILL, restart, wake exactly once",

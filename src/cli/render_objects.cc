@@ -221,6 +221,8 @@ std::string how_to_settle(json::View call, Time now, std::string const& flags, S
         out += command("approve", id, "", flags) + command("deny", id, "--reason 'WHY'", flags);
     } else if (reason == "elicitation") {
         out += command("approve", id, "--content '{…}'", flags) + command("deny", id, "", flags);
+    } else if (reason == "user_input") {
+        out += command("result", id, "'ANSWER'", flags);
     } else if (reason != "handoff") {
         out += command("result", id, "'TEXT'", flags) +
                command("error", id, "'WHAT WENT WRONG'", flags);

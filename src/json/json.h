@@ -1,7 +1,7 @@
 #pragma once
-// The checked door for JSON from outside, a view into checked text, and a writer. Text that passed check()
-// is never copied into a tree: View walks the text itself and hands out raw slices, so bytes stay as they came.
-// All functions are pure and may be called from any thread.
+// The checked door for JSON from outside, a view into checked text, and a writer. Text that passed
+// check() is never copied into a tree: View walks the text itself and hands out raw slices, so
+// bytes stay as they came. All functions are pure and may be called from any thread.
 
 #include <dormouse/error.h>
 #include <dormouse/json.h>
@@ -16,9 +16,10 @@ namespace dormouse::json {
 
 inline constexpr std::size_t depth_max = 64;
 
-// One JSON value (RFC 8259): valid UTF-8, nesting up to `depth_max`, nothing after it. Errors: bad_json (with the
-// offset), bad_number_or_key for duplicate keys, lone surrogates and numbers that no double can hold (1e999).
-// Surrounding white space is cut off; everything else is kept byte for byte.
+// One JSON value (RFC 8259): valid UTF-8, nesting up to `depth_max`, nothing after it. Errors:
+// bad_json (with the offset), bad_number_or_key for duplicate keys, lone surrogates and numbers
+// that no double can hold (1e999). Surrounding white space is cut off; everything else is kept byte
+// for byte.
 [[nodiscard]] Result<Json> check(std::string_view text);
 
 enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
@@ -40,7 +41,7 @@ public:
     [[nodiscard]] std::optional<bool> boolean() const;
     [[nodiscard]] std::optional<std::int64_t> integer() const;  // 1, -3, also 1.0 and 1e3
     [[nodiscard]] std::optional<double> number() const;
-    [[nodiscard]] std::optional<std::string> string() const;    // escapes decoded, UTF-8
+    [[nodiscard]] std::optional<std::string> string() const;  // escapes decoded, UTF-8
 
     // Members in order; `key` is decoded. Nothing happens when this is not an object.
     void members(std::function<void(std::string_view key, View value)> const& each) const;
@@ -61,8 +62,8 @@ private:
     std::string_view text_;
 };
 
-// Writes one JSON text front to back; commas are its business. Misuse (a value without a key in an object)
-// is a CHECK. Doubles are written in the form of ECMAScript; a non-finite one is a CHECK.
+// Writes one JSON text front to back; commas are its business. Misuse (a value without a key in an
+// object) is a CHECK. Doubles are written in the form of ECMAScript; a non-finite one is a CHECK.
 class Writer {
 public:
     Writer& begin_object();
@@ -84,33 +85,32 @@ public:
     Writer& raw(std::string_view json);  // REQUIRES: one valid JSON value
 
     // key and value in one.
-    template <class T>
-    Writer& member(std::string_view name, T const& v) {
+    template <class T> Writer& member(std::string_view name, T const& v) {
         return key(name).value(v);
     }
     Writer& member_raw(std::string_view name, std::string_view json) { return key(name).raw(json); }
     Writer& member_null(std::string_view name) { return key(name).null(); }
-    template <class T>
-    Writer& member(std::string_view name, std::optional<T> const& v) {
+    template <class T> Writer& member(std::string_view name, std::optional<T> const& v) {
         key(name);
         return v ? value(*v) : null();
     }
 
     [[nodiscard]] std::string_view text() const { return out_; }
-    // The finished text; the writer is empty afterwards. REQUIRES: every object and array is closed.
+    // The finished text; the writer is empty afterwards. REQUIRES: every object and array is
+    // closed.
     [[nodiscard]] std::string take();
     [[nodiscard]] Json json() { return Json::trusted(take()); }
 
 private:
     void separate();
     std::string out_;
-    std::string open_;       // '{' or '[' for each level
+    std::string open_;  // '{' or '[' for each level
     bool need_comma_ = false;
     bool have_key_ = false;
 };
 
-// The same value without white space between its tokens; strings and numbers keep their bytes. What is stored has
-// passed this, so that a record never holds a line break (SSE frames are lines).
+// The same value without white space between its tokens; strings and numbers keep their bytes. What
+// is stored has passed this, so that a record never holds a line break (SSE frames are lines).
 [[nodiscard]] Json compact(Json const& value);
 
 // A string as a JSON value, with its quotes.
@@ -119,7 +119,8 @@ private:
 // The canonical form of RFC 8785, except that integers keep all their digits (beyond 2^53 too):
 // 1000000, 1000000.0 and 1e6 are one value; 9007199254740993 stays itself.
 [[nodiscard]] std::string canonical(Json const& value);
-// The object of `members` (name, value) that are not null, canonical: {"output": …}. What receipts digest.
+// The object of `members` (name, value) that are not null, canonical: {"output": …}. What receipts
+// digest.
 [[nodiscard]] std::string canonical_object(std::string_view name, Json const& value);
 
 }  // namespace dormouse::json

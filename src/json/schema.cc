@@ -302,7 +302,8 @@ std::vector<Violation> validate(valijson::Schema const& schema, Json const& valu
     boost::json::value const tree = parse(value);
     valijson::ValidationResults results;
     Run run;
-    valijson::OfValue visitor(valijson::adapters::BoostJsonAdapter(tree), {"<root>"}, true, &results, run);
+    valijson::OfValue visitor(valijson::adapters::BoostJsonAdapter(tree), {"<root>"}, true,
+                              &results, run);
     try {
         if (visitor.validateSchema(schema)) {
             return {};
@@ -317,7 +318,9 @@ std::vector<Violation> validate(valijson::Schema const& schema, Json const& valu
     return found;
 }
 
-std::vector<Violation> broken(std::string const& why) { return {{"#", "the schema is broken: " + why}}; }
+std::vector<Violation> broken(std::string const& why) {
+    return {{"#", "the schema is broken: " + why}};
+}
 
 }  // namespace
 
@@ -349,6 +352,8 @@ std::vector<Violation> Schema::violations(Json const& value) const {
     }
 }
 
-std::vector<Violation> violations(Json const& schema, Json const& value) { return Schema(schema).violations(value); }
+std::vector<Violation> violations(Json const& schema, Json const& value) {
+    return Schema(schema).violations(value);
+}
 
 }  // namespace dormouse::json

@@ -15,7 +15,8 @@ struct Violation {
     std::string message;
 };
 
-// A schema read once and used often. Immutable; a broken one says so in every answer, as violations() does.
+// A schema read once and used often. Immutable; a broken one says so in every answer, as
+// violations() does.
 class Schema {
 public:
     explicit Schema(Json const& schema);
@@ -30,7 +31,8 @@ private:
     std::unique_ptr<Compiled const> compiled_;
 };
 
-// Empty: `value` satisfies `schema`. A schema that is itself broken gives one violation with pointer "#".
+// Empty: `value` satisfies `schema`. A schema that is itself broken gives one violation with
+// pointer "#".
 [[nodiscard]] std::vector<Violation> violations(Json const& schema, Json const& value);
 
 }  // namespace dormouse::json

@@ -11,7 +11,7 @@ namespace dormouse::port {
 
 struct AgentEntry {
     std::string id;
-    std::string kind;         // model or acp
+    std::string kind;  // model or acp
     std::string description;
     std::string model;
     std::vector<std::string> tools;

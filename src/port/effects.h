@@ -27,28 +27,30 @@ struct ModelRequest {
     session::ModelView view;
 };
 
-// Each start gets exactly one outcome, or none after stop(). Outcomes and deltas come on the loop; an outcome may come
-// before start returns. stop() of an effect that is not running does nothing.
+// Each start gets exactly one outcome, or none after stop(). Outcomes and deltas come on the loop;
+// an outcome may come before start returns. stop() of an effect that is not running does nothing.
 class Effects {
 public:
     virtual ~Effects() = default;
     virtual void ask_model(ModelRequest request, Fn<void(Delta)> delta, Outcome done) = 0;
-    virtual void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
-                          Outcome done) = 0;
-    virtual void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
-                          Outcome done) = 0;
+    virtual void run_tool(SessionId session, session::EffectId id, std::string agent,
+                          session::RunTool run, Outcome done) = 0;
+    virtual void ask_gate(SessionId session, session::EffectId id, std::string agent,
+                          session::AskGate ask, Outcome done) = 0;
     virtual void stop(SessionId session, session::EffectId id) = 0;
 
     // nullopt: there is no agent of this name (any more).
-    [[nodiscard]] virtual std::optional<session::TurnTerms> terms(std::string const& agent) const = 0;
+    [[nodiscard]] virtual std::optional<session::TurnTerms> terms(
+        std::string const& agent) const = 0;
 };
 
-// Threads for code that may block: tools, gates, validators. `job` runs on one of them, `done` then on the loop.
+// Threads for code that may block: tools, gates, validators. `job` runs on one of them, `done` then
+// on the loop.
 class Workers {
 public:
     virtual ~Workers() = default;
-    // The returned source asks the job to stop; dropping it changes nothing. A full queue runs `job` never and `done`
-    // with false; else `done` gets true.
+    // The returned source asks the job to stop; dropping it changes nothing. A full queue runs
+    // `job` never and `done` with false; else `done` gets true.
     virtual std::stop_source run(Fn<void(std::stop_token)> job, Fn<void(bool ran)> done) = 0;
 };
 

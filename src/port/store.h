@@ -1,10 +1,12 @@
 #pragma once
-// What a store author writes: a plain blocking class of rows and bytes. It decodes nothing but its own rows.
+// What a store author writes: a plain blocking class of rows and bytes. It decodes nothing but its
+// own rows.
 //
-// Threads: commit() is called by one thread at a time (the writer); all other members by one thread at a time
-// (the reader), at the same moment as a commit. What a commit returned as done, a later read sees.
-// Errors: store_unavailable (may come back), store_full (the disk), fail_stop (a sync failed: nothing is ever
-// written again by this object), internal (damage found: the row and file are named in `detail`).
+// Threads: commit() is called by one thread at a time (the writer); all other members by one thread
+// at a time (the reader), at the same moment as a commit. What a commit returned as done, a later
+// read sees. Errors: store_unavailable (may come back), store_full (the disk), fail_stop (a sync
+// failed: nothing is ever written again by this object), internal (damage found: the row and file
+// are named in `detail`).
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -18,14 +20,16 @@
 
 namespace dormouse::port {
 
-// The events of one append, packed by wire/record.h. Opaque here. Checksummed by the store with its key.
+// The events of one append, packed by wire/record.h. Opaque here. Checksummed by the store with its
+// key.
 struct Frame {
     Seq first = 0;            // sequence number of its first event
     std::uint32_t count = 0;  // number of events in it
     std::string bytes;
 };
 
-// What lists show of a session without reading its journal. Written when one of these fields changes.
+// What lists show of a session without reading its journal. Written when one of these fields
+// changes.
 struct SessionRow {
     SessionId id;
     std::string project;
@@ -34,13 +38,13 @@ struct SessionRow {
     std::string title;   // empty: none
     std::string status;  // active, paused, completed, error, deleted
     Time created{};
-    Time updated{};      // when this row was last written
+    Time updated{};  // when this row was last written
 };
 
 enum class PendingStatus : std::uint8_t { waiting, completed, failed, expired, cancelled };
 
-// One pause of one call (table pending_tool_calls). Content stays in the journal: `paused` and `settled`
-// are the events that hold it.
+// One pause of one call (table pending_tool_calls). Content stays in the journal: `paused` and
+// `settled` are the events that hold it.
 struct PendingRow {
     CallNo call = 0;
     Generation generation = 0;
@@ -67,26 +71,30 @@ struct SnapshotRow {
     std::string state;
 };
 
-// One session's append: whole or not at all. Fails alone with conflict when the session's head is not `after`.
+// One session's append: whole or not at all. Fails alone with conflict when the session's head is
+// not `after`.
 struct Append {
     SessionId session;
     Epoch epoch = 0;
     Seq after = 0;  // the head that it was decided on
     Frame frame;    // frame.first == after + 1
-    // The earliest time at which the session owes something; nullopt: it sleeps. Written only when `wake_changed`.
+    // The earliest time at which the session owes something; nullopt: it sleeps. Written only when
+    // `wake_changed`.
     std::optional<Time> wake_at;
     bool wake_changed = true;
     std::optional<SessionRow> row;
     std::vector<PendingRow> pending;  // inserted or replaced by (call, generation)
     std::vector<KeyRow> keys;
-    std::optional<SnapshotRow> snapshot;      // replaces an older one
-    std::optional<Bits128> create_key;        // remembered with the session for find_created()
-    // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and create_key.
+    std::optional<SnapshotRow> snapshot;  // replaces an older one
+    std::optional<Bits128> create_key;    // remembered with the session for find_created()
+    // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and
+    // create_key.
     bool erase = false;
 };
 
 struct Loaded {
-    std::optional<SessionRow> row;  // nullopt: no such session (or another session under this number)
+    std::optional<SessionRow>
+        row;  // nullopt: no such session (or another session under this number)
     std::optional<SnapshotRow> snapshot;
     std::vector<Frame> tail;  // frames after the snapshot's seq (all, without one), in order
     bool wake_known = false;  // `wake_at` below is what is stored
@@ -100,11 +108,12 @@ struct Due {
 
 struct PendingFilter {
     std::string project = {};
-    std::vector<PendingStatus> statuses = {};   // empty: all
-    std::string tool = {};                      // empty: all
+    std::vector<PendingStatus> statuses = {};  // empty: all
+    std::string tool = {};                     // empty: all
     std::optional<SessionId> session = {};
-    // Page: rows before this one in the order newest session first, then call and generation descending.
-    std::optional<PendingId> before = {};       // nonce ignored
+    // Page: rows before this one in the order newest session first, then call and generation
+    // descending.
+    std::optional<PendingId> before = {};  // nonce ignored
     std::uint32_t limit = 50;
 };
 
@@ -122,15 +131,18 @@ public:
     // One more than the largest session number ever used. Read once, at start.
     [[nodiscard]] virtual std::uint64_t next_session_number() = 0;
 
-    // One transaction and one sync for all; results in the order of `appends`, each standing or falling alone.
+    // One transaction and one sync for all; results in the order of `appends`, each standing or
+    // falling alone.
     [[nodiscard]] virtual std::vector<Result<void>> commit(std::span<Append const> appends) = 0;
 
     [[nodiscard]] virtual Result<Loaded> load(SessionId session) = 0;
-    // Frames that hold events from `from` on, in order, until `max_bytes` of content are reached (at least one
-    // frame when there is one). The first frame may begin before `from`.
-    [[nodiscard]] virtual Result<std::vector<Frame>> page(SessionId session, Seq from, std::size_t max_bytes) = 0;
+    // Frames that hold events from `from` on, in order, until `max_bytes` of content are reached
+    // (at least one frame when there is one). The first frame may begin before `from`.
+    [[nodiscard]] virtual Result<std::vector<Frame>> page(SessionId session, Seq from,
+                                                          std::size_t max_bytes) = 0;
     // For each key its event, 0 when there is none. In order.
-    [[nodiscard]] virtual Result<std::vector<Seq>> lookup(SessionId session, std::span<std::string const> keys) = 0;
+    [[nodiscard]] virtual Result<std::vector<Seq>> lookup(SessionId session,
+                                                          std::span<std::string const> keys) = 0;
     [[nodiscard]] virtual Result<std::optional<PendingRow>> pending(SessionId session, CallNo call,
                                                                     Generation generation) = 0;
     // Sessions with wake_at <= until, by (time, number), after the pair given; at most `limit`.
@@ -138,16 +150,22 @@ public:
                                                        std::uint32_t limit) = 0;
     // The earliest wake_at of all.
     [[nodiscard]] virtual Result<std::optional<Time>> next_due() = 0;
-    // Newest first; `before`: only sessions with a smaller number (0: from the newest). Deleted ones are left out.
-    [[nodiscard]] virtual Result<std::vector<SessionRow>> sessions(std::string const& project, std::uint64_t before,
+    // Newest first; `before`: only sessions with a smaller number (0: from the newest). Deleted
+    // ones are left out.
+    [[nodiscard]] virtual Result<std::vector<SessionRow>> sessions(std::string const& project,
+                                                                   std::uint64_t before,
                                                                    std::uint32_t limit) = 0;
-    // Every session of every project by number, oldest first, deleted ones too: for verify and doctor.
-    [[nodiscard]] virtual Result<std::vector<SessionRow>> all_sessions(std::uint64_t after, std::uint32_t limit) = 0;
-    [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(PendingFilter const& filter) = 0;
+    // Every session of every project by number, oldest first, deleted ones too: for verify and
+    // doctor.
+    [[nodiscard]] virtual Result<std::vector<SessionRow>> all_sessions(std::uint64_t after,
+                                                                       std::uint32_t limit) = 0;
+    [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
+        PendingFilter const& filter) = 0;
     // Every pending row and key of one session in key order: for verify.
     [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
     [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
-    [[nodiscard]] virtual Result<std::optional<SessionId>> find_created(Bits128 const& create_key) = 0;
+    [[nodiscard]] virtual Result<std::optional<SessionId>> find_created(
+        Bits128 const& create_key) = 0;
     // A cheap question that fails while the store cannot serve: /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };

@@ -13,14 +13,13 @@
 
 namespace dormouse::port {
 
-template <class Signature>
-using Fn = std::move_only_function<Signature>;
+template <class Signature> using Fn = std::move_only_function<Signature>;
 
 class Clock {
 public:
     virtual ~Clock() = default;
-    [[nodiscard]] virtual Time now() const = 0;                // wall clock; may step
-    [[nodiscard]] virtual Duration monotonic() const = 0;      // never goes back; arbitrary origin
+    [[nodiscard]] virtual Time now() const = 0;            // wall clock; may step
+    [[nodiscard]] virtual Duration monotonic() const = 0;  // never goes back; arbitrary origin
 };
 
 class Entropy {
@@ -34,12 +33,13 @@ class Loop {
 public:
     virtual ~Loop() = default;
     virtual void post(Fn<void()> work) = 0;
-    // Runs `work` on the loop after `delay`. There is no cancelling: work must know whether it still matters.
+    // Runs `work` on the loop after `delay`. There is no cancelling: work must know whether it
+    // still matters.
     virtual void after(Duration delay, Fn<void()> work) = 0;
 };
 
-// A Store behind its threads. Completions come from the loop, never from inside the call that asked, and in the
-// order of the calls of the same kind. Called from the loop only.
+// A Store behind its threads. Completions come from the loop, never from inside the call that
+// asked, and in the order of the calls of the same kind. Called from the loop only.
 class Journal {
 public:
     virtual ~Journal() = default;
@@ -48,12 +48,13 @@ public:
     virtual void read(Fn<void(Store&)> work, Fn<void()> done) = 0;
 };
 
-// read() with a result: ask(journal, [id](Store& s) { return s.load(id); }, [](Result<Loaded> loaded) { … });
-template <class Question, class Done>
-void ask(Journal& journal, Question question, Done done) {
+// read() with a result: ask(journal, [id](Store& s) { return s.load(id); }, [](Result<Loaded>
+// loaded) { … });
+template <class Question, class Done> void ask(Journal& journal, Question question, Done done) {
     using Answer = std::invoke_result_t<Question&, Store&>;
     auto answer = std::make_shared<std::optional<Answer>>();
-    journal.read([answer, question = std::move(question)](Store& store) mutable { answer->emplace(question(store)); },
+    journal.read([answer, question = std::move(question)](
+                     Store& store) mutable { answer->emplace(question(store)); },
                  [answer, done = std::move(done)]() mutable { done(std::move(**answer)); });
 }
 

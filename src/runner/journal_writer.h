@@ -1,6 +1,7 @@
 #pragma once
-// Group commit. One commit is on its way at a time; what comes meanwhile is the next one. Nothing waits for a batch to
-// fill: the first commit starts at the end of the loop's turn in which it was asked for. On the loop.
+// Group commit. One commit is on its way at a time; what comes meanwhile is the next one. Nothing
+// waits for a batch to fill: the first commit starts at the end of the loop's turn in which it was
+// asked for. On the loop.
 
 #include "port/world.h"
 

@@ -25,13 +25,15 @@ Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
 }
 
 void Lane::receive(Command command, Reply reply) {
-    if (inbox_.size() >= inbox_max) return reply(fail(Code::overloaded, "Too much waits for this session."));
+    if (inbox_.size() >= inbox_max)
+        return reply(fail(Code::overloaded, "Too much waits for this session."));
     inbox_.push_back({std::move(command), std::move(reply), {}});
     turn();
 }
 
 void Lane::look(Look look) {
-    if (inbox_.size() >= inbox_max) return look(fail(Code::overloaded, "Too much waits for this session."));
+    if (inbox_.size() >= inbox_max)
+        return look(fail(Code::overloaded, "Too much waits for this session."));
     inbox_.push_back({{}, {}, std::move(look)});
     turn();
 }
@@ -49,7 +51,9 @@ void Lane::turn() {
 void Lane::load() {
     port::ask(
         host_.journal(), [id = id_](port::Store& store) { return read_session(store, id); },
-        [self = shared_from_this()](Result<LoadedSession> result) { self->loaded(std::move(result)); });
+        [self = shared_from_this()](Result<LoadedSession> result) {
+            self->loaded(std::move(result));
+        });
 }
 
 void Lane::loaded(Result<LoadedSession> result) {
@@ -61,7 +65,8 @@ void Lane::loaded(Result<LoadedSession> result) {
     recent_.clear();
     recent_bytes_ = 0;
     remember(result->tail);
-    bool const exists = state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
+    bool const exists =
+        state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
     // The first command of a new owner: verdicts on what the last one left in doubt (rule 3).
     if (exists) {
         Asked adopt;
@@ -74,7 +79,8 @@ void Lane::loaded(Result<LoadedSession> result) {
     look_up();
 }
 
-// Closed things that commands in the inbox name are read before judging: exact, because what is closed never changes.
+// Closed things that commands in the inbox name are read before judging: exact, because what is
+// closed never changes.
 void Lane::look_up() {
     std::vector<std::pair<std::size_t, Wanted>> questions;
     for (std::size_t i = 0; i < inbox_.size(); ++i) {
@@ -84,7 +90,8 @@ void Lane::look_up() {
         Wanted wanted = session::wanted(*state_, asked.command);
         if (wanted.receipt) {
             auto const known = closed_.find({wanted.receipt->call, wanted.receipt->generation});
-            bool const same = known != closed_.end() && wanted.note && known->second.digest == *wanted.note;
+            bool const same =
+                known != closed_.end() && wanted.note && known->second.digest == *wanted.note;
             if (same) wanted.receipt.reset();
         }
         if (earlier_.contains(wanted.earlier)) wanted.earlier.clear();
@@ -93,7 +100,8 @@ void Lane::look_up() {
         if (!nothing) questions.emplace_back(i, std::move(wanted));
     }
     if (questions.empty()) return judge();
-    auto const places = std::make_shared<std::vector<std::pair<std::size_t, Wanted>>>(std::move(questions));
+    auto const places =
+        std::make_shared<std::vector<std::pair<std::size_t, Wanted>>>(std::move(questions));
     auto read = [id = id_, places](port::Store& store) -> Result<std::vector<Found>> {
         std::vector<Found> out;
         for (auto const& [place, wanted] : *places) {
@@ -103,16 +111,18 @@ void Lane::look_up() {
         }
         return out;
     };
-    port::ask(host_.journal(), std::move(read), [self = shared_from_this(), places](Result<std::vector<Found>> found) {
-        if (!found) return self->forget(found.error());
-        for (std::size_t i = 0; i < places->size(); ++i) {
-            self->inbox_[(*places)[i].first].found = std::move((*found)[i]);
-        }
-        self->judge();
-    });
+    port::ask(host_.journal(), std::move(read),
+              [self = shared_from_this(), places](Result<std::vector<Found>> found) {
+                  if (!found) return self->forget(found.error());
+                  for (std::size_t i = 0; i < places->size(); ++i) {
+                      self->inbox_[(*places)[i].first].found = std::move((*found)[i]);
+                  }
+                  self->judge();
+              });
 }
 
-// Judges what waits, in order, into one append. What came while closed things were being read waits for the next.
+// Judges what waits, in order, into one append. What came while closed things were being read waits
+// for the next.
 void Lane::judge() {
     Draft draft;
     draft.append.session = id_;
@@ -147,11 +157,13 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
     Decision decision = decide(*state_, host_.epoch(), asked.command);
     for (Event& event : decision.events) {
         remember_closed(event);
-        for (std::string& key : keys_of(event)) draft.append.keys.push_back({std::move(key), event.seq});
+        for (std::string& key : keys_of(event))
+            draft.append.keys.push_back({std::move(key), event.seq});
         draft.records.push_back(wire::record(id_, std::move(event)));
         draft.bytes += draft.records.back()->data.size();
     }
-    for (PendingChange const& change : decision.pending) draft.append.pending.push_back(pending_row(change));
+    for (PendingChange const& change : decision.pending)
+        draft.append.pending.push_back(pending_row(change));
     leaving_.push_back({std::move(asked.reply), std::move(decision.answer), {}});
 }
 
@@ -159,14 +171,16 @@ void Lane::send(Draft draft) {
     State const& state = *state_;
     CHECK(state.head <= limits::seq_max);
     port::Append& append = draft.append;
-    append.frame = {append.after + 1, static_cast<std::uint32_t>(draft.records.size()), wire::pack(id_, draft.records)};
+    append.frame = {append.after + 1, static_cast<std::uint32_t>(draft.records.size()),
+                    wire::pack(id_, draft.records)};
     append.wake_at = wake_at(state);
     append.wake_changed = !wake_known_ || append.wake_at != stored_wake_;
     append.row = changed_row(state, draft.records);
     append.erase = state.lifecycle == Lifecycle::deleted;
     if (append.after == 0) append.create_key = create_key_;
     if (!append.erase && state.head - snapshot_seq_ > snapshot_every) {
-        append.snapshot = port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
+        append.snapshot =
+            port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
         snapshot_seq_ = state.head;
     }
     stored_wake_ = append.wake_at;
@@ -187,8 +201,10 @@ void Lane::committed(Result<void> durable) {
 void Lane::release() {
     for (Answered& out : std::exchange(leaving_, {})) {
         if (out.look) {
-            bool const exists = state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
-            out.look(exists ? Result<Lane const*>(this) : fail(Code::not_found, "There is nothing with this id."));
+            bool const exists =
+                state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
+            out.look(exists ? Result<Lane const*>(this)
+                            : fail(Code::not_found, "There is nothing with this id."));
         } else {
             out.reply(std::move(out.answer));
         }
@@ -201,8 +217,8 @@ void Lane::release() {
     reopen();
 }
 
-// The disk may or may not hold what memory holds: trust neither, read again when next asked. What runs goes on running:
-// its outcome is a command like any other.
+// The disk may or may not hold what memory holds: trust neither, read again when next asked. What
+// runs goes on running: its outcome is a command like any other.
 void Lane::forget(Error const& error) {
     host_.store_failed(error);
     state_.reset();
@@ -237,7 +253,9 @@ void Lane::reopen() {
     if (may_sleep()) host_.rested(id_);
 }
 
-bool Lane::may_sleep() const { return !shut_ && inbox_.empty() && running_.empty() && watchers_.empty(); }
+bool Lane::may_sleep() const {
+    return !shut_ && inbox_.empty() && running_.empty() && watchers_.empty();
+}
 
 bool Lane::wants_tick(Time now) const {
     if (shut_ || !inbox_.empty()) return false;
@@ -257,6 +275,12 @@ std::uint64_t Lane::watch(port::Fn<void()> wake) {
 void Lane::unwatch(std::uint64_t id) {
     watchers_.erase(id);
     if (may_sleep()) host_.rested(id_);
+}
+
+void Lane::abandon() {
+    inbox_.clear();
+    leaving_.clear();
+    watchers_.clear();
 }
 
 }  // namespace dormouse::runner

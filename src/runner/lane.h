@@ -1,11 +1,12 @@
 #pragma once
-// A lane drives one session. It is a turnstile: while an append is on its way the lane is shut and what comes waits in
-// the inbox. When the append is durable, all that it caused leaves (answers, records, effects); then all that waited is
-// judged, in order, into one append. So state() is durable whenever anyone can see it, and nothing leaves before it is.
+// A lane drives one session. It is a turnstile: while an append is on its way the lane is shut and
+// what comes waits in the inbox. When the append is durable, all that it caused leaves (answers,
+// records, effects); then all that waited is judged, in order, into one append. So state() is
+// durable whenever anyone can see it, and nothing leaves before it is.
 //
-// THE FILE TO READ FIRST. One command's way: receive → turn → load (if memory is empty) → look_up (closed things) →
-// judge (decide, apply, encode) → JournalWriter → release (answers, readers, effects) → reopen.
-// Everything here runs on the loop.
+// THE FILE TO READ FIRST. One command's way: receive → turn → load (if memory is empty) → look_up
+// (closed things) → judge (decide, apply, encode) → JournalWriter → release (answers, readers,
+// effects) → reopen. Everything here runs on the loop.
 
 #include "port/effects.h"
 #include "runner/journal_writer.h"
@@ -34,14 +35,17 @@ public:
     // An effect's outcome, for the session's lane, which may be another object by now.
     virtual void offer(SessionId session, session::EffectId id, session::Command::Body outcome) = 0;
     // The same after a second: the store did not take it.
-    virtual void offer_later(SessionId session, session::EffectId id, session::Command::Body outcome) = 0;
-    // The store did not take or give what a lane asked of it; after fail_stop it never will again (P10).
+    virtual void offer_later(SessionId session, session::EffectId id,
+                             session::Command::Body outcome) = 0;
+    // The store did not take or give what a lane asked of it; after fail_stop it never will again
+    // (P10).
     virtual void store_failed(Error const& error) = 0;
     // The lane wants a tick at `at` (the scan would bring it within a second or two).
     virtual void wake_soon(SessionId session, Time at) = 0;
     // The lane has nothing in flight and may be put away.
     virtual void rested(SessionId session) = 0;
-    virtual void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) = 0;
+    virtual void delta(SessionId session, session::AskModel const& ask,
+                       port::Delta const& delta) = 0;
     [[nodiscard]] virtual bool draining() const = 0;
 };
 
@@ -55,12 +59,14 @@ public:
 
     // Answers with overloaded when 10,000 wait. `create_key` goes with the append of a create.
     void receive(session::Command command, Reply reply);
-    // Calls back with the lane when everything before it is durable: how reads pass the turnstile. Not found is an error.
+    // Calls back with the lane when everything before it is durable: how reads pass the turnstile.
+    // Not found is an error.
     void look(Look look);
     // Taken up by dispatch: the outcome of an effect. Offered again until it has been answered.
     void offer(session::EffectId id, session::Command::Body outcome);
 
-    // `wake` is called after every append that became durable, until unwatch(). It must not destroy the lane.
+    // `wake` is called after every append that became durable, until unwatch(). It must not destroy
+    // the lane.
     [[nodiscard]] std::uint64_t watch(port::Fn<void()> wake);
     void unwatch(std::uint64_t id);
 
@@ -70,13 +76,17 @@ public:
     [[nodiscard]] bool loaded() const { return state_.has_value(); }
     // The newest records, oldest first; all of them when recent_from_start().
     [[nodiscard]] std::deque<wire::RecordPtr> const& recent() const { return recent_; }
-    [[nodiscard]] bool recent_from_start() const { return recent_.empty() || recent_.front()->event.seq == 1; }
+    [[nodiscard]] bool recent_from_start() const {
+        return recent_.empty() || recent_.front()->event.seq == 1;
+    }
 
     [[nodiscard]] bool may_sleep() const;
     // True when a tick at `now` could do something that nothing else in this process will.
     [[nodiscard]] bool wants_tick(Time now) const;
     void set_create_key(Bits128 key) { create_key_ = key; }
     [[nodiscard]] std::size_t effects_running() const { return running_.size(); }
+    // The runner goes. What waits here goes unanswered; some of it holds this lane.
+    void abandon();
 
 private:
     struct Asked {
@@ -129,19 +139,21 @@ private:
 
     std::deque<wire::RecordPtr> recent_;
     std::size_t recent_bytes_ = 0;
-    std::vector<wire::RecordPtr> fresh_;   // of the append that is on its way
+    std::vector<wire::RecordPtr> fresh_;  // of the append that is on its way
     Seq snapshot_seq_ = 0;
-    std::optional<Time> stored_wake_;      // what the store holds …
-    bool wake_known_ = false;              // … if that is known
+    std::optional<Time> stored_wake_;  // what the store holds …
+    bool wake_known_ = false;          // … if that is known
     std::optional<Bits128> create_key_;
 
     // What this lane itself has closed since it was loaded: found here without asking the store.
     std::map<std::pair<CallNo, Generation>, session::Receipt> closed_;
     std::map<std::string, session::Found::Earlier> earlier_;
     std::set<std::string> progress_;
-    std::map<std::pair<CallNo, Generation>, std::pair<std::uint32_t, std::set<Sha256>>> notes_;  // of this append
+    std::map<std::pair<CallNo, Generation>, std::pair<std::uint32_t, std::set<Sha256>>>
+        notes_;  // of this append
 
-    std::map<std::uint64_t, std::shared_ptr<port::Fn<void()>>> watchers_;  // one may remove itself while it runs
+    std::map<std::uint64_t, std::shared_ptr<port::Fn<void()>>>
+        watchers_;  // one may remove itself while it runs
     std::uint64_t next_watcher_ = 0;
 };
 

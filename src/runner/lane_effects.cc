@@ -4,8 +4,8 @@
 
 #include <utility>
 
-// Effects: what is owed and does not run is started, what runs and is not owed is stopped. In a new process nothing
-// runs, so all that is owed starts: resuming is this same function.
+// Effects: what is owed and does not run is started, what runs and is not owed is stopped. In a new
+// process nothing runs, so all that is owed starts: resuming is this same function.
 namespace dormouse::runner {
 
 using namespace dormouse::session;
@@ -35,7 +35,8 @@ void Lane::start(Effect const& effect) {
     } else if (auto const* run = std::get_if<RunTool>(&effect.what)) {
         host_.effects().run_tool(id_, effect.id, state_->agent, *run, std::move(done));
     } else {
-        host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what), std::move(done));
+        host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
+                                 std::move(done));
     }
 }
 
@@ -44,17 +45,23 @@ void Lane::ask_model(Effect const& effect, AskModel const& ask) {
                           ask](wire::History const& history) {
         port::ModelRequest out{session, agent, ask, wire::model_view(history, ask.view_seq)};
         host.effects().ask_model(
-            std::move(out), [&host, session, ask](port::Delta delta) { host.delta(session, ask, delta); },
-            [&host, session, id](Command::Body outcome) { host.offer(session, id, std::move(outcome)); });
+            std::move(out),
+            [&host, session, ask](port::Delta delta) { host.delta(session, ask, delta); },
+            [&host, session, id](Command::Body outcome) {
+                host.offer(session, id, std::move(outcome));
+            });
     };
     if (recent_from_start()) {
         wire::History history(id_);
         for (wire::RecordPtr const& record : recent_) history.add(*record);
         return request(history);
     }
-    auto read = [id = id_, to = state_->head](port::Store& store) { return read_records(store, id, 1, to); };
+    auto read = [id = id_, to = state_->head](port::Store& store) {
+        return read_records(store, id, 1, to);
+    };
     port::ask(host_.journal(), std::move(read),
-              [self = shared_from_this(), id = effect.id, request](Result<std::vector<wire::RecordPtr>> records) {
+              [self = shared_from_this(), id = effect.id,
+               request](Result<std::vector<wire::RecordPtr>> records) {
                   if (!self->running_.contains(id)) return;
                   if (!records) return self->forget_effect(id);
                   wire::History history(self->id_);

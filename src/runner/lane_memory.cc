@@ -14,7 +14,8 @@ void Lane::remember(std::vector<wire::RecordPtr> const& records) {
         recent_bytes_ += record->data.size();
         recent_.push_back(record);
     }
-    while (recent_.size() > recent_max || (recent_bytes_ > recent_bytes_max && recent_.size() > 1)) {
+    while (recent_.size() > recent_max ||
+           (recent_bytes_ > recent_bytes_max && recent_.size() > 1)) {
         recent_bytes_ -= recent_.front()->data.size();
         recent_.pop_front();
     }
@@ -51,10 +52,12 @@ Found Lane::found_for(Command const& command, Found fetched) {
         if (auto known = closed_.find(key); known != closed_.end()) fetched.receipt = known->second;
         if (auto noted = notes_.find(key); noted != notes_.end()) {
             fetched.notes += noted->second.first;
-            if (wanted.note && noted->second.second.contains(*wanted.note)) fetched.note_known = true;
+            if (wanted.note && noted->second.second.contains(*wanted.note))
+                fetched.note_known = true;
         }
     }
-    if (auto known = earlier_.find(wanted.earlier); known != earlier_.end()) fetched.earlier = known->second;
+    if (auto known = earlier_.find(wanted.earlier); known != earlier_.end())
+        fetched.earlier = known->second;
     if (progress_.contains(wanted.progress)) fetched.progress_known = true;
     return fetched;
 }

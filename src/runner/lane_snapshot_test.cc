@@ -20,7 +20,8 @@ protected:
     store::MemoryDisk::Session& on_disk() { return host.store.disk->sessions.at(1); }
     [[nodiscard]] std::size_t snapshots_sent() const {
         return static_cast<std::size_t>(std::ranges::count_if(
-            host.store.sent, [](port::Append const& append) { return append.snapshot.has_value(); }));
+            host.store.sent,
+            [](port::Append const& append) { return append.snapshot.has_value(); }));
     }
 };
 

@@ -1,8 +1,8 @@
 #include "runner/lane.h"
 
 #include "runner/testing/lane_fixture.h"
-#include "store/memory/memory_store.h"
 #include "runner/verify.h"
+#include "store/memory/memory_store.h"
 
 namespace dormouse::runner {
 namespace {
@@ -226,7 +226,8 @@ TEST_F(ClosedThings, RepeatsAndConflictsInsideOneBatchMeetTheReceipt) {
     host.loop.run();
     host.store.hold = false;
     host.store.release();
-    EXPECT_EQ(answers, (Strings{"applied", "applied", "duplicate", "conflict", "conflict", "conflict"}));
+    EXPECT_EQ(answers,
+              (Strings{"applied", "applied", "duplicate", "conflict", "conflict", "conflict"}));
     auto const report = verify(*host.store.store, [](std::uint64_t) {});
     ASSERT_TRUE(report);
     EXPECT_TRUE(report->findings.empty());
@@ -263,7 +264,8 @@ TEST_F(ClosedThings, APromptWithAKeyIsTakenOnce) {
     host.loop.run();
     host.store.hold = false;
     host.store.release();
-    EXPECT_EQ(answers, (Strings{"applied", "applied", "applied", "duplicate", "idempotency_mismatch"}));
+    EXPECT_EQ(answers,
+              (Strings{"applied", "applied", "applied", "duplicate", "idempotency_mismatch"}));
     Seq const message = last.seq;
     reopen();
     EXPECT_EQ(ask(prompt("hello"), "key"), "duplicate");
@@ -280,7 +282,8 @@ TEST_F(ClosedThings, ProgressWithAKeyIsTakenOnce) {
     EXPECT_EQ(stored().calls.at(1).progress_count, 1U);
 }
 
-// An append has a largest size. What was looked up for commands that it had no room for is looked up again.
+// An append has a largest size. What was looked up for commands that it had no room for is looked
+// up again.
 TEST_F(ClosedThings, AreLookedUpAgainAfterAnAppendThatWasCut) {
     PendingId const pending = waiting_call();
     ASSERT_EQ(ask(submit(pending, result("first"))), "applied");
@@ -298,9 +301,9 @@ TEST_F(ClosedThings, AreLookedUpAgainAfterAnAppendThatWasCut) {
     EXPECT_EQ(answers.back(), "conflict");
     EXPECT_EQ(std::ranges::count(answers, "applied"), 6);
     EXPECT_TRUE(host.lane->loaded());  // the store took every append
-    auto const notes = std::ranges::count_if(host.store.disk->sessions.at(1).keys, [](auto const& key) {
-        return key.first.starts_with('N');
-    });
+    auto const notes =
+        std::ranges::count_if(host.store.disk->sessions.at(1).keys,
+                              [](auto const& key) { return key.first.starts_with('N'); });
     EXPECT_EQ(notes, 2);
 }
 

@@ -15,7 +15,8 @@ Result<wire::RecordPtr> read_record(port::Store& store, SessionId session, Seq s
     auto records = read_records(store, session, seq, seq);
     if (!records) return std::unexpected(std::move(records.error()));
     if (records->size() != 1) {
-        return fail(Code::internal, "Event " + std::to_string(seq) + " of " + session.text() + " is missing.");
+        return fail(Code::internal,
+                    "Event " + std::to_string(seq) + " of " + session.text() + " is missing.");
     }
     return records->front();
 }
@@ -27,7 +28,8 @@ Receipt const* receipt_in(Event const& event) {
     return nullptr;
 }
 
-Result<void> find_receipt(port::Store& store, SessionId session, PendingId const& pending, Found& found) {
+Result<void> find_receipt(port::Store& store, SessionId session, PendingId const& pending,
+                          Found& found) {
     auto row = store.pending(session, pending.call, pending.generation);
     if (!row) return std::unexpected(std::move(row.error()));
     if (!*row || (*row)->settled == 0) return {};
@@ -37,8 +39,8 @@ Result<void> find_receipt(port::Store& store, SessionId session, PendingId const
     return {};
 }
 
-Result<void> find_notes(port::Store& store, SessionId session, PendingId const& pending, Sha256 const& digest,
-                        Found& found) {
+Result<void> find_notes(port::Store& store, SessionId session, PendingId const& pending,
+                        Sha256 const& digest, Found& found) {
     std::vector<std::string> keys{note_key(pending.call, pending.generation, digest)};
     for (std::uint32_t k = 1; k <= limits::notes_per_pause_max; ++k) {
         keys.push_back(note_slot_key(pending.call, pending.generation, k));
@@ -97,7 +99,8 @@ Result<LoadedSession> read_session(port::Store& store, SessionId session) {
     return out;
 }
 
-Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from, Seq to) {
+Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from,
+                                                  Seq to) {
     std::vector<wire::RecordPtr> out;
     while (from <= to) {
         auto frames = store.page(session, from, from == to ? 1 : page_bytes);

@@ -1,5 +1,6 @@
 #pragma once
-// What lanes read from a store, decoded. These run where reading may block; they touch nothing but the store.
+// What lanes read from a store, decoded. These run where reading may block; they touch nothing but
+// the store.
 
 #include "port/store.h"
 #include "session/key.h"
@@ -20,7 +21,8 @@ struct LoadedSession {
 [[nodiscard]] Result<LoadedSession> read_session(port::Store& store, SessionId session);
 
 // All records with sequence numbers from `from` to `to`, both included.
-[[nodiscard]] Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from,
+[[nodiscard]] Result<std::vector<wire::RecordPtr>> read_records(port::Store& store,
+                                                                SessionId session, Seq from,
                                                                 Seq to);
 
 // What was found for a command's Wanted.

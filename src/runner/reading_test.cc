@@ -2,8 +2,8 @@
 
 #include "runner/rows.h"
 #include "runner/testing/lane_fixture.h"
-#include "store/memory/memory_store.h"
 #include "session/limits.h"
+#include "store/memory/memory_store.h"
 
 namespace dormouse::runner {
 namespace {
@@ -114,7 +114,8 @@ TEST_F(Reading, ADeletedSessionIsToldFromOneThatNeverWas) {
     (void)create();
     (void)ask(Delete{});
     EXPECT_EQ(stored().lifecycle, Lifecycle::deleted);
-    auto const other = read_session(*host.store.store, SessionId::make(1, {1}));  // another under that number
+    auto const other =
+        read_session(*host.store.store, SessionId::make(1, {1}));  // another under that number
     ASSERT_TRUE(other);
     EXPECT_EQ(other->state.lifecycle, Lifecycle::none);
 }

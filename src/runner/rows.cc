@@ -18,24 +18,34 @@ port::PendingStatus status_of(std::optional<CallStatus> status) {
 }
 
 bool shown_in_row(Event::Body const& body) {
-    return std::holds_alternative<SessionCreated>(body) || std::holds_alternative<SessionChanged>(body) ||
-           std::holds_alternative<StatusChanged>(body) || std::holds_alternative<SessionEnded>(body) ||
+    return std::holds_alternative<SessionCreated>(body) ||
+           std::holds_alternative<SessionChanged>(body) ||
+           std::holds_alternative<StatusChanged>(body) ||
+           std::holds_alternative<SessionEnded>(body) ||
            std::holds_alternative<SessionDeleted>(body);
 }
 
 }  // namespace
 
 port::PendingRow pending_row(PendingChange const& change) {
-    return {change.pending.call, change.pending.generation, status_of(change.status), change.tool,
-            change.created,      change.deadline,           change.paused,            change.settled};
+    return {change.pending.call,
+            change.pending.generation,
+            status_of(change.status),
+            change.tool,
+            change.created,
+            change.deadline,
+            change.paused,
+            change.settled};
 }
 
 port::SessionRow session_row(State const& state) {
-    return {state.id,    state.project, state.agent,   state.alias,
-            state.title, std::string(text(state.lifecycle)), state.created, state.updated};
+    return {state.id,      state.project, state.agent,
+            state.alias,   state.title,   std::string(text(state.lifecycle)),
+            state.created, state.updated};
 }
 
-std::optional<port::SessionRow> changed_row(State const& state, std::vector<wire::RecordPtr> const& records) {
+std::optional<port::SessionRow> changed_row(State const& state,
+                                            std::vector<wire::RecordPtr> const& records) {
     for (wire::RecordPtr const& record : records) {
         if (shown_in_row(record->event.body)) return session_row(state);
     }

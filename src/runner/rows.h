@@ -13,7 +13,7 @@ namespace dormouse::runner {
 [[nodiscard]] port::PendingRow pending_row(session::PendingChange const& change);
 [[nodiscard]] port::SessionRow session_row(session::State const& state);
 // The session's row, when one of the events changes what it shows.
-[[nodiscard]] std::optional<port::SessionRow> changed_row(session::State const& state,
-                                                          std::vector<wire::RecordPtr> const& records);
+[[nodiscard]] std::optional<port::SessionRow> changed_row(
+    session::State const& state, std::vector<wire::RecordPtr> const& records);
 
 }  // namespace dormouse::runner

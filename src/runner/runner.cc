@@ -15,7 +15,10 @@ Runner::Runner(World world, Options options)
       writer_(world.loop, world.journal),
       next_number_(options.next_session_number) {}
 
-Runner::~Runner() { *alive_ = false; }
+Runner::~Runner() {
+    *alive_ = false;
+    for (auto const& [id, lane] : lanes_) lane->abandon();
+}
 
 void Runner::start() { scan(); }
 
@@ -37,7 +40,8 @@ Command Runner::make(Command::Body body, Asker asker) {
 }
 
 void Runner::command(SessionId session, Command::Body body, Asker asker, Reply reply) {
-    if (draining_) return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
+    if (draining_)
+        return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
     lane(session)->receive(make(std::move(body), std::move(asker)), std::move(reply));
 }
 
@@ -47,12 +51,15 @@ void Runner::store_failed(Error const& error) {
 }
 
 void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> reply) {
-    if (draining_) return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
-    if (asker.idem_key.empty()) return create_new(std::move(create), std::move(asker), {}, std::move(reply));
+    if (draining_)
+        return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
+    if (asker.idem_key.empty())
+        return create_new(std::move(create), std::move(asker), {}, std::move(reply));
     Sha256 const digest = sha256(create.project + "\n" + asker.idem_key);
     Bits128 key{};
     std::copy_n(digest.begin(), key.size(), key.begin());
-    // One at a time under a key: between the question to the store and the append another could come to be.
+    // One at a time under a key: between the question to the store and the append another could
+    // come to be.
     if (auto const racing = creating_.find(key); racing != creating_.end()) {
         racing->second.push_back([this, create = std::move(create), asker = std::move(asker),
                                   reply = std::move(reply)]() mutable {
@@ -71,7 +78,9 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
               [this, key, create = std::move(create), asker = std::move(asker),
                finish = std::move(finish)](Result<std::optional<SessionId>> found) mutable {
                   if (!found) return finish(std::unexpected(std::move(found.error())));
-                  if (!*found) return create_new(std::move(create), std::move(asker), key, std::move(finish));
+                  if (!*found)
+                      return create_new(std::move(create), std::move(asker), key,
+                                        std::move(finish));
                   create_at(lane(**found), std::move(create), std::move(asker), std::move(finish));
               });
 }
@@ -107,8 +116,8 @@ void Runner::read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done
     read_on(session, std::max<Seq>(from, 1), {}, std::move(done));
 }
 
-// Ends inside a look, so that the records and the lane's state are of one moment: while the journal was read the lane
-// may have gone on, or have forgotten its state.
+// Ends inside a look, so that the records and the lane's state are of one moment: while the journal
+// was read the lane may have gone on, or have forgotten its state.
 void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> records,
                      port::Fn<void(Result<Read>)> done) {
     look(session, [this, session, next, records = std::move(records),
@@ -125,15 +134,18 @@ void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> r
     });
 }
 
-void Runner::read_stored(SessionId session, Seq next, Seq head, std::vector<wire::RecordPtr> records,
-                          port::Fn<void(Result<Read>)> done) {
-    auto question = [session, next, head](port::Store& store) { return read_records(store, session, next, head); };
+void Runner::read_stored(SessionId session, Seq next, Seq head,
+                         std::vector<wire::RecordPtr> records, port::Fn<void(Result<Read>)> done) {
+    auto question = [session, next, head](port::Store& store) {
+        return read_records(store, session, next, head);
+    };
     port::ask(world_.journal, std::move(question),
               [this, alive = alive_, session, records = std::move(records),
                done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {
                   if (!*alive) return;
                   if (!read) return done(std::unexpected(std::move(read.error())));
-                  if (read->empty()) return done(fail(Code::not_found, "There is nothing with this id."));
+                  if (read->empty())
+                      return done(fail(Code::not_found, "There is nothing with this id."));
                   std::ranges::move(*read, std::back_inserter(records));
                   Seq const after = records.back()->event.seq + 1;
                   read_on(session, after, std::move(records), std::move(done));
@@ -145,17 +157,19 @@ void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
 }
 
 void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) {
-    world_.loop.after(Duration(1'000), [this, alive = alive_, session, id, outcome = std::move(outcome)]() mutable {
-        if (*alive && !failed_) offer(session, id, std::move(outcome));
-    });
+    world_.loop.after(Duration(1'000),
+                      [this, alive = alive_, session, id, outcome = std::move(outcome)]() mutable {
+                          if (*alive && !failed_) offer(session, id, std::move(outcome));
+                      });
 }
 
 void Runner::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
     if (delta_sink_) delta_sink_(session, ask, delta);
 }
 
-// Lanes beyond the limit go, longest rested first. What is in use stays: one that somebody holds (a reader whose page
-// is on its way) would else have a twin that hears of what comes, while it does not.
+// Lanes beyond the limit go, longest rested first. What is in use stays: one that somebody holds (a
+// reader whose page is on its way) would else have a twin that hears of what comes, while it does
+// not.
 void Runner::rested(SessionId session) {
     auto const [place, is_new] = rested_at_.try_emplace(session);
     if (!is_new) rested_.erase(place->second);
@@ -218,23 +232,26 @@ void Runner::scan() {
 }
 
 void Runner::scan_page(Time until, std::optional<port::Due> after) {
-    auto question = [until, after](port::Store& store) { return store.due(until, after, scan_page_size); };
-    port::ask(world_.journal, std::move(question), [this, alive = alive_, until](Result<std::vector<port::Due>> due) {
-        if (!*alive) return;
-        Time const now = this->now();
-        for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
-            if (one.at <= now) {
-                tick(one.session);
-            } else {
-                wake_soon(one.session, one.at);
-            }
-        }
-        recovered_ = recovered_ || due.has_value();
-        if (due && due->size() == scan_page_size) return scan_page(until, due->back());
-        world_.loop.after(options_.scan_every, [this, alive] {
-            if (*alive) scan();
-        });
-    });
+    auto question = [until, after](port::Store& store) {
+        return store.due(until, after, scan_page_size);
+    };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_, until](Result<std::vector<port::Due>> due) {
+                  if (!*alive) return;
+                  Time const now = this->now();
+                  for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
+                      if (one.at <= now) {
+                          tick(one.session);
+                      } else {
+                          wake_soon(one.session, one.at);
+                      }
+                  }
+                  recovered_ = recovered_ || due.has_value();
+                  if (due && due->size() == scan_page_size) return scan_page(until, due->back());
+                  world_.loop.after(options_.scan_every, [this, alive] {
+                      if (*alive) scan();
+                  });
+              });
 }
 
 void Runner::drain(port::Fn<void()> done) {
@@ -244,7 +261,8 @@ void Runner::drain(port::Fn<void()> done) {
     finish_drain();
 }
 
-// What runs may still bring its outcome home; what does not in time gets its verdict at the next start.
+// What runs may still bring its outcome home; what does not in time gets its verdict at the next
+// start.
 void Runner::finish_drain() {
     bool running = !writer_.idle();
     for (auto const& [id, lane] : lanes_) running = running || lane->effects_running() > 0;

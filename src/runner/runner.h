@@ -1,7 +1,8 @@
 #pragma once
-// The runner owns the lanes: it opens them when something comes for their session, wakes them by `wake_at`, and puts
-// them away when they rest. One query over an index, at start and every second, is recovery, expiry, retry and the
-// answer to an append whose end is unknown (design/01). Everything here runs on the loop.
+// The runner owns the lanes: it opens them when something comes for their session, wakes them by
+// `wake_at`, and puts them away when they rest. One query over an index, at start and every second,
+// is recovery, expiry, retry and the answer to an append whose end is unknown (design/01).
+// Everything here runs on the loop.
 
 #include "runner/held_clock.h"
 #include "runner/lane.h"
@@ -15,7 +16,8 @@ namespace dormouse::runner {
 // Who asks, and under which key.
 struct Asker {
     session::Actor by;
-    std::string idem_key = {};     // 32 hex digits of SHA-256(principal, method, path, Idempotency-Key); empty: none
+    std::string idem_key =
+        {};  // 32 hex digits of SHA-256(principal, method, path, Idempotency-Key); empty: none
     std::string idem_digest = {};  // of the request's body
 };
 
@@ -46,7 +48,8 @@ public:
 
     // Begins to scan: from now on what is owed gets done.
     void start();
-    // Takes no more commands (503 draining), starts no more effects; `done` when nothing is on its way to the store.
+    // Takes no more commands (503 draining), starts no more effects; `done` when nothing is on its
+    // way to the store.
     void drain(port::Fn<void()> done);
 
     using Reply = Lane::Reply;
@@ -55,7 +58,8 @@ public:
     void create(session::Create create, Asker asker, port::Fn<void(Result<Created>)> reply);
     // The lane when everything before is durable; not_found when there is no such session.
     void look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look);
-    // All records of the session from `from` on, and its lane at that moment. `done` is called from a look.
+    // All records of the session from `from` on, and its lane at that moment. `done` is called from
+    // a look.
     struct Read {
         std::shared_ptr<Lane> lane;
         std::vector<wire::RecordPtr> records;
@@ -82,7 +86,8 @@ private:
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
-    void offer_later(SessionId session, session::EffectId id, session::Command::Body outcome) override;
+    void offer_later(SessionId session, session::EffectId id,
+                     session::Command::Body outcome) override;
     void store_failed(Error const& error) override;
     void wake_soon(SessionId session, Time at) override;
     void rested(SessionId session) override;

@@ -51,9 +51,11 @@ private:
                 return false;
             }
             for (PendingChange const& change : pending_changes(rebuilt_.state, event)) {
-                rebuilt_.pending[{change.pending.call, change.pending.generation}] = pending_row(change);
+                rebuilt_.pending[{change.pending.call, change.pending.generation}] =
+                    pending_row(change);
             }
-            for (std::string& key : keys_of(event)) rebuilt_.keys.emplace(std::move(key), event.seq);
+            for (std::string& key : keys_of(event))
+                rebuilt_.keys.emplace(std::move(key), event.seq);
             apply(rebuilt_.state, event);
         }
         if (records.empty()) find("journal: it is empty");
@@ -81,10 +83,13 @@ private:
         for (port::PendingRow const& row : *rows) {
             auto const should = rebuilt_.pending.extract({row.call, row.generation});
             bool const same = !should.empty() && should.mapped() == row;
-            if (!same) find("pending row " + std::to_string(row.call) + "." + std::to_string(row.generation) + ": differs from the journal");
+            if (!same)
+                find("pending row " + std::to_string(row.call) + "." +
+                     std::to_string(row.generation) + ": differs from the journal");
         }
         for (auto const& [key, row] : rebuilt_.pending) {
-            find("pending row " + std::to_string(key.first) + "." + std::to_string(key.second) + ": missing");
+            find("pending row " + std::to_string(key.first) + "." + std::to_string(key.second) +
+                 ": missing");
         }
     }
 
@@ -99,8 +104,10 @@ private:
     void compare_wake() {
         auto loaded = read_session(store_, row_.id);
         if (!loaded) return find("load: " + loaded.error().detail);
-        if (!(loaded->state == rebuilt_.state)) find("snapshot: differs from the fold of the journal");
-        if (loaded->wake_known && loaded->wake_at != wake_at(rebuilt_.state)) find("wake_at: differs from the state");
+        if (!(loaded->state == rebuilt_.state))
+            find("snapshot: differs from the fold of the journal");
+        if (loaded->wake_known && loaded->wake_at != wake_at(rebuilt_.state))
+            find("wake_at: differs from the state");
     }
 
     port::Store& store_;
@@ -111,7 +118,8 @@ private:
 
 }  // namespace
 
-Result<VerifyReport> verify(port::Store& store, std::function<void(std::uint64_t)> const& progress) {
+Result<VerifyReport> verify(port::Store& store,
+                            std::function<void(std::uint64_t)> const& progress) {
     constexpr std::uint32_t page = 1'000;
     VerifyReport report;
     std::uint64_t after = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Verify: folds every session's journal, rebuilds what stands beside it (state, pending rows, keys, wake_at) and
-// compares. Reads only; damage is named, nothing is repaired.
+// Verify: folds every session's journal, rebuilds what stands beside it (state, pending rows, keys,
+// wake_at) and compares. Reads only; damage is named, nothing is repaired.
 
 #include "port/store.h"
 
@@ -22,6 +22,7 @@ struct VerifyReport {
 };
 
 // `progress` is called after each thousand sessions with their number.
-[[nodiscard]] Result<VerifyReport> verify(port::Store& store, std::function<void(std::uint64_t)> const& progress);
+[[nodiscard]] Result<VerifyReport> verify(port::Store& store,
+                                          std::function<void(std::uint64_t)> const& progress);
 
 }  // namespace dormouse::runner

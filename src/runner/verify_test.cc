@@ -116,7 +116,8 @@ TEST_F(Verify, ASnapshotThatIsNotTheFold) {
     live();
     State crooked = stored();
     crooked.title = "planted";
-    on_disk().snapshot = port::SnapshotRow{crooked.head, wire::snapshot_format, wire::write_state(crooked)};
+    on_disk().snapshot =
+        port::SnapshotRow{crooked.head, wire::snapshot_format, wire::write_state(crooked)};
     EXPECT_EQ(found(), "snapshot: differs from the fold of the journal");
 }
 
@@ -141,7 +142,8 @@ TEST_F(Verify, OneBadSessionDoesNotHideTheOthersAndProgressIsTold) {
     host.lane = std::make_shared<Lane>(other, host, true);
     (void)ask(Create{other, "default", "demo", {}, {}, {}, {}, {}, {}});
     std::vector<std::uint64_t> told;
-    auto const out = verify(*host.store.store, [&](std::uint64_t sessions) { told.push_back(sessions); });
+    auto const out =
+        verify(*host.store.store, [&](std::uint64_t sessions) { told.push_back(sessions); });
     ASSERT_TRUE(out);
     EXPECT_EQ(out->sessions, 2U);
     EXPECT_EQ(out->findings.size(), 1U);

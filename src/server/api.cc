@@ -22,14 +22,15 @@ std::vector<std::string_view> split(std::string_view path) {
     return out;
 }
 
-template <class Segments>
-bool matches(Route const& route, Segments const& segments) {
-    return std::ranges::equal(route.pattern, segments, [](std::string_view pattern, std::string_view segment) {
-        return pattern == "{}" ? !segment.empty() : pattern == segment;
-    });
+template <class Segments> bool matches(Route const& route, Segments const& segments) {
+    return std::ranges::equal(route.pattern, segments,
+                              [](std::string_view pattern, std::string_view segment) {
+                                  return pattern == "{}" ? !segment.empty() : pattern == segment;
+                              });
 }
 
-std::string allowed_methods(std::vector<Route> const& routes, std::vector<std::string> const& segments) {
+std::string allowed_methods(std::vector<Route> const& routes,
+                            std::vector<std::string> const& segments) {
     std::string methods;
     for (Route const& route : routes) {
         if (!matches(route, segments)) continue;
@@ -44,9 +45,11 @@ std::string allowed_methods(std::vector<Route> const& routes, std::vector<std::s
 runner::Asker Exchange::asker() const {
     runner::Asker asker{by, {}, {}};
     std::string_view key = request.header("idempotency-key");
-    if (key.size() >= 2 && key.front() == '"' && key.back() == '"') key = key.substr(1, key.size() - 2);
+    if (key.size() >= 2 && key.front() == '"' && key.back() == '"')
+        key = key.substr(1, key.size() - 2);
     if (key.empty()) return asker;
-    Sha256 const scope = sha256(by.name + "\n" + request.method + "\n" + request.path + "\n" + std::string(key));
+    Sha256 const scope =
+        sha256(by.name + "\n" + request.method + "\n" + request.path + "\n" + std::string(key));
     Sha256 const content = sha256(json::canonical(body));
     asker.idem_key = hex(std::span(scope).first(16));
     asker.idem_digest = hex(std::span(content).first(16));
@@ -54,10 +57,13 @@ runner::Asker Exchange::asker() const {
 }
 
 Api::Api(Services services)
-    : services_(services), streams_(std::make_unique<Streams>(services.runner)), routes_(all_routes()) {
-    services_.runner.on_delta([this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
-        streams_->delta(session, ask, delta);
-    });
+    : services_(services),
+      streams_(std::make_unique<Streams>(services.runner)),
+      routes_(all_routes()) {
+    services_.runner.on_delta(
+        [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
+            streams_->delta(session, ask, delta);
+        });
 }
 
 Api::~Api() { services_.runner.on_delta({}); }
@@ -68,7 +74,9 @@ std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     return problem_reply(*error, head);
 }
 
-HttpReply Api::problem(Error const& error, HttpRequest const& head) { return problem_reply(error, head); }
+HttpReply Api::problem(Error const& error, HttpRequest const& head) {
+    return problem_reply(error, head);
+}
 
 std::size_t Api::body_limit(std::string_view method, std::string_view path) const {
     auto const segments = split(path);
@@ -95,7 +103,8 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
 
 void Api::route(ExchangePtr exchange) {
     HttpRequest const& request = exchange->request;
-    std::string_view const method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+    std::string_view const method =
+        request.method == "HEAD" ? "GET" : std::string_view(request.method);
     for (Route const& route : routes_) {
         if (route.method != method || !matches(route, request.segments)) continue;
         for (std::size_t i = 0; i < route.pattern.size(); ++i) {
@@ -105,7 +114,8 @@ void Api::route(ExchangePtr exchange) {
     }
     std::string const methods = allowed_methods(routes_, request.segments);
     if (methods.empty()) return exchange->fail({Code::not_found, "There is no such path."});
-    HttpReply reply = problem_reply({Code::method_not_allowed, "This path takes " + methods + "."}, request);
+    HttpReply reply =
+        problem_reply({Code::method_not_allowed, "This path takes " + methods + "."}, request);
     reply.headers.emplace_back("Allow", methods);
     exchange->responder->reply(std::move(reply));
 }

@@ -1,6 +1,7 @@
 #pragma once
-// The HTTP API: request → command → reply. Routes stand in one table (routes.cc); each handler reads its request,
-// gives the runner a command or a question, and writes the answer as JSON. On the loop.
+// The HTTP API: request → command → reply. Routes stand in one table (routes.cc); each handler
+// reads its request, gives the runner a command or a question, and writes the answer as JSON. On
+// the loop.
 
 #include "port/catalogue.h"
 #include "runner/runner.h"
@@ -32,9 +33,10 @@ struct Exchange {
     std::vector<std::string> params;  // what the pattern's {} stood for, in order
     session::Actor by;
     std::shared_ptr<Responder> responder;
-    Json body;                        // checked; {} when there was none
+    Json body;  // checked; {} when there was none
 
-    void json(int status, std::string text, std::vector<std::pair<std::string, std::string>> headers = {}) {
+    void json(int status, std::string text,
+              std::vector<std::pair<std::string, std::string>> headers = {}) {
         responder->reply({status, "application/json", std::move(headers), std::move(text)});
     }
     void fail(Error const& error) { responder->reply(problem_reply(error, request)); }
@@ -60,7 +62,8 @@ public:
     ~Api() override;
 
     void handle(HttpRequest request, std::shared_ptr<Responder> responder) override;
-    [[nodiscard]] std::size_t body_limit(std::string_view method, std::string_view path) const override;
+    [[nodiscard]] std::size_t body_limit(std::string_view method,
+                                         std::string_view path) const override;
     [[nodiscard]] std::optional<HttpReply> refuse(HttpRequest const& head) override;
     [[nodiscard]] HttpReply problem(Error const& error, HttpRequest const& head) override;
 

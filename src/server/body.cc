@@ -9,11 +9,13 @@ namespace dormouse::server {
 
 namespace {
 
-Error unknown_field(std::string const& pointer, std::string_view name, std::vector<std::string_view> const& known) {
+Error unknown_field(std::string const& pointer, std::string_view name,
+                    std::vector<std::string_view> const& known) {
     std::string_view const near = nearest(name, known);
     json::Writer extra;
     extra.begin_object().member("field", pointer + "/" + std::string(name));
-    extra.member("nearest", near.empty() ? std::nullopt : std::optional(std::string(near))).end_object();
+    extra.member("nearest", near.empty() ? std::nullopt : std::optional(std::string(near)))
+        .end_object();
     std::string detail = "There is no field '" + std::string(name) + "' here.";
     if (!near.empty()) detail += " Did you mean '" + std::string(near) + "'?";
     return {Code::unknown_field, detail, extra.json(), 0};

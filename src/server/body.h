@@ -1,6 +1,7 @@
 #pragma once
-// Strict request bodies: what is not expected is refused with its nearest name, what has the wrong type with its JSON
-// pointer. Reads happen in any order; the first error wins and is asked for at the end.
+// Strict request bodies: what is not expected is refused with its nearest name, what has the wrong
+// type with its JSON pointer. Reads happen in any order; the first error wins and is asked for at
+// the end.
 
 #include <dormouse/error.h>
 

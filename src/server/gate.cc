@@ -19,7 +19,8 @@ bool is_open_path(std::string_view path) { return path == "/healthz" || path == 
 
 std::string lower(std::string_view text) {
     std::string out(text);
-    std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(out, out.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return out;
 }
 
@@ -31,13 +32,16 @@ bool has_body(HttpRequest const& head) {
 bool is_json(std::string_view content_type) {
     std::string const type = lower(content_type.substr(0, content_type.find(';')));
     auto const end = type.find_last_not_of(" \t");
-    std::string_view const bare = std::string_view(type).substr(0, end == std::string::npos ? 0 : end + 1);
-    return bare == "application/json" || (bare.starts_with("application/") && bare.ends_with("+json"));
+    std::string_view const bare =
+        std::string_view(type).substr(0, end == std::string::npos ? 0 : end + 1);
+    return bare == "application/json" ||
+           (bare.starts_with("application/") && bare.ends_with("+json"));
 }
 
 }  // namespace
 
-Gate::Gate(GateOptions options, port::Clock const& clock) : options_(std::move(options)), clock_(clock) {
+Gate::Gate(GateOptions options, port::Clock const& clock)
+    : options_(std::move(options)), clock_(clock) {
     for (Token const& token : options_.tokens) secrets_.push_back(sha256(token.secret));
 }
 
@@ -52,7 +56,8 @@ bool Gate::host_allowed(std::string_view host) const {
 }
 
 bool Gate::origin_allowed(std::string_view origin) const {
-    if (std::ranges::find(options_.allowed_origins, origin) != options_.allowed_origins.end()) return true;
+    if (std::ranges::find(options_.allowed_origins, origin) != options_.allowed_origins.end())
+        return true;
     constexpr std::string_view scheme = "http://";
     return origin.starts_with(scheme) && host_allowed(origin.substr(scheme.size()));
 }
@@ -60,7 +65,8 @@ bool Gate::origin_allowed(std::string_view origin) const {
 Token const* Gate::token_of(HttpRequest const& head) const {
     std::string_view const value = head.header("authorization");
     constexpr std::string_view scheme = "bearer ";
-    if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme) return nullptr;
+    if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme)
+        return nullptr;
     std::string_view const secret = value.substr(scheme.size());
     Sha256 const digest = sha256(secret);
     Token const* found = nullptr;
@@ -78,20 +84,26 @@ std::optional<Error> Gate::failed_auth(std::string const& address) {
         return Error{Code::rate_limited, "Too many requests without a valid token.", {}, 1000};
     }
     return Error{Code::unauthenticated,
-                 "Send `Authorization: Bearer TOKEN`; the first token stands in the data directory's file `token`."};
+                 "Send `Authorization: Bearer TOKEN`; the first token stands in the data "
+                 "directory's file `token`."};
 }
 
 std::optional<Error> Gate::refuse(HttpRequest const& head) {
     if (!host_allowed(head.header("host"))) {
-        return Error{Code::wrong_host, "This Host is not served here; add it to allowed_hosts if it should be."};
+        return Error{Code::wrong_host,
+                     "This Host is not served here; add it to allowed_hosts if it should be."};
     }
-    if (std::string_view const origin = head.header("origin"); !origin.empty() && !origin_allowed(origin)) {
-        return Error{Code::origin_refused, "Pages of this origin may not call; add it to allowed_origins if they should."};
+    if (std::string_view const origin = head.header("origin");
+        !origin.empty() && !origin_allowed(origin)) {
+        return Error{
+            Code::origin_refused,
+            "Pages of this origin may not call; add it to allowed_origins if they should."};
     }
     if (is_open_path(head.path)) return std::nullopt;
     if (!token_of(head)) return failed_auth(head.peer_address);
     if (has_body(head) && !is_json(head.header("content-type"))) {
-        return Error{Code::unsupported_media_type, "Send the body as `Content-Type: application/json`."};
+        return Error{Code::unsupported_media_type,
+                     "Send the body as `Content-Type: application/json`."};
     }
     return std::nullopt;
 }

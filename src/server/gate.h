@@ -1,6 +1,7 @@
 #pragma once
-// Who may come in: checked before a body is read and before routing (design/04, "Who may call"). Host names against
-// rebinding, Origin against other pages, JSON bodies against forms, a token against everybody else.
+// Who may come in: checked before a body is read and before routing (design/04, "Who may call").
+// Host names against rebinding, Origin against other pages, JSON bodies against forms, a token
+// against everybody else.
 
 #include "base/sha256.h"
 #include "server/http.h"
@@ -13,7 +14,7 @@
 namespace dormouse::server {
 
 struct Token {
-    std::string name;    // who: the receipt's by.name
+    std::string name;  // who: the receipt's by.name
     std::string secret;
 };
 

@@ -44,7 +44,9 @@ void get_doctor(Api& api, ExchangePtr x);
 
 // ---- shared
 
-[[nodiscard]] inline Error not_found() { return {Code::not_found, "There is nothing with this id."}; }
+[[nodiscard]] inline Error not_found() {
+    return {Code::not_found, "There is nothing with this id."};
+}
 
 // State and history of a session at one moment, both durable.
 struct Snapshot {
@@ -58,14 +60,14 @@ struct Query {
     HttpRequest const& request;
     std::optional<Error> error = {};
 
-    [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t usual, std::uint64_t least,
-                                       std::uint64_t most);
+    [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t usual,
+                                       std::uint64_t least, std::uint64_t most);
     // `wait`: seconds, 0 to 50.
     [[nodiscard]] Duration wait();
 };
 
-// Calls `done` as soon as `ready` says so after an append of the session, or when `time` is up, or when the client has
-// gone; at once if it is so already. `ready` sees durable state.
+// Calls `done` as soon as `ready` says so after an append of the session, or when `time` is up, or
+// when the client has gone; at once if it is so already. `ready` sees durable state.
 void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, ExchangePtr x,
                 std::function<bool(session::State const&)> ready, port::Fn<void()> done);
 

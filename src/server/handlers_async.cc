@@ -33,26 +33,33 @@ std::string outcome_json(Answer const& answer, std::optional<wire::Consumed> con
     return out.end_array().end_object().take();
 }
 
-bool tells_receipt(Code code) { return code == Code::conflict || code == Code::expired || code == Code::cancelled; }
+bool tells_receipt(Code code) {
+    return code == Code::conflict || code == Code::expired || code == Code::cancelled;
+}
 
 // The problem with the winner's receipt, which the core names by its digest only.
 void fail_with_receipt(Api& api, ExchangePtr x, PendingId const& pending, Error error) {
     if (!tells_receipt(error.code)) return x->fail(error);
-    read_history(api, pending.session, [x, pending, error = std::move(error)](Result<Snapshot> snapshot) mutable {
-        if (!snapshot) return x->fail(snapshot.error());  // deleted in between
-        wire::PauseView const* const pause = snapshot->history.pause(pending);
-        if (!pause || !pause->receipt) return x->fail(error);
-        json::Writer extra;
-        extra.begin_object().member("digest", digest_text(pause->receipt->digest)).key("receipt");
-        extra.raw(receipt_object(*pause->receipt, snapshot->history.consumed(pause->receipt->seq)));
-        error.extra = extra.end_object().json();
-        x->fail(error);
-    });
+    read_history(api, pending.session,
+                 [x, pending, error = std::move(error)](Result<Snapshot> snapshot) mutable {
+                     if (!snapshot) return x->fail(snapshot.error());  // deleted in between
+                     wire::PauseView const* const pause = snapshot->history.pause(pending);
+                     if (!pause || !pause->receipt) return x->fail(error);
+                     json::Writer extra;
+                     extra.begin_object()
+                         .member("digest", digest_text(pause->receipt->digest))
+                         .key("receipt");
+                     extra.raw(receipt_object(*pause->receipt,
+                                              snapshot->history.consumed(pause->receipt->seq)));
+                     error.extra = extra.end_object().json();
+                     x->fail(error);
+                 });
 }
 
 void answer_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answer> answer) {
     if (!answer) return fail_with_receipt(api, std::move(x), pending, std::move(answer.error()));
-    if (answer->outcome != Answer::Outcome::duplicate) return x->json(200, outcome_json(*answer, std::nullopt));
+    if (answer->outcome != Answer::Outcome::duplicate)
+        return x->json(200, outcome_json(*answer, std::nullopt));
     read_history(api, pending.session, [x, answer = std::move(*answer)](Result<Snapshot> snapshot) {
         std::optional<wire::Consumed> consumed;
         if (snapshot && answer.receipt) consumed = snapshot->history.consumed(answer.receipt->seq);
@@ -63,9 +70,10 @@ void answer_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<An
 void submit(Api& api, ExchangePtr x, PendingId const& pending, Submit command) {
     command.via = "http";
     auto& runner = api.services().runner;
-    runner.command(pending.session, std::move(command), x->asker(), [&api, x, pending](Result<Answer> answer) {
-        answer_outcome(api, x, pending, std::move(answer));
-    });
+    runner.command(pending.session, std::move(command), x->asker(),
+                   [&api, x, pending](Result<Answer> answer) {
+                       answer_outcome(api, x, pending, std::move(answer));
+                   });
 }
 
 // An id of another form is just unknown.
@@ -115,13 +123,15 @@ void post_error(Api& api, ExchangePtr x) {
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
-    command.what.digest = sha256(json::canonical_object("error", Json::trusted(json::quote(command.what.error))));
+    command.what.digest =
+        sha256(json::canonical_object("error", Json::trusted(json::quote(command.what.error))));
     submit(api, std::move(x), *pending, std::move(command));
 }
 
 namespace {
 
-// approved, and the members arguments and content where they are not null (design/02, "Digest for receipts").
+// approved, and the members arguments and content where they are not null (design/02, "Digest for
+// receipts").
 Sha256 decision_digest(Submission const& what) {
     json::Writer out;
     out.begin_object().member("approved", what.approved);
@@ -137,19 +147,28 @@ std::optional<Error> check_arguments(Api& api, Snapshot const& snapshot, Pending
     bool const open = call != snapshot.history.calls().end() && call->second.settled == 0;
     if (!open) return std::nullopt;
     wire::PauseView const* const pause = snapshot.history.pause(pending);
-    bool const gone = pause && !pause->gate.empty() && !api.services().catalogue.has_gate(pause->gate);
-    if (gone) return Error{Code::reentry_gone, "The gate '" + pause->gate + "' is not there any more; the call goes on waiting."};
+    bool const gone =
+        pause && !pause->gate.empty() && !api.services().catalogue.has_gate(pause->gate);
+    if (gone)
+        return Error{Code::reentry_gone, "The gate '" + pause->gate +
+                                             "' is not there any more; the call goes on waiting."};
     auto const schema = api.services().catalogue.tool_schema(call->second.spec.tool);
-    if (!schema) return Error{Code::reentry_gone, "The tool is not there any more; the call goes on waiting."};
+    if (!schema)
+        return Error{Code::reentry_gone,
+                     "The tool is not there any more; the call goes on waiting."};
     if (what.arguments.is_null()) return std::nullopt;
     auto const violations = json::violations(*schema, what.arguments);
     if (violations.empty()) return std::nullopt;
     json::Writer extra;
     extra.begin_object().key("errors").begin_array();
     for (json::Violation const& violation : violations) {
-        extra.begin_object().member("pointer", violation.pointer).member("message", violation.message).end_object();
+        extra.begin_object()
+            .member("pointer", violation.pointer)
+            .member("message", violation.message)
+            .end_object();
     }
-    return Error{Code::invalid_arguments, "The edited arguments do not fit the tool; the call goes on waiting.",
+    return Error{Code::invalid_arguments,
+                 "The edited arguments do not fit the tool; the call goes on waiting.",
                  extra.end_array().end_object().json()};
 }
 
@@ -178,7 +197,8 @@ void read_question_answer(Submission& what) {
 }  // namespace
 
 void post_decision(Api& api, ExchangePtr x) {
-    Body body(json::View(x->body), "", {"pendingID", "approved", "inputDigest", "reason", "arguments", "content"});
+    Body body(json::View(x->body), "",
+              {"pendingID", "approved", "inputDigest", "reason", "arguments", "content"});
     Submit command;
     Submission& what = command.what;
     what.kind = SubmissionKind::decision;
@@ -197,11 +217,13 @@ void post_decision(Api& api, ExchangePtr x) {
     if (!pending) return;
     command.pending = *pending;
     what.digest = decision_digest(what);
-    read_history(api, pending->session, [&api, x, pending = *pending, command](Result<Snapshot> snapshot) mutable {
-        if (!snapshot) return x->fail(snapshot.error());
-        if (auto error = check_arguments(api, *snapshot, pending, command.what)) return x->fail(*error);
-        submit(api, x, pending, std::move(command));
-    });
+    read_history(api, pending->session,
+                 [&api, x, pending = *pending, command](Result<Snapshot> snapshot) mutable {
+                     if (!snapshot) return x->fail(snapshot.error());
+                     if (auto error = check_arguments(api, *snapshot, pending, command.what))
+                         return x->fail(*error);
+                     submit(api, x, pending, std::move(command));
+                 });
 }
 
 void post_progress(Api& api, ExchangePtr x) {
@@ -215,13 +237,14 @@ void post_progress(Api& api, ExchangePtr x) {
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
-    api.services().runner.command(pending->session, std::move(command), x->asker(),
-                                  [&api, x, pending = *pending](Result<Answer> answer) {
-                                      if (!answer) return fail_with_receipt(api, x, pending, std::move(answer.error()));
-                                      bool const again = answer->outcome == Answer::Outcome::duplicate;
-                                      x->json(200, again ? R"({"outcome":"duplicate","duplicate":true})"
-                                                         : R"({"outcome":"applied","duplicate":false})");
-                                  });
+    api.services().runner.command(
+        pending->session, std::move(command), x->asker(),
+        [&api, x, pending = *pending](Result<Answer> answer) {
+            if (!answer) return fail_with_receipt(api, x, pending, std::move(answer.error()));
+            bool const again = answer->outcome == Answer::Outcome::duplicate;
+            x->json(200, again ? R"({"outcome":"duplicate","duplicate":true})"
+                               : R"({"outcome":"applied","duplicate":false})");
+        });
 }
 
 void post_claim(Api& api, ExchangePtr x) {
@@ -233,7 +256,9 @@ void post_claim(Api& api, ExchangePtr x) {
     if (body.error()) return x->fail(*body.error());
     api.services().runner.command(pending->session, Claim{*pending, Duration(ms)}, x->asker(),
                                   [&api, x, pending = *pending](Result<Answer> answer) {
-                                      if (!answer) return fail_with_receipt(api, x, pending, std::move(answer.error()));
+                                      if (!answer)
+                                          return fail_with_receipt(api, x, pending,
+                                                                   std::move(answer.error()));
                                       get_pending(api, x);
                                   });
 }

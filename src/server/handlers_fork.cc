@@ -20,7 +20,8 @@ Seq last_step(wire::History const& history, Seq seq) {
     return last;
 }
 
-// A call that was still open then can not be answered in the fork: ids of the past belong to the original.
+// A call that was still open then can not be answered in the fork: ids of the past belong to the
+// original.
 std::string stays_with(SessionId const& session) { return "stays with session " + session.text(); }
 
 // Messages up to `seq`, as GET …/messages shows them, with calls as they stood then.
@@ -59,14 +60,16 @@ void fork_session(Api& api, ExchangePtr x) {
         if (!snapshot) return x->fail(snapshot.error());
         State const& state = snapshot->lane->state();
         Seq const upto = seq ? static_cast<Seq>(*seq) : state.head;
-        if (upto > state.head) return x->fail(bad_value("/seq", "the session has only " + std::to_string(state.head)));
+        if (upto > state.head)
+            return x->fail(bad_value("/seq", "the session has only " + std::to_string(state.head)));
         Seq const step = last_step(snapshot->history, upto);
         if (step == 0 && snapshot->history.forked_messages().is_null()) {
             return x->fail(bad_value("/seq", "no step of the model was committed by then"));
         }
         auto [messages, count] = transcript(*snapshot, step);
         if (messages.size() > fork_bytes_max) {
-            return x->fail({Code::too_large, "A fork copies at most 8 MiB of transcript; fork at an earlier seq.",
+            return x->fail({Code::too_large,
+                            "A fork copies at most 8 MiB of transcript; fork at an earlier seq.",
                             Json::trusted(R"({"limit":"fork_bytes","max":8388608})"), 0});
         }
         Create create;
@@ -75,15 +78,18 @@ void fork_session(Api& api, ExchangePtr x) {
         create.title = title.empty() ? state.title : title;
         create.labels = state.labels;
         create.fork = Create::ForkOf{id, step, Json::trusted(std::move(messages)), count};
-        api.services().runner.create(std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
-            if (!created) return x->fail(created.error());
-            x->params[0] = created->session.text();
-            api.services().runner.look(created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
-                if (!lane) return x->fail(lane.error());
-                State const& state = (*lane)->state();
-                x->json(201, session_object(state), {{"Location", "/api/sessions/" + state.id.text()}});
+        api.services().runner.create(
+            std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
+                if (!created) return x->fail(created.error());
+                x->params[0] = created->session.text();
+                api.services().runner.look(
+                    created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
+                        if (!lane) return x->fail(lane.error());
+                        State const& state = (*lane)->state();
+                        x->json(201, session_object(state),
+                                {{"Location", "/api/sessions/" + state.id.text()}});
+                    });
             });
-        });
     });
 }
 

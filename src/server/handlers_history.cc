@@ -14,13 +14,15 @@ namespace {
 
 // Pages are counted from the oldest; a cursor is the place to go on.
 template <class Item>
-void answer_page(ExchangePtr const& x, std::vector<Item> const& all, std::function<std::string(Item const&)> write) {
+void answer_page(ExchangePtr const& x, std::vector<Item> const& all,
+                 std::function<std::string(Item const&)> write) {
     Query query{x->request};
     std::size_t const limit = query.number("limit", 50, 1, 200);
     std::size_t from = 0;
     if (auto const cursor = x->request.query_value("cursor")) {
         auto const number = parse_number(*cursor);
-        if (!number || *number > all.size()) query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+        if (!number || *number > all.size())
+            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
         from = number.value_or(0);
     }
     if (query.error) return x->fail(*query.error);
@@ -28,7 +30,8 @@ void answer_page(ExchangePtr const& x, std::vector<Item> const& all, std::functi
     out.begin_object().key("items").begin_array();
     std::size_t const to = std::min(all.size(), from + limit);
     for (std::size_t i = from; i < to; ++i) out.raw(write(all[i]));
-    out.end_array().member("next", to < all.size() ? std::optional(std::to_string(to)) : std::nullopt);
+    out.end_array().member("next",
+                           to < all.size() ? std::optional(std::to_string(to)) : std::nullopt);
     x->json(200, out.end_object().take());
 }
 
@@ -98,7 +101,9 @@ void stream_of_events(Api& api, ExchangePtr x, SessionId id, Seq after) {
     api.services().runner.look(id, [&api, x, after](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return x->fail(lane.error());
         Seq const head = (*lane)->state().head;
-        if (after > head) return x->fail({Code::bad_cursor, "The session has only " + std::to_string(head) + " events."});
+        if (after > head)
+            return x->fail(
+                {Code::bad_cursor, "The session has only " + std::to_string(head) + " events."});
         auto const out = x->responder->stream({});
         out->send(std::make_shared<std::string const>("retry: 1000\n\n"));
         api.streams().open(*lane, after, out);
@@ -115,8 +120,10 @@ void list_events(Api& api, ExchangePtr x) {
     if (place.empty()) place = x->request.query_value("after").value_or("");
     if (place.empty()) place = x->request.query_value("cursor").value_or("0");
     auto const after = parse_number(place);
-    if (!after) return x->fail({Code::bad_cursor, "Last-Event-ID, after and cursor are sequence numbers."});
-    bool const streams = x->request.header("accept").find("text/event-stream") != std::string_view::npos;
+    if (!after)
+        return x->fail({Code::bad_cursor, "Last-Event-ID, after and cursor are sequence numbers."});
+    bool const streams =
+        x->request.header("accept").find("text/event-stream") != std::string_view::npos;
     if (streams) return stream_of_events(api, std::move(x), *id, *after);
     page_of_events(api, std::move(x), *id, *after);
 }

@@ -29,7 +29,8 @@ struct Filter {
     std::optional<PendingId> cursor;
     Duration wait{};
 
-    [[nodiscard]] bool takes(wire::PauseView const& pause, std::string const& tool_name, Time now) const {
+    [[nodiscard]] bool takes(wire::PauseView const& pause, std::string const& tool_name,
+                             Time now) const {
         if (!tool.empty() && tool_name != tool) return false;
         if (!reason.empty() && text(pause.terms.reason) != reason) return false;
         return std::ranges::find(statuses, pending_status(pause, now)) != statuses.end();
@@ -44,17 +45,22 @@ std::optional<Filter> read_filter(ExchangePtr const& x) {
     filter.tool = x->request.query_value("tool").value_or("");
     filter.reason = x->request.query_value("reason").value_or("");
     std::string const status(x->request.query_value("status").value_or(""));
-    filter.statuses = status.empty() ? std::vector<std::string>{"waiting", "processing"} : std::vector{status};
-    constexpr std::array known{"waiting", "processing", "completed", "failed", "expired", "cancelled"};
+    filter.statuses =
+        status.empty() ? std::vector<std::string>{"waiting", "processing"} : std::vector{status};
+    constexpr std::array known{"waiting", "processing", "completed",
+                               "failed",  "expired",    "cancelled"};
     if (!status.empty() && std::ranges::find(known, status) == known.end()) {
-        query.error = bad_value("?status", "must be waiting, processing, completed, failed, expired or cancelled");
+        query.error = bad_value(
+            "?status", "must be waiting, processing, completed, failed, expired or cancelled");
     }
     if (!filter.reason.empty() && !parse<PauseReason>(filter.reason)) {
-        query.error = bad_value("?reason", "must be tool_result, user_input, approval, elicitation or handoff");
+        query.error = bad_value(
+            "?reason", "must be tool_result, user_input, approval, elicitation or handoff");
     }
     if (auto const cursor = x->request.query_value("cursor")) {
         filter.cursor = PendingId::parse(*cursor);
-        if (!filter.cursor) query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+        if (!filter.cursor)
+            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
     }
     if (query.error) {
         x->fail(*query.error);
@@ -71,7 +77,8 @@ std::string page(std::vector<std::string> const& items, std::optional<std::strin
 }
 
 // Newest first.
-void answer_session_list(Api& api, ExchangePtr const& x, Snapshot const& snapshot, Filter const& filter) {
+void answer_session_list(Api& api, ExchangePtr const& x, Snapshot const& snapshot,
+                         Filter const& filter) {
     Time const now = api.services().runner.now();
     std::vector<std::string> items;
     std::optional<std::string> next;
@@ -80,7 +87,8 @@ void answer_session_list(Api& api, ExchangePtr const& x, Snapshot const& snapsho
         auto const& pauses = call->second.pauses;
         for (auto pause = pauses.rbegin(); pause != pauses.rend(); ++pause) {
             auto const place = std::pair(pause->pending.call, pause->pending.generation);
-            if (filter.cursor && place >= std::pair(filter.cursor->call, filter.cursor->generation)) continue;
+            if (filter.cursor && place >= std::pair(filter.cursor->call, filter.cursor->generation))
+                continue;
             if (!filter.takes(*pause, call->second.spec.tool, now)) continue;
             if (items.size() == filter.limit) break;
             items.push_back(pending_object(snapshot.lane->state(), snapshot.history, *pause, now));
@@ -91,16 +99,17 @@ void answer_session_list(Api& api, ExchangePtr const& x, Snapshot const& snapsho
 }
 
 void list_of_session(Api& api, ExchangePtr x, SessionId session, Filter filter) {
-    api.services().runner.look(session, [&api, x, session, filter](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return x->fail(lane.error());
-        auto const some_wait = [](State const& state) { return state.waiting > 0; };
-        wait_until(api, *lane, filter.wait, x, some_wait, [&api, x, session, filter] {
-            read_history(api, session, [&api, x, filter](Result<Snapshot> snapshot) {
-                if (!snapshot) return x->fail(snapshot.error());
-                answer_session_list(api, x, *snapshot, filter);
+    api.services().runner.look(
+        session, [&api, x, session, filter](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane) return x->fail(lane.error());
+            auto const some_wait = [](State const& state) { return state.waiting > 0; };
+            wait_until(api, *lane, filter.wait, x, some_wait, [&api, x, session, filter] {
+                read_history(api, session, [&api, x, filter](Result<Snapshot> snapshot) {
+                    if (!snapshot) return x->fail(snapshot.error());
+                    answer_session_list(api, x, *snapshot, filter);
+                });
             });
         });
-    });
 }
 
 // A project's list is gathered from its sessions one after the other; rows tell which to ask.
@@ -127,7 +136,8 @@ void gather(std::shared_ptr<Gather> g) {
             for (wire::PauseView const& pause : call->second.pauses) {
                 bool const mine = pause.pending.generation == row.generation;
                 if (!mine || !g->filter.takes(pause, call->second.spec.tool, now)) continue;
-                g->items.push_back(pending_object(snapshot->lane->state(), snapshot->history, pause, now));
+                g->items.push_back(
+                    pending_object(snapshot->lane->state(), snapshot->history, pause, now));
             }
         }
         gather(g);
@@ -150,16 +160,18 @@ void list_of_project(Api& api, ExchangePtr x, Filter filter) {
     rows.before = filter.cursor;
     rows.limit = static_cast<std::uint32_t>(filter.limit);
     auto question = [rows](port::Store& store) { return store.list_pending(rows); };
-    port::ask(api.services().journal, std::move(question),
-              [&api, x, filter](Result<std::vector<port::PendingListed>> listed) {
-                  if (!listed) return x->fail(listed.error());
-                  auto const g = std::make_shared<Gather>(Gather{api, x, filter, std::move(*listed), 0, {}, {}});
-                  if (g->rows.size() == filter.limit) {
-                      port::PendingListed const& last = g->rows.back();
-                      g->next = PendingId{last.session, last.row.call, last.row.generation, {}}.text();
-                  }
-                  gather(g);
-              });
+    port::ask(
+        api.services().journal, std::move(question),
+        [&api, x, filter](Result<std::vector<port::PendingListed>> listed) {
+            if (!listed) return x->fail(listed.error());
+            auto const g =
+                std::make_shared<Gather>(Gather{api, x, filter, std::move(*listed), 0, {}, {}});
+            if (g->rows.size() == filter.limit) {
+                port::PendingListed const& last = g->rows.back();
+                g->next = PendingId{last.session, last.row.call, last.row.generation, {}}.text();
+            }
+            gather(g);
+        });
 }
 
 }  // namespace
@@ -182,8 +194,11 @@ void get_pending(Api& api, ExchangePtr x) {
     if (query.error) return x->fail(*query.error);
     api.services().runner.look(pending->session, [&api, x, pending = *pending, wait](auto lane) {
         if (!lane) return x->fail(lane.error());
-        auto const settled = [pending](State const& state) { return open_pause(state, pending) == nullptr; };
-        wait_until(api, *lane, wait, x, settled, [&api, x, pending] { answer_pending(api, x, pending); });
+        auto const settled = [pending](State const& state) {
+            return open_pause(state, pending) == nullptr;
+        };
+        wait_until(api, *lane, wait, x, settled,
+                   [&api, x, pending] { answer_pending(api, x, pending); });
     });
 }
 

@@ -33,7 +33,8 @@ std::optional<Asked> read_prompt(ExchangePtr const& x) {
     }
     if (answers) {
         asked.command.answers = PendingId::parse(*answers);
-        bool const here = asked.command.answers && asked.command.answers->session.text() == x->params[0];
+        bool const here =
+            asked.command.answers && asked.command.answers->session.text() == x->params[0];
         if (!here) {
             x->fail(not_found());
             return std::nullopt;
@@ -42,7 +43,8 @@ std::optional<Asked> read_prompt(ExchangePtr const& x) {
     asked.command.parts = input->parts;
     asked.command.text_bytes = input->text.size();
     asked.command.answer_output = Json::trusted(json::quote(input->text));
-    asked.command.answer_digest = sha256(json::canonical_object("output", asked.command.answer_output));
+    asked.command.answer_digest =
+        sha256(json::canonical_object("output", asked.command.answer_output));
     return asked;
 }
 
@@ -50,8 +52,9 @@ void answer_accepted(ExchangePtr const& x, SessionId const& session, Answer cons
     json::Writer out;
     out.begin_object().member("turnID", numbered_id("trn_", session, answer.turn));
     out.member("messageID", numbered_id("msg_", session, answer.seq)).member("seq", answer.seq);
-    out.member("queuedBehind",
-               answer.behind ? std::optional(numbered_id("trn_", session, *answer.behind)) : std::nullopt);
+    out.member("queuedBehind", answer.behind
+                                   ? std::optional(numbered_id("trn_", session, *answer.behind))
+                                   : std::nullopt);
     x->json(202, out.end_object().take());
 }
 
@@ -85,14 +88,17 @@ void post_prompt(Api& api, ExchangePtr x) {
     if (!asked) return;
     Duration const wait = asked->wait;
     api.services().runner.command(
-        *id, std::move(asked->command), x->asker(), [&api, x, id = *id, wait](Result<Answer> answer) {
+        *id, std::move(asked->command), x->asker(),
+        [&api, x, id = *id, wait](Result<Answer> answer) {
             if (!answer) return x->fail(answer.error());
-            bool const took_nothing = answer->turn == 0;  // a repeated answer to a question: the receipt tells
+            bool const took_nothing =
+                answer->turn == 0;  // a repeated answer to a question: the receipt tells
             if (wait == Duration(0) || took_nothing) return answer_accepted(x, id, *answer);
             api.services().runner.look(id, [&api, x, id, wait, turn = answer->turn](auto lane) {
                 if (!lane) return x->fail(lane.error());
                 auto const rests = [turn](State const& state) { return turn_rests(state, turn); };
-                wait_until(api, *lane, wait, x, rests, [&api, x, id, turn] { answer_turn(api, x, id, turn); });
+                wait_until(api, *lane, wait, x, rests,
+                           [&api, x, id, turn] { answer_turn(api, x, id, turn); });
             });
         });
 }

@@ -13,23 +13,35 @@ void get_health(Api&, ExchangePtr x) { x->json(200, R"({"ok":true})"); }
 
 void get_ready(Api& api, ExchangePtr x) {
     runner::Runner const& runner = api.services().runner;
-    if (runner.failed()) return x->fail({Code::fail_stop, "A write to the disk failed; the server stops."});
+    if (runner.failed())
+        return x->fail({Code::fail_stop, "A write to the disk failed; the server stops."});
     if (runner.draining()) return x->fail({Code::draining, "The server is stopping."});
-    if (!runner.recovered()) return x->fail({Code::recovering, "The server is still looking for what is owed."});
-    port::ask(api.services().journal, [](port::Store& store) { return store.ping(); }, [x](Result<void> answer) {
-        if (!answer) return x->fail(answer.error());
-        x->json(200, R"({"ready":true})");
-    });
+    if (!runner.recovered())
+        return x->fail({Code::recovering, "The server is still looking for what is owed."});
+    port::ask(
+        api.services().journal, [](port::Store& store) { return store.ping(); },
+        [x](Result<void> answer) {
+            if (!answer) return x->fail(answer.error());
+            x->json(200, R"({"ready":true})");
+        });
 }
 
 void get_agents(Api& api, ExchangePtr x) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
     for (port::AgentEntry const& agent : api.services().catalogue.agents()) {
-        out.begin_object().member("id", agent.id).member("kind", agent.kind).member("available", true);
+        out.begin_object()
+            .member("id", agent.id)
+            .member("kind", agent.kind)
+            .member("available", true);
         out.member_null("reason").member("model", agent.model).key("tools").begin_array();
         for (std::string const& tool : agent.tools) out.value(tool);
-        out.end_array().key("can").begin_object().member("load", false).member("resume", false).end_object();
+        out.end_array()
+            .key("can")
+            .begin_object()
+            .member("load", false)
+            .member("resume", false)
+            .end_object();
         out.member_null("path").member_null("version").end_object();
     }
     x->json(200, out.end_array().member_null("next").end_object().take());
@@ -37,18 +49,25 @@ void get_agents(Api& api, ExchangePtr x) {
 
 namespace {
 
-std::string explain_object(Api& api, Snapshot const& snapshot, std::vector<wire::PauseView const*> const& pauses) {
+std::string explain_object(Api& api, Snapshot const& snapshot,
+                           std::vector<wire::PauseView const*> const& pauses) {
     State const& state = snapshot.lane->state();
     json::Writer out;
-    out.begin_object().member("sessionID", state.id.text()).key("session").raw(session_object(state));
+    out.begin_object()
+        .member("sessionID", state.id.text())
+        .key("session")
+        .raw(session_object(state));
     out.key("calls").begin_array();
     for (wire::PauseView const* pause : pauses) {
         wire::CallView const& call = snapshot.history.calls().at(pause->pending.call);
         out.begin_object().member("pendingID", pause->pending.text());
-        out.key("pending").raw(pending_object(state, snapshot.history, *pause, api.services().runner.now()));
-        out.member("attempts", call.attempts).member("settledSeq", call.settled == 0 ? std::nullopt : std::optional(call.settled));
+        out.key("pending").raw(
+            pending_object(state, snapshot.history, *pause, api.services().runner.now()));
+        out.member("attempts", call.attempts)
+            .member("settledSeq", call.settled == 0 ? std::nullopt : std::optional(call.settled));
         out.key("consumed");
-        auto const consumed = call.settled == 0 ? std::nullopt : snapshot.history.consumed(call.settled);
+        auto const consumed =
+            call.settled == 0 ? std::nullopt : snapshot.history.consumed(call.settled);
         if (consumed) {
             out.begin_object().member("turnID", numbered_id("trn_", state.id, consumed->turn));
             out.member("step", consumed->step == 0 ? std::nullopt : std::optional(consumed->step));
@@ -63,7 +82,8 @@ std::string explain_object(Api& api, Snapshot const& snapshot, std::vector<wire:
 
 }  // namespace
 
-// Of a pending call: who settled it, when, with which digest, and which step used it. Of a session: all its calls.
+// Of a pending call: who settled it, when, with which digest, and which step used it. Of a session:
+// all its calls.
 void get_explain(Api& api, ExchangePtr x) {
     std::string const& id = x->params[0];
     auto const session = session_of(id);
@@ -90,7 +110,8 @@ namespace {
 // What is overdue by more than this and moves nobody is stuck (P5).
 constexpr Duration overdue{10'000};
 
-void answer_doctor(Api& api, ExchangePtr const& x, std::vector<port::Due> const& due, std::optional<Time> next) {
+void answer_doctor(Api& api, ExchangePtr const& x, std::vector<port::Due> const& due,
+                   std::optional<Time> next) {
     runner::Runner const& runner = api.services().runner;
     Time const now = runner.now();
     json::Writer out;
@@ -100,13 +121,18 @@ void answer_doctor(Api& api, ExchangePtr const& x, std::vector<port::Due> const&
     }
     out.begin_object().member("ok", stuck.empty()).key("stuck").begin_array();
     for (port::Due const& one : stuck) {
-        out.begin_object().member("sessionID", one.session.text()).member("why", "a time has passed and nothing moved");
-        out.member("next", "restart the server; if it stays, report it with `dormouse show " + one.session.text() + "`");
+        out.begin_object()
+            .member("sessionID", one.session.text())
+            .member("why", "a time has passed and nothing moved");
+        out.member("next", "restart the server; if it stays, report it with `dormouse show " +
+                               one.session.text() + "`");
         out.end_object();
     }
-    out.end_array().key("nodes").begin_array().begin_object().member("resident", static_cast<std::uint64_t>(runner.resident()));
+    out.end_array().key("nodes").begin_array().begin_object().member(
+        "resident", static_cast<std::uint64_t>(runner.resident()));
     out.member("clockHeld", runner.clock().holding()).end_object().end_array();
-    out.key("queues").begin_object().member("owed", static_cast<std::uint64_t>(due.size() - stuck.size()));
+    out.key("queues").begin_object().member("owed",
+                                            static_cast<std::uint64_t>(due.size() - stuck.size()));
     out.member("nextWakeAt", next ? std::optional(to_ms(*next)) : std::nullopt).end_object();
     x->json(200, out.end_object().take());
 }

@@ -50,17 +50,19 @@ bool at_rest(State const& state) {
 void command_then_session(Api& api, ExchangePtr x, Command::Body command) {
     auto const id = session_in_path(x);
     if (!id) return;
-    api.services().runner.command(*id, std::move(command), x->asker(), [&api, x, id = *id](Result<Answer> answer) {
-        if (!answer) return x->fail(answer.error());
-        answer_with_session(api, x, id, 200);
-    });
+    api.services().runner.command(*id, std::move(command), x->asker(),
+                                  [&api, x, id = *id](Result<Answer> answer) {
+                                      if (!answer) return x->fail(answer.error());
+                                      answer_with_session(api, x, id, 200);
+                                  });
 }
 
 std::optional<Json> read_labels(Body& body) {
     auto const labels = body.object("labels");
     if (!labels) return std::nullopt;
     labels->members([&](std::string_view, json::View value) {
-        if (value.kind() != json::Kind::string) body.refuse("labels", "each label must be a string");
+        if (value.kind() != json::Kind::string)
+            body.refuse("labels", "each label must be a string");
     });
     if (labels->size() > 64) body.refuse("labels", "may have 64 members");
     return json::compact(labels->copy());
@@ -81,11 +83,15 @@ std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
     create.title = read_title(body);
     create.cwd = body.string("cwd").value_or("");
     create.labels = read_labels(body).value_or(Json());
-    if (!is_name(create.project)) body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
-    if (!create.alias.empty()) body.refuse("alias", "aliases come with mail between agents, in a later release");
-    if (!create.cwd.empty()) body.refuse("cwd", "only sessions of programs have one; they come in a later release");
+    if (!is_name(create.project))
+        body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
+    if (!create.alias.empty())
+        body.refuse("alias", "aliases come with mail between agents, in a later release");
+    if (!create.cwd.empty())
+        body.refuse("cwd", "only sessions of programs have one; they come in a later release");
     bool const known = api.services().catalogue.has_agent(create.agent);
-    if (!body.error() && !known) body.refuse("agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
+    if (!body.error() && !known)
+        body.refuse("agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
     if (auto const prompt = body.object("prompt")) {
         Body inner(*prompt, "/prompt", {"text", "parts"});
         auto input = read_input(inner);
@@ -107,15 +113,18 @@ void create_session(Api& api, ExchangePtr x) {
     if (query.error) return x->fail(*query.error);
     auto create = read_create(api, x);
     if (!create) return;
-    api.services().runner.create(std::move(*create), x->asker(), [&api, x, wait](Result<runner::Created> created) {
-        if (!created) return x->fail(created.error());
-        SessionId const id = created->session;
-        if (wait == Duration(0)) return answer_with_session(api, x, id, 201);
-        api.services().runner.look(id, [&api, x, id, wait](Result<std::shared_ptr<runner::Lane>> lane) {
-            if (!lane) return x->fail(lane.error());
-            wait_until(api, *lane, wait, x, at_rest, [&api, x, id] { answer_with_session(api, x, id, 201); });
+    api.services().runner.create(
+        std::move(*create), x->asker(), [&api, x, wait](Result<runner::Created> created) {
+            if (!created) return x->fail(created.error());
+            SessionId const id = created->session;
+            if (wait == Duration(0)) return answer_with_session(api, x, id, 201);
+            api.services().runner.look(
+                id, [&api, x, id, wait](Result<std::shared_ptr<runner::Lane>> lane) {
+                    if (!lane) return x->fail(lane.error());
+                    wait_until(api, *lane, wait, x, at_rest,
+                               [&api, x, id] { answer_with_session(api, x, id, 201); });
+                });
         });
-    });
 }
 
 void get_session(Api& api, ExchangePtr x) {
@@ -175,18 +184,20 @@ void list_sessions(Api& api, ExchangePtr x) {
     std::uint64_t before = 0;
     if (auto const cursor = x->request.query_value("cursor")) {
         auto const number = parse_number(*cursor);
-        if (!number) query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+        if (!number)
+            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
         before = number.value_or(0);
     }
     if (query.error) return x->fail(*query.error);
     auto question = [project = x->params[0], before, limit](port::Store& store) {
         return store.sessions(project, before, static_cast<std::uint32_t>(limit));
     };
-    port::ask(api.services().journal, std::move(question),
-              [&api, x, limit](Result<std::vector<port::SessionRow>> rows) {
-                  if (!rows) return x->fail(rows.error());
-                  list_next(std::make_shared<Listing>(Listing{api, x, std::move(*rows), limit, 0, {}}));
-              });
+    port::ask(
+        api.services().journal, std::move(question),
+        [&api, x, limit](Result<std::vector<port::SessionRow>> rows) {
+            if (!rows) return x->fail(rows.error());
+            list_next(std::make_shared<Listing>(Listing{api, x, std::move(*rows), limit, 0, {}}));
+        });
 }
 
 void patch_session(Api& api, ExchangePtr x) {
@@ -194,11 +205,13 @@ void patch_session(Api& api, ExchangePtr x) {
     Change change;
     if (json::View(x->body)["title"].exists()) change.title = read_title(body);
     change.labels = read_labels(body);
-    if (body.string("alias")) body.refuse("alias", "aliases come with mail between agents, in a later release");
+    if (body.string("alias"))
+        body.refuse("alias", "aliases come with mail between agents, in a later release");
     if (std::string_view match = x->request.header("if-match"); !match.empty()) {
         bool const quoted = match.size() > 2 && match.front() == '"' && match.back() == '"';
         change.if_match = quoted ? parse_number(match.substr(1, match.size() - 2)) : std::nullopt;
-        if (!change.if_match) body.refuse(bad_value("If-Match", "must be an ETag of this session, \"<seq>\""));
+        if (!change.if_match)
+            body.refuse(bad_value("If-Match", "must be an ETag of this session, \"<seq>\""));
     }
     if (body.error()) return x->fail(*body.error());
     command_then_session(api, std::move(x), std::move(change));
@@ -219,7 +232,8 @@ void cancel_session(Api& api, ExchangePtr x) {
     bool const all = body.boolean("all").value_or(false);
     bool const turn = body.boolean("turn").value_or(false);
     auto const pending = body.string("pendingID");
-    if (int(all) + int(turn) + int(pending.has_value()) > 1) body.refuse("", "give one of turn, all and pendingID");
+    if (int(all) + int(turn) + int(pending.has_value()) > 1)
+        body.refuse("", "give one of turn, all and pendingID");
     if (body.error()) return x->fail(*body.error());
     if (all) cancel.scope = Cancel::Scope::all;
     if (pending) {
@@ -241,8 +255,14 @@ void move_session(Api& api, ExchangePtr x, Move::To to, std::string why) {
 
 }  // namespace
 
-void resume_session(Api& api, ExchangePtr x) { move_session(api, std::move(x), Move::To::resume, "resumed"); }
-void end_session(Api& api, ExchangePtr x) { move_session(api, std::move(x), Move::To::end, "ended"); }
-void retry_session(Api& api, ExchangePtr x) { move_session(api, std::move(x), Move::To::retry, "retried"); }
+void resume_session(Api& api, ExchangePtr x) {
+    move_session(api, std::move(x), Move::To::resume, "resumed");
+}
+void end_session(Api& api, ExchangePtr x) {
+    move_session(api, std::move(x), Move::To::end, "ended");
+}
+void retry_session(Api& api, ExchangePtr x) {
+    move_session(api, std::move(x), Move::To::retry, "retried");
+}
 
 }  // namespace dormouse::server

@@ -1,5 +1,6 @@
 #pragma once
-// The objects of the API (docs/reference/http.md), written from state and history. One function an object.
+// The objects of the API (docs/reference/http.md), written from state and history. One function an
+// object.
 
 #include "json/json.h"
 #include "session/state.h"
@@ -8,8 +9,10 @@
 namespace dormouse::server {
 
 [[nodiscard]] std::string session_object(session::State const& state);
-[[nodiscard]] std::string turn_object(session::State const& state, wire::History const& history, TurnNo turn);
-[[nodiscard]] std::string message_object(session::State const& state, wire::History const& history, Seq message);
+[[nodiscard]] std::string turn_object(session::State const& state, wire::History const& history,
+                                      TurnNo turn);
+[[nodiscard]] std::string message_object(session::State const& state, wire::History const& history,
+                                         Seq message);
 // REQUIRES: the call has this pause.
 [[nodiscard]] std::string pending_object(session::State const& state, wire::History const& history,
                                          wire::PauseView const& pause, Time now);

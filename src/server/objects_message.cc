@@ -17,7 +17,8 @@ struct Place {
     }
 };
 
-void write_part_head(json::Writer& out, Place const& place, std::size_t index, std::string_view type) {
+void write_part_head(json::Writer& out, Place const& place, std::size_t index,
+                     std::string_view type) {
     out.begin_object().member("id", place.part_id(index));
     out.member("messageID", numbered_id("msg_", place.state.id, place.message.seq));
     out.member("sessionID", place.state.id.text()).member("type", type);
@@ -42,7 +43,11 @@ std::optional<std::string> text_or_null(std::string const& text) {
 
 void write_times(json::Writer& out, wire::CallView const& call) {
     Time const start = call.started == 0 ? call.settled_at : call.started_at;
-    out.key("time").begin_object().member("start", to_ms(start)).member("end", to_ms(call.settled_at)).end_object();
+    out.key("time")
+        .begin_object()
+        .member("start", to_ms(start))
+        .member("end", to_ms(call.settled_at))
+        .end_object();
 }
 
 void write_settled(json::Writer& out, wire::CallView const& call) {
@@ -66,18 +71,30 @@ void write_open(json::Writer& out, wire::CallView const& call) {
             break;
         }
         out.member("output", call.placeholder());
-        out.key("time").begin_object().member("start", to_ms(call.pauses.back().created)).end_object();
+        out.key("time")
+            .begin_object()
+            .member("start", to_ms(call.pauses.back().created))
+            .end_object();
     } else if (call.started != 0) {
-        out.member("status", "running").member("input", call.spec.input).member_null("title").member_null("metadata");
+        out.member("status", "running")
+            .member("input", call.spec.input)
+            .member_null("title")
+            .member_null("metadata");
         out.key("time").begin_object().member("start", to_ms(call.started_at)).end_object();
     } else {
-        out.member("status", "pending").member("input", call.spec.input).member("raw", call.spec.input.text());
+        out.member("status", "pending")
+            .member("input", call.spec.input)
+            .member("raw", call.spec.input.text());
     }
 }
 
-void write_tool_part(json::Writer& out, Place const& place, std::size_t index, wire::CallView const& call) {
+void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
+                     wire::CallView const& call) {
     write_part_head(out, place, index, "tool");
-    out.member("callID", wire::call_text(call.no)).member("tool", call.spec.tool).key("state").begin_object();
+    out.member("callID", wire::call_text(call.no))
+        .member("tool", call.spec.tool)
+        .key("state")
+        .begin_object();
     if (call.settled != 0) {
         write_settled(out, call);
     } else {
@@ -92,14 +109,18 @@ std::string message_object(State const& state, wire::History const& history, Seq
     wire::MessageView const& message = history.messages().at(seq);
     Place const place{state, message};
     json::Writer out;
-    out.begin_object().member("id", numbered_id("msg_", state.id, seq)).member("sessionID", state.id.text());
+    out.begin_object()
+        .member("id", numbered_id("msg_", state.id, seq))
+        .member("sessionID", state.id.text());
     out.member("turnID", numbered_id("trn_", state.id, message.turn));
     out.member("role", message.assistant ? "assistant" : "user").key("source").begin_object();
     out.member("type", message.assistant ? "model" : wire::source_text(message.source));
     out.member("ref", message.assistant ? std::optional(state.agent) : std::nullopt).end_object();
     out.key("parts").begin_array();
     std::size_t index = 0;
-    json::View(message.parts).elements([&](json::View part) { write_content_part(out, place, index++, part); });
+    json::View(message.parts).elements([&](json::View part) {
+        write_content_part(out, place, index++, part);
+    });
     for (CallNo no : message.calls) write_tool_part(out, place, index++, history.calls().at(no));
     out.end_array().member_null("error").key("usage");
     if (message.usage) {
@@ -110,7 +131,9 @@ std::string message_object(State const& state, wire::History const& history, Seq
         out.null();
     }
     out.key("time").begin_object().member("created", to_ms(message.created));
-    out.member("completed", message.assistant ? std::optional(to_ms(message.created)) : std::nullopt).end_object();
+    out.member("completed",
+               message.assistant ? std::optional(to_ms(message.created)) : std::nullopt)
+        .end_object();
     return out.end_object().take();
 }
 

@@ -61,18 +61,23 @@ void write_outcome(json::Writer& out, wire::PauseView const& pause) {
         out.null();
         return;
     }
-    out.begin_object().member("approved", what.approved).member("reason", text_or_null(what.reason));
+    out.begin_object()
+        .member("approved", what.approved)
+        .member("reason", text_or_null(what.reason));
     out.member("arguments", what.arguments).member("content", what.content).end_object();
 }
 
 void write_terms(json::Writer& out, wire::PauseView const& pause) {
     PauseTerms const& terms = pause.terms;
     out.member("reason", text(terms.reason)).member("continuation", text(terms.continuation));
-    out.member("message", text_or_null(terms.message)).member("form", terms.form).member("schema", terms.schema);
+    out.member("message", text_or_null(terms.message))
+        .member("form", terms.form)
+        .member("schema", terms.schema);
     out.member("placeholder", terms.placeholder).member_null("webhookURL");
     out.member("externalRef", text_or_null(terms.external_ref));
-    out.member("estimatedDuration",
-               terms.estimated ? std::optional<std::int64_t>(terms.estimated->count()) : std::nullopt);
+    out.member("estimatedDuration", terms.estimated
+                                        ? std::optional<std::int64_t>(terms.estimated->count())
+                                        : std::nullopt);
     out.member("timeout", ms_or_null(pause.deadline));
 }
 
@@ -91,7 +96,8 @@ std::string receipt_object(Receipt const& receipt, std::optional<wire::Consumed>
     out.member("kind", text(receipt.kind)).member("status", text(receipt.status));
     out.member("digest", digest_text(receipt.digest)).member("at", to_ms(receipt.at)).key("by");
     write_actor(out, receipt.by);
-    out.member("via", text_or_null(receipt.via)).member("deliveryID", text_or_null(receipt.delivery_id));
+    out.member("via", text_or_null(receipt.via))
+        .member("deliveryID", text_or_null(receipt.delivery_id));
     out.member("seq", receipt.seq).key("consumed");
     if (consumed) {
         out.begin_object().member("turnID", numbered_id("trn_", session, consumed->turn));
@@ -103,13 +109,18 @@ std::string receipt_object(Receipt const& receipt, std::optional<wire::Consumed>
     return out.end_object().take();
 }
 
-std::string pending_object(State const& state, wire::History const& history, wire::PauseView const& pause, Time now) {
+std::string pending_object(State const& state, wire::History const& history,
+                           wire::PauseView const& pause, Time now) {
     wire::CallView const& call = history.calls().at(pause.pending.call);
     json::Writer out;
     out.begin_object().member("id", pause.pending.text()).member("projectID", state.project);
-    out.member("sessionID", state.id.text()).member("turnID", numbered_id("trn_", state.id, call.turn));
-    out.member("messageID", numbered_id("msg_", state.id, call.message)).member("callID", wire::call_text(call.no));
-    out.member("generation", pause.pending.generation).member("tool", call.spec.tool).member("input", call.spec.input);
+    out.member("sessionID", state.id.text())
+        .member("turnID", numbered_id("trn_", state.id, call.turn));
+    out.member("messageID", numbered_id("msg_", state.id, call.message))
+        .member("callID", wire::call_text(call.no));
+    out.member("generation", pause.pending.generation)
+        .member("tool", call.spec.tool)
+        .member("input", call.spec.input);
     out.member("inputDigest", digest_text(sha256(json::canonical(call.spec.input))));
     out.member("status", pending_status(pause, now));
     write_terms(out, pause);
@@ -117,7 +128,8 @@ std::string pending_object(State const& state, wire::History const& history, wir
     write_progress(out, pause);
     out.member("inDoubt", pause.in_doubt && !pause.receipt).key("time").begin_object();
     out.member("created", to_ms(pause.created)).member("started", to_ms(pause.started));
-    out.member("completed", pause.receipt ? std::optional(to_ms(pause.receipt->at)) : std::nullopt).end_object();
+    out.member("completed", pause.receipt ? std::optional(to_ms(pause.receipt->at)) : std::nullopt)
+        .end_object();
     write_outcome(out, pause);
     out.key("receipt");
     if (pause.receipt) {

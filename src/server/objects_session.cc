@@ -19,7 +19,9 @@ std::optional<std::int64_t> ms_or_null(std::optional<Time> const& time) {
 std::string turn_id(State const& state, TurnNo turn) { return numbered_id("trn_", state.id, turn); }
 
 void write_usage(json::Writer& out, Usage const& usage, std::uint64_t steps) {
-    out.begin_object().member("inputTokens", usage.input_tokens).member("outputTokens", usage.output_tokens);
+    out.begin_object()
+        .member("inputTokens", usage.input_tokens)
+        .member("outputTokens", usage.output_tokens);
     out.member("cachedTokens", usage.cached_tokens).member("steps", steps).end_object();
 }
 
@@ -34,7 +36,8 @@ void write_trouble(json::Writer& out, std::optional<Trouble> const& error) {
 
 void write_retry(json::Writer& out, State const& state) {
     out.member("turnID", turn_id(state, state.turn->no)).member("attempt", state.turn->attempt);
-    out.member("message", state.turn->retry ? state.turn->retry->error.message : "a tool is tried again");
+    out.member("message",
+               state.turn->retry ? state.turn->retry->error.message : "a tool is tried again");
     auto const next = next_timer(state);
     out.member("next", ms_or_null(next));
 }
@@ -47,7 +50,8 @@ void write_waiting(json::Writer& out, State const& state) {
         if (call.phase != CallPhase::waiting) continue;
         if (!first) first = &call;
         out.value(call.pending.text());
-        if (call.pause->deadline && (!timeout || *call.pause->deadline < *timeout)) timeout = call.pause->deadline;
+        if (call.pause->deadline && (!timeout || *call.pause->deadline < *timeout))
+            timeout = call.pause->deadline;
     }
     out.end_array();
     out.member("pendingID", first->pending.text()).member("tool", first->spec.tool);
@@ -57,7 +61,8 @@ void write_waiting(json::Writer& out, State const& state) {
 void write_activity(json::Writer& out, State const& state) {
     Activity const now = activity(state);
     out.key("activity").begin_object().member("type", text(now));
-    if (now == Activity::busy) out.member("turnID", turn_id(state, state.turn->no)).member("step", state.turn->step);
+    if (now == Activity::busy)
+        out.member("turnID", turn_id(state, state.turn->no)).member("step", state.turn->step);
     if (now == Activity::retry) write_retry(out, state);
     if (now == Activity::waiting_async) write_waiting(out, state);
     out.end_object();
@@ -72,13 +77,16 @@ std::string session_object(State const& state) {
     out.member("title", text_or_null(state.title)).member("status", text(state.lifecycle));
     write_activity(out, state);
     out.member_null("parentID");
-    out.member("forkedFrom", state.forked_from ? std::optional(state.forked_from->text()) : std::nullopt);
+    out.member("forkedFrom",
+               state.forked_from ? std::optional(state.forked_from->text()) : std::nullopt);
     out.member_null("acpSessionID").member("cwd", text_or_null(state.cwd));
     out.member_raw("labels", state.labels.is_null() ? "{}" : state.labels.text());
     out.member("seq", state.head).member("messageCount", state.messages).key("usage");
     write_usage(out, state.usage, state.steps);
     out.member_null("error").key("time").begin_object().member("created", to_ms(state.created));
-    out.member("updated", to_ms(state.updated)).member("ended", ms_or_null(state.ended)).end_object();
+    out.member("updated", to_ms(state.updated))
+        .member("ended", ms_or_null(state.ended))
+        .end_object();
     return out.end_object().take();
 }
 
@@ -119,24 +127,33 @@ std::string turn_object(State const& state, wire::History const& history, TurnNo
     wire::TurnView const& turn = history.turns().at(no);
     std::string_view const status = turn_status(state, turn);
     json::Writer out;
-    out.begin_object().member("id", turn_id(state, no)).member("sessionID", state.id.text()).member("status", status);
+    out.begin_object()
+        .member("id", turn_id(state, no))
+        .member("sessionID", state.id.text())
+        .member("status", status);
     write_finish(out, status, turn);
     out.key("cause").begin_object().member("type", wire::source_text(turn.cause)).key("by");
     write_actor(out, turn.by);
     out.member_null("ref").end_object();
-    out.member("step", turn.step).member("stepLimit", turn.step_limit == 0 ? TurnTerms().step_limit : turn.step_limit);
+    out.member("step", turn.step)
+        .member("stepLimit", turn.step_limit == 0 ? TurnTerms().step_limit : turn.step_limit);
     out.member("inputMessageID", numbered_id("msg_", state.id, turn.input));
     write_turn_lists(out, state, turn);
     out.key("usage");
     write_usage(out, turn.usage, turn.steps);
     write_trouble(out, turn.error);
     out.key("time").begin_object().member("created", to_ms(turn.created));
-    out.member("started", ms_or_null(turn.started)).member("ended", ms_or_null(turn.ended)).end_object();
+    out.member("started", ms_or_null(turn.started))
+        .member("ended", ms_or_null(turn.ended))
+        .end_object();
     return out.end_object().take();
 }
 
 void write_actor(json::Writer& out, Actor const& actor) {
-    out.begin_object().member("type", text(actor.type)).member("name", text_or_null(actor.name)).end_object();
+    out.begin_object()
+        .member("type", text(actor.type))
+        .member("name", text_or_null(actor.name))
+        .end_object();
 }
 
 }  // namespace dormouse::server

@@ -15,7 +15,8 @@ std::int64_t retry_after_ms(Error const& error, CodeInfo const& about) {
 // A prompt that says so opens a completed session again.
 Next next_of(Error const& error, CodeInfo const& about) {
     json::View const extra(error.extra);
-    bool const reopens = error.code == Code::wrong_state && extra["from"].string_or("") == "completed" &&
+    bool const reopens = error.code == Code::wrong_state &&
+                         extra["from"].string_or("") == "completed" &&
                          extra["move"].string_or("") == "prompt";
     return reopens ? Next::reopen : about.next;
 }
@@ -26,18 +27,24 @@ HttpReply problem_reply(Error const& error, HttpRequest const& request) {
     CodeInfo const& about = info(error.code);
     std::int64_t const wait = retry_after_ms(error, about);
     json::Writer out;
-    out.begin_object().member("type", "/errors/" + std::string(about.text)).member("title", about.title);
+    out.begin_object()
+        .member("type", "/errors/" + std::string(about.text))
+        .member("title", about.title);
     out.member("status", static_cast<int>(about.http)).member("code", about.text);
     out.member("detail", error.detail.empty() ? std::string(about.title) : error.detail);
     out.member("instance", request.path).member("next", text(next_of(error, about)));
-    out.member("retryAfter", wait > 0 ? std::optional(wait) : std::nullopt).member("requestID", request.id);
-    json::View(error.extra).members([&](std::string_view name, json::View value) { out.member_raw(name, value.raw()); });
+    out.member("retryAfter", wait > 0 ? std::optional(wait) : std::nullopt)
+        .member("requestID", request.id);
+    json::View(error.extra).members([&](std::string_view name, json::View value) {
+        out.member_raw(name, value.raw());
+    });
     HttpReply reply;
     reply.status = about.http;
     reply.content_type = "application/problem+json";
     reply.body = out.end_object().take();
     if (wait > 0) reply.headers.emplace_back("Retry-After", std::to_string((wait + 999) / 1000));
-    if (about.http == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"dormouse\"");
+    if (about.http == 401)
+        reply.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"dormouse\"");
     return reply;
 }
 

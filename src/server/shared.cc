@@ -8,27 +8,32 @@
 namespace dormouse::server {
 
 void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done) {
-    api.services().runner.read(session, 1, [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
-        if (!read) return done(std::unexpected(std::move(read.error())));
-        Snapshot snapshot{std::move(read->lane), wire::History(session)};
-        for (wire::RecordPtr const& record : read->records) snapshot.history.add(*record);
-        done(std::move(snapshot));
-    });
+    api.services().runner.read(
+        session, 1, [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
+            if (!read) return done(std::unexpected(std::move(read.error())));
+            Snapshot snapshot{std::move(read->lane), wire::History(session)};
+            for (wire::RecordPtr const& record : read->records) snapshot.history.add(*record);
+            done(std::move(snapshot));
+        });
 }
 
-std::uint64_t Query::number(std::string_view name, std::uint64_t usual, std::uint64_t least, std::uint64_t most) {
+std::uint64_t Query::number(std::string_view name, std::uint64_t usual, std::uint64_t least,
+                            std::uint64_t most) {
     auto const text = request.query_value(name);
     if (!text) return usual;
     auto const number = parse_number(*text);
     if (number && *number >= least && *number <= most) return *number;
     if (!error) {
-        error = bad_value("?" + std::string(name),
-                          "must be a number from " + std::to_string(least) + " to " + std::to_string(most));
+        error =
+            bad_value("?" + std::string(name), "must be a number from " + std::to_string(least) +
+                                                   " to " + std::to_string(most));
     }
     return usual;
 }
 
-Duration Query::wait() { return Duration(static_cast<std::int64_t>(number("wait", 0, 0, 50)) * 1'000); }
+Duration Query::wait() {
+    return Duration(static_cast<std::int64_t>(number("wait", 0, 0, 50)) * 1'000);
+}
 
 namespace {
 
@@ -51,13 +56,14 @@ constexpr Duration client_check{1'000};
 
 void check_client(Api& api, std::shared_ptr<Wait> wait, Time until, ExchangePtr x) {
     Duration const left = std::max(Duration(0), until - api.services().runner.now());
-    api.services().loop.after(std::min(left, client_check), [&api, wait, until, x = std::move(x)]() mutable {
-        if (!wait->done) return;
-        bool const over = api.services().runner.now() >= until || x->responder->gone() ||
-                          api.services().runner.draining();
-        if (over) return wait->finish();
-        check_client(api, std::move(wait), until, std::move(x));
-    });
+    api.services().loop.after(
+        std::min(left, client_check), [&api, wait, until, x = std::move(x)]() mutable {
+            if (!wait->done) return;
+            bool const over = api.services().runner.now() >= until || x->responder->gone() ||
+                              api.services().runner.draining();
+            if (over) return wait->finish();
+            check_client(api, std::move(wait), until, std::move(x));
+        });
 }
 
 }  // namespace
@@ -82,7 +88,8 @@ namespace {
 std::optional<std::string> read_text_part(Body& body, json::View part, std::size_t index) {
     Body fields(part, "/parts/" + std::to_string(index), {"type", "text", "synthetic"});
     bool const is_text = fields.string("type").value_or("text") == "text";
-    if (!is_text) fields.refuse("type", "must be \"text\" (images and files come with a later release)");
+    if (!is_text)
+        fields.refuse("type", "must be \"text\" (images and files come with a later release)");
     std::string text = fields.required_string("text");
     if (fields.error()) {
         body.refuse(*fields.error());

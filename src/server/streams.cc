@@ -6,7 +6,8 @@ namespace dormouse::server {
 
 using namespace dormouse::session;
 
-void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out) {
+void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after,
+                   std::shared_ptr<EventStream> out) {
     auto const reader = std::make_shared<Reader>();
     reader->lane = std::move(lane);
     reader->out = std::move(out);
@@ -26,12 +27,14 @@ void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_pt
 
 void Streams::pump(ReaderPtr const& reader) {
     if (reader->reading || !reader->lane || !reader->lane->loaded()) return;
-    auto const& recent = reader->lane->recent();
+    auto const lane = reader->lane;  // the reader may leave while it is sent something
+    auto const& recent = lane->recent();
     if (recent.empty() || recent.back()->event.seq <= reader->cursor) return;
     if (recent.front()->event.seq > reader->cursor + 1) return read_page(reader);
     std::size_t const skip = reader->cursor + 1 - recent.front()->event.seq;
     for (std::size_t i = skip; i < recent.size(); ++i) {
-        if (reader->out->queued_bytes() > queued_max) return;  // on_drained comes back here
+        if (!reader->lane || reader->out->queued_bytes() > queued_max)
+            return;  // on_drained comes back here
         send(reader, recent[i]);
     }
 }
@@ -39,25 +42,35 @@ void Streams::pump(ReaderPtr const& reader) {
 void Streams::send(ReaderPtr const& reader, wire::RecordPtr const& record) {
     reader->cursor = record->event.seq;
     bool const taken = reader->out->send(frame(*reader->lane, record));
-    bool const gone = std::holds_alternative<SessionDeleted>(record->event.body);
-    if (!taken) return;
-    if (!gone) return;
-    reader->out->send(std::make_shared<std::string const>("event: bye\ndata: {\"reason\":\"deleted\"}\n\n"));
+    if (taken && std::holds_alternative<SessionDeleted>(record->event.body)) say_bye(reader);
+}
+
+void Streams::say_bye(ReaderPtr const& reader) {
+    reader->out->send(
+        std::make_shared<std::string const>("event: bye\ndata: {\"reason\":\"deleted\"}\n\n"));
+    reader->out->close();
+}
+
+// The journal could not be read: because it is gone, or for now; the reader comes back at its
+// sequence.
+void Streams::end(ReaderPtr const& reader, Error const& error) {
+    if (error.code == Code::not_found) return say_bye(reader);
     reader->out->close();
 }
 
 void Streams::read_page(ReaderPtr const& reader) {
     reader->reading = true;
-    runner_.read(reader->lane->id(), reader->cursor + 1, [this, reader](Result<runner::Runner::Read> read) {
+    auto const read_on = [this, reader](Result<runner::Runner::Read> read) {
         reader->reading = false;
         if (!reader->lane) return;
-        if (!read) return reader->out->close();
+        if (!read) return end(reader, read.error());
         for (wire::RecordPtr const& record : read->records) {
-            if (reader->out->queued_bytes() > queued_max) return;
+            if (!reader->lane || reader->out->queued_bytes() > queued_max) return;
             if (record->event.seq == reader->cursor + 1) send(reader, record);
         }
         pump(reader);
-    });
+    };
+    runner_.read(reader->lane->id(), reader->cursor + 1, read_on);
 }
 
 void Streams::close(ReaderPtr const& reader) {
@@ -72,11 +85,13 @@ void Streams::close(ReaderPtr const& reader) {
     lane->unwatch(reader->watch);
 }
 
-std::shared_ptr<std::string const> Streams::frame(runner::Lane const& lane, wire::RecordPtr const& record) {
+std::shared_ptr<std::string const> Streams::frame(runner::Lane const& lane,
+                                                  wire::RecordPtr const& record) {
     auto& [kept, bytes] = frames_[record.get()];
     if (!bytes) {
         kept = record;  // so that the address is not used again
-        bytes = std::make_shared<std::string const>(wire::sse_frame(lane.id(), lane.state().project, *record));
+        bytes = std::make_shared<std::string const>(
+            wire::sse_frame(lane.id(), lane.state().project, *record));
     }
     auto const out = bytes;
     if (frames_.size() > frames_kept) frames_.clear();
@@ -88,10 +103,13 @@ void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& d
     if (first == last) return;
     constexpr std::string_view kinds[] = {"text", "reasoning", "input"};
     json::Writer out;
-    out.begin_object().member("turnID", numbered_id("trn_", session, ask.turn)).member("step", ask.step);
+    out.begin_object()
+        .member("turnID", numbered_id("trn_", session, ask.turn))
+        .member("step", ask.step);
     out.member("attempt", ask.attempt).member("kind", kinds[static_cast<std::size_t>(delta.kind)]);
     out.member("text", delta.text).end_object();
-    auto const bytes = std::make_shared<std::string const>("event: delta\ndata: " + out.take() + "\n\n");
+    auto const bytes =
+        std::make_shared<std::string const>("event: delta\ndata: " + out.take() + "\n\n");
     for (auto it = first; it != last; ++it) it->second->out->send(bytes);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Server-Sent Events of sessions. A reader is a cursor, not a queue: it holds the sequence number it has got to, and
-// reads on from the lane's newest records, or from the journal when it is further behind. One serialisation of an
-// event serves all its readers. On the loop.
+// Server-Sent Events of sessions. A reader is a cursor, not a queue: it holds the sequence number
+// it has got to, and reads on from the lane's newest records, or from the journal when it is
+// further behind. One serialisation of an event serves all its readers. On the loop.
 
 #include "runner/runner.h"
 #include "server/http.h"
@@ -35,16 +35,21 @@ private:
     void pump(ReaderPtr const& reader);
     void send(ReaderPtr const& reader, wire::RecordPtr const& record);
     void read_page(ReaderPtr const& reader);
+    void say_bye(ReaderPtr const& reader);
+    void end(ReaderPtr const& reader, Error const& error);
     void close(ReaderPtr const& reader);
-    [[nodiscard]] std::shared_ptr<std::string const> frame(runner::Lane const& lane, wire::RecordPtr const& record);
+    [[nodiscard]] std::shared_ptr<std::string const> frame(runner::Lane const& lane,
+                                                           wire::RecordPtr const& record);
 
     static constexpr std::size_t frames_kept = 256;
-    static constexpr std::size_t queued_max = std::size_t{512} << 10;  // then the reader is waited for
+    static constexpr std::size_t queued_max = std::size_t{512}
+                                              << 10;  // then the reader is waited for
 
     runner::Runner& runner_;
     std::unordered_multimap<SessionId, ReaderPtr> readers_;
     // The newest frames, by record: what several readers of a session share.
-    std::map<wire::Record const*, std::pair<wire::RecordPtr, std::shared_ptr<std::string const>>> frames_;
+    std::map<wire::Record const*, std::pair<wire::RecordPtr, std::shared_ptr<std::string const>>>
+        frames_;
 };
 
 }  // namespace dormouse::server

@@ -1,6 +1,7 @@
 #pragma once
-// Commands: what is asked of a session. A command carries everything that deciding needs: its time, its
-// randomness, who asks, and what was found by key. So decide() has no clock, no chance and no I/O.
+// Commands: what is asked of a session. A command carries everything that deciding needs: its time,
+// its randomness, who asks, and what was found by key. So decide() has no clock, no chance and no
+// I/O.
 
 #include "session/event.h"
 
@@ -27,7 +28,8 @@ struct Create {
     std::optional<ForkOf> fork;
 };
 
-// First command of a lane that was loaded under a new epoch: gives each intent of an older one its verdict (rule 3).
+// First command of a lane that was loaded under a new epoch: gives each intent of an older one its
+// verdict (rule 3).
 struct Adopt {};
 
 // Does what has become possible; writes nothing when nothing has.
@@ -39,7 +41,8 @@ struct Prompt {
     std::optional<PromptMode> when;
     std::optional<PendingId> answers;
     bool reopen = false;
-    // The text of the prompt as the output of the call that it may answer, and its digest as a result.
+    // The text of the prompt as the output of the call that it may answer, and its digest as a
+    // result.
     Json answer_output;
     Sha256 answer_digest = {};
 };
@@ -98,8 +101,9 @@ struct Submit {
     Submission what;
     std::string via;
     std::string delivery_id;
-    std::optional<Sha256> input_digest;  // what the answerer was shown; nullopt: not required of this principal
-    Json invalid;                        // null: the outcome fits the schema; else an array of {pointer, message}
+    std::optional<Sha256>
+        input_digest;  // what the answerer was shown; nullopt: not required of this principal
+    Json invalid;      // null: the outcome fits the schema; else an array of {pointer, message}
 };
 
 struct Progress {
@@ -136,11 +140,11 @@ struct Delete {};
 
 // What was found by key before deciding. The lane looks up what wanted() in key.h names.
 struct Found {
-    std::optional<Receipt> receipt;      // of the pause that the command names, when that is closed
-    std::uint32_t notes = 0;             // how many notes that pause has
-    bool note_known = false;             // one with this digest is among them
-    bool progress_known = false;         // progress with this key was taken
-    struct Earlier {                     // what the same Idempotency-Key led to
+    std::optional<Receipt> receipt;  // of the pause that the command names, when that is closed
+    std::uint32_t notes = 0;         // how many notes that pause has
+    bool note_known = false;         // one with this digest is among them
+    bool progress_known = false;     // progress with this key was taken
+    struct Earlier {                 // what the same Idempotency-Key led to
         Seq seq = 0;
         TurnNo turn = 0;
         std::string idem;
@@ -149,8 +153,8 @@ struct Found {
 };
 
 struct Command {
-    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome, GateOutcome, Submit,
-                              Progress, Claim, Cancel, Move, Change, Delete>;
+    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
+                              GateOutcome, Submit, Progress, Claim, Cancel, Move, Change, Delete>;
     Time at{};
     Random random{};
     Actor by{};
@@ -160,6 +164,5 @@ struct Command {
     Body body;
     Found found = {};
 };
-
 
 }  // namespace dormouse::session

@@ -1,6 +1,6 @@
 #pragma once
-// decide: what becomes of a command. Pure: no clock, no chance, no I/O; the same state and command give the same
-// decision, byte for byte. One file a family of commands under decide/.
+// decide: what becomes of a command. Pure: no clock, no chance, no I/O; the same state and command
+// give the same decision, byte for byte. One file a family of commands under decide/.
 
 #include "session/command.h"
 #include "session/key.h"
@@ -25,8 +25,9 @@ struct Decision {
     std::vector<PendingChange> pending = {};  // what the events do to the rows of pending calls
 };
 
-// Brings `state` forward by exactly the events it returns. Expiries that are due by the command's time come first,
-// also when the command itself is refused (rule 9). `epoch` is who drives; intents are written under it.
+// Brings `state` forward by exactly the events it returns. Expiries that are due by the command's
+// time come first, also when the command itself is refused (rule 9). `epoch` is who drives; intents
+// are written under it.
 [[nodiscard]] Decision decide(State& state, Epoch epoch, Command const& command);
 
 }  // namespace dormouse::session

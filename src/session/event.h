@@ -1,7 +1,8 @@
 #pragma once
-// Events: what happened, durable. State is the fold of events. One struct an alternative; the members of each are
-// the fields of its public JSON (docs/reference/events.md). Messages, turns and receipts are named by numbers in
-// the session (message = the event that brought it); their text ids are made at the edge (dormouse/id.h).
+// Events: what happened, durable. State is the fold of events. One struct an alternative; the
+// members of each are the fields of its public JSON (docs/reference/events.md). Messages, turns and
+// receipts are named by numbers in the session (message = the event that brought it); their text
+// ids are made at the edge (dormouse/id.h).
 
 #include "session/vocabulary.h"
 
@@ -40,8 +41,8 @@ struct InputDropped {
     std::string why;
 };
 
-// Opens (or, with `again`, reopens after a failure) the turn of the envelope with the message `input`, which says by
-// whom.
+// Opens (or, with `again`, reopens after a failure) the turn of the envelope with the message
+// `input`, which says by whom.
 struct TurnStarted {
     TurnNo turn = 0;
     Seq input = 0;
@@ -75,7 +76,8 @@ struct ModelFailed {
     std::optional<Time> retry_at;
 };
 
-// Intent: the tool runs. The pendingID is durable before it does, and is its idempotency key on every attempt.
+// Intent: the tool runs. The pendingID is durable before it does, and is its idempotency key on
+// every attempt.
 struct ToolStarted {
     PendingId pending;
     std::uint32_t attempt = 0;
@@ -160,7 +162,8 @@ struct Cancelled {
     std::string why;
 };
 
-// After a crash in mid-run the outcome is unknown (rule 3). With `question` a person is asked under that id.
+// After a crash in mid-run the outcome is unknown (rule 3). With `question` a person is asked under
+// that id.
 struct InDoubt {
     PendingId pending;
     CrashPolicy policy = CrashPolicy::never;
@@ -214,11 +217,11 @@ struct SessionDeleted {
 };
 
 struct Event {
-    using Body =
-        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested, ModelReplied,
-                     ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused, GateAsked, GateDecided,
-                     Submitted, Voted, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
-                     StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted>;
+    using Body = std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted,
+                              ModelRequested, ModelReplied, ModelFailed, ToolStarted, ToolFinished,
+                              ToolFailed, CallPaused, GateAsked, GateDecided, Submitted, Voted,
+                              Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
+                              StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

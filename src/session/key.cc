@@ -31,12 +31,11 @@ struct Wants {
         if (c.answers) closed(*c.answers, c.answer_digest);
     }
     void operator()(ToolOutcome const& c) const { closed(c.pending, c.digest); }
-    template <class Other>
-    void operator()(Other const&) const {}
+    template <class Other> void operator()(Other const&) const {}
 
 private:
-    // A command in the same append may close it first: then the receipt is among what this lane has just
-    // written, and found there.
+    // A command in the same append may close it first: then the receipt is among what this lane has
+    // just written, and found there.
     void closed(PendingId const& pending, std::optional<Sha256> note) const {
         if (open_pause(state, pending)) return;
         out.receipt = pending;
@@ -44,12 +43,14 @@ private:
     }
 };
 
-PendingChange opened(PendingId const& pending, Call const& call, Event const& event, std::optional<Time> deadline) {
+PendingChange opened(PendingId const& pending, Call const& call, Event const& event,
+                     std::optional<Time> deadline) {
     return {pending, std::nullopt, call.spec.tool, event.at, deadline, event.seq, 0};
 }
 
 PendingChange settled(Receipt const& receipt, Call const& call, Event const& event) {
-    PendingChange change{receipt.pending, receipt.status, call.spec.tool, call.started, std::nullopt, 0, event.seq};
+    PendingChange change{
+        receipt.pending, receipt.status, call.spec.tool, call.started, std::nullopt, 0, event.seq};
     if (call.question && call.question->pending == receipt.pending) {
         change.created = call.question->since;
         change.paused = call.question->opened;
@@ -79,8 +80,7 @@ struct Changes {
     void operator()(Cancelled const& e) const {
         if (e.receipt) settle(*e.receipt);
     }
-    template <class Other>
-    void operator()(Other const&) const {}
+    template <class Other> void operator()(Other const&) const {}
 
 private:
     void open(PendingId const& pending, std::optional<Time> deadline) const {
@@ -93,7 +93,9 @@ private:
 
 }  // namespace
 
-std::string earlier_key(std::string const& idem_key) { return idem_key.empty() ? "" : "i" + idem_key; }
+std::string earlier_key(std::string const& idem_key) {
+    return idem_key.empty() ? "" : "i" + idem_key;
+}
 
 std::string progress_key(PendingId const& pending, std::string const& key) {
     return pause_prefix('p', pending.call, pending.generation) + short_hex(sha256(key));
@@ -115,7 +117,8 @@ std::vector<std::string> keys_of(Event const& event) {
         return {progress_key(e->pending, e->key)};
     }
     if (auto const* e = std::get_if<Note>(&event.body)) {
-        return {note_key(e->call, e->generation, e->digest), note_slot_key(e->call, e->generation, e->number)};
+        return {note_key(e->call, e->generation, e->digest),
+                note_slot_key(e->call, e->generation, e->number)};
     }
     return {};
 }

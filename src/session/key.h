@@ -1,5 +1,6 @@
 #pragma once
-// Keys under which closed things are found: keys(session, key) -> event. Immutable once written. Their bytes:
+// Keys under which closed things are found: keys(session, key) -> event. Immutable once written.
+// Their bytes:
 //   i<16 bytes>                       a request's Idempotency-Key (hash of principal, path and key)
 //   p<call>.<generation>.<16 hex>     progress, by its key
 //   n<call>.<generation>.<16 hex>     a note, by its digest
@@ -17,13 +18,13 @@ namespace dormouse::session {
 // The keys that `event` writes.
 [[nodiscard]] std::vector<std::string> keys_of(Event const& event);
 
-// What must be looked up before `command` is decided on `state`: exact, because closed things never change and the
-// append is conditional on the head.
+// What must be looked up before `command` is decided on `state`: exact, because closed things never
+// change and the append is conditional on the head.
 struct Wanted {
     std::optional<PendingId> receipt;  // of a pause that is closed (or was never opened)
     std::string earlier;               // key of an earlier request; empty: none
     std::string progress;              // key of progress; empty: none
-    std::optional<Sha256> note;        // the notes of `receipt`, and whether this digest is among them
+    std::optional<Sha256> note;  // the notes of `receipt`, and whether this digest is among them
 };
 [[nodiscard]] Wanted wanted(State const& state, Command const& command);
 
@@ -43,7 +44,8 @@ struct PendingChange {
     Seq settled = 0;
     friend bool operator==(PendingChange const&, PendingChange const&) = default;
 };
-// What `event` does to the rows of pending calls. REQUIRES: `before` is the state that the event is applied to.
+// What `event` does to the rows of pending calls. REQUIRES: `before` is the state that the event is
+// applied to.
 [[nodiscard]] std::vector<PendingChange> pending_changes(State const& before, Event const& event);
 
 }  // namespace dormouse::session

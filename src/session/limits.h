@@ -21,7 +21,8 @@ inline constexpr std::uint32_t notes_per_pause_max = 8;
 inline constexpr std::uint32_t model_failures_max = 5;  // in a row, in one step
 inline constexpr std::uint32_t tool_attempts_max = 5;
 inline constexpr std::uint64_t seq_max = (std::uint64_t{1} << 24) - 1;
-// From here on a session takes no new input and no progress, so that what is open can still be settled.
+// From here on a session takes no new input and no progress, so that what is open can still be
+// settled.
 inline constexpr std::uint64_t seq_full = seq_max - 1'000'000;
 
 inline constexpr Duration pause_timeout_default{24 * 3600 * 1000};  // of a tool_result pause
@@ -31,7 +32,8 @@ inline constexpr Duration retry_base{1'000};
 inline constexpr Duration retry_max{60'000};
 inline constexpr Duration claim_max{3'600'000};
 
-static_assert(tool_concurrency_max + 1 <= owed_max, "tools and gates in work, and one model request");
+static_assert(tool_concurrency_max + 1 <= owed_max,
+              "tools and gates in work, and one model request");
 static_assert(calls_per_reply_max <= open_calls_max);
 
 }  // namespace dormouse::session::limits

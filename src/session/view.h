@@ -1,8 +1,9 @@
 #pragma once
-// The model's view (rule 5), as values: what one request sees. Built by wire/view.h from the journal.
+// The model's view (rule 5), as values: what one request sees. Built by wire/view.h from the
+// journal.
 
-#include "session/vocabulary.h"
 #include "session/event.h"
+#include "session/vocabulary.h"
 
 #include <optional>
 #include <string>
@@ -27,7 +28,8 @@ struct ViewMessage {
     Role role = Role::user;
     InputSource source = InputSource::prompt;  // of a user message; `result`: a late outcome
     Json parts;                                // array of parts as in the journal
-    // Assistant: its calls, each answered right after it, in request order. Late outcome: the one call.
+    // Assistant: its calls, each answered right after it, in request order. Late outcome: the one
+    // call.
     std::vector<ViewCall> calls;
 };
 

@@ -12,22 +12,23 @@ constexpr std::array lifecycle_words{"none", "active", "paused", "completed", "e
 constexpr std::array activity_words{"idle", "busy", "retry", "waiting_async"};
 constexpr std::array prompt_mode_words{"queue", "steer", "interrupt", "reject"};
 constexpr std::array crash_policy_words{"retry", "ask", "never"};
-constexpr std::array pause_reason_words{"tool_result", "user_input", "approval", "elicitation", "handoff"};
+constexpr std::array pause_reason_words{"tool_result", "user_input", "approval", "elicitation",
+                                        "handoff"};
 constexpr std::array continuation_words{"tool_response", "message", "reentry"};
 constexpr std::array on_deadline_words{"tell", "deny", "done"};
-constexpr std::array finish_reason_words{"stop", "length", "refusal", "step_limit", "cancelled", "error"};
+constexpr std::array finish_reason_words{"stop",       "length",    "refusal",
+                                         "step_limit", "cancelled", "error"};
 constexpr std::array submission_kind_words{"result", "error", "decision", "cancel", "expiry"};
 constexpr std::array call_status_words{"completed", "failed", "expired", "cancelled"};
 constexpr std::array error_reason_words{"failed", "denied", "expired", "cancelled", "unknown"};
-constexpr std::array actor_type_words{"token", "webhook", "capability", "session", "agent", "runtime"};
+constexpr std::array actor_type_words{"token",   "webhook", "capability",
+                                      "session", "agent",   "runtime"};
 
-template <class Words, class E>
-std::string_view word(Words const& words, E value) {
+template <class Words, class E> std::string_view word(Words const& words, E value) {
     return words.at(static_cast<std::size_t>(value));
 }
 
-template <class E, class Words>
-std::optional<E> find(Words const& words, std::string_view word) {
+template <class E, class Words> std::optional<E> find(Words const& words, std::string_view word) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         if (word == words[i]) return static_cast<E>(i);
     }
@@ -49,30 +50,42 @@ std::string_view text(CallStatus v) { return word(call_status_words, v); }
 std::string_view text(ErrorReason v) { return word(error_reason_words, v); }
 std::string_view text(ActorType v) { return word(actor_type_words, v); }
 
-template <>
-std::optional<Lifecycle> parse(std::string_view w) { return find<Lifecycle>(lifecycle_words, w); }
-template <>
-std::optional<Activity> parse(std::string_view w) { return find<Activity>(activity_words, w); }
-template <>
-std::optional<PromptMode> parse(std::string_view w) { return find<PromptMode>(prompt_mode_words, w); }
-template <>
-std::optional<CrashPolicy> parse(std::string_view w) { return find<CrashPolicy>(crash_policy_words, w); }
-template <>
-std::optional<PauseReason> parse(std::string_view w) { return find<PauseReason>(pause_reason_words, w); }
-template <>
-std::optional<Continuation> parse(std::string_view w) { return find<Continuation>(continuation_words, w); }
-template <>
-std::optional<OnDeadline> parse(std::string_view w) { return find<OnDeadline>(on_deadline_words, w); }
-template <>
-std::optional<FinishReason> parse(std::string_view w) { return find<FinishReason>(finish_reason_words, w); }
-template <>
-std::optional<SubmissionKind> parse(std::string_view w) { return find<SubmissionKind>(submission_kind_words, w); }
-template <>
-std::optional<CallStatus> parse(std::string_view w) { return find<CallStatus>(call_status_words, w); }
-template <>
-std::optional<ErrorReason> parse(std::string_view w) { return find<ErrorReason>(error_reason_words, w); }
-template <>
-std::optional<ActorType> parse(std::string_view w) { return find<ActorType>(actor_type_words, w); }
+template <> std::optional<Lifecycle> parse(std::string_view w) {
+    return find<Lifecycle>(lifecycle_words, w);
+}
+template <> std::optional<Activity> parse(std::string_view w) {
+    return find<Activity>(activity_words, w);
+}
+template <> std::optional<PromptMode> parse(std::string_view w) {
+    return find<PromptMode>(prompt_mode_words, w);
+}
+template <> std::optional<CrashPolicy> parse(std::string_view w) {
+    return find<CrashPolicy>(crash_policy_words, w);
+}
+template <> std::optional<PauseReason> parse(std::string_view w) {
+    return find<PauseReason>(pause_reason_words, w);
+}
+template <> std::optional<Continuation> parse(std::string_view w) {
+    return find<Continuation>(continuation_words, w);
+}
+template <> std::optional<OnDeadline> parse(std::string_view w) {
+    return find<OnDeadline>(on_deadline_words, w);
+}
+template <> std::optional<FinishReason> parse(std::string_view w) {
+    return find<FinishReason>(finish_reason_words, w);
+}
+template <> std::optional<SubmissionKind> parse(std::string_view w) {
+    return find<SubmissionKind>(submission_kind_words, w);
+}
+template <> std::optional<CallStatus> parse(std::string_view w) {
+    return find<CallStatus>(call_status_words, w);
+}
+template <> std::optional<ErrorReason> parse(std::string_view w) {
+    return find<ErrorReason>(error_reason_words, w);
+}
+template <> std::optional<ActorType> parse(std::string_view w) {
+    return find<ActorType>(actor_type_words, w);
+}
 
 bool allowed(PauseReason reason, Continuation continuation) {
     switch (reason) {
@@ -80,7 +93,8 @@ bool allowed(PauseReason reason, Continuation continuation) {
         case PauseReason::user_input: return continuation == Continuation::message;
         case PauseReason::approval:
         case PauseReason::elicitation: return continuation == Continuation::reentry;
-        // A pause that the runtime itself answers (a child session, a timer) may also just end with its outcome.
+        // A pause that the runtime itself answers (a child session, a timer) may also just end with
+        // its outcome.
         case PauseReason::handoff: return continuation != Continuation::message;
     }
     return false;
@@ -95,9 +109,12 @@ Continuation default_continuation(PauseReason reason) {
 }
 
 Usage sum(Usage const& a, Usage const& b) {
-    return {a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens, a.cached_tokens + b.cached_tokens};
+    return {a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens,
+            a.cached_tokens + b.cached_tokens};
 }
 
-bool ToolTerms::may_pause_for(PauseReason reason) const { return std::ranges::find(may_pause, reason) != may_pause.end(); }
+bool ToolTerms::may_pause_for(PauseReason reason) const {
+    return std::ranges::find(may_pause, reason) != may_pause.end();
+}
 
 }  // namespace dormouse::session

@@ -26,7 +26,8 @@ enum class PromptMode : std::uint8_t { queue, steer, interrupt, reject };
 // How a crash in mid-run is met (P4).
 enum class CrashPolicy : std::uint8_t { retry, ask, never };
 
-// Why a call waits. Which outcomes settle it, and how the session goes on, follows (the await table, design/03).
+// Why a call waits. Which outcomes settle it, and how the session goes on, follows (the await
+// table, design/03).
 enum class PauseReason : std::uint8_t { tool_result, user_input, approval, elicitation, handoff };
 enum class Continuation : std::uint8_t { tool_response, message, reentry };
 
@@ -34,7 +35,8 @@ enum class Continuation : std::uint8_t { tool_response, message, reentry };
 [[nodiscard]] bool allowed(PauseReason reason, Continuation continuation);
 [[nodiscard]] Continuation default_continuation(PauseReason reason);
 
-// What happens at a pause's deadline. `done`: the deadline is the outcome that was waited for (a timer).
+// What happens at a pause's deadline. `done`: the deadline is the outcome that was waited for (a
+// timer).
 enum class OnDeadline : std::uint8_t { tell, deny, done };
 
 enum class FinishReason : std::uint8_t { stop, length, refusal, step_limit, cancelled, error };
@@ -70,15 +72,17 @@ struct Trouble {
     friend bool operator==(Trouble const&, Trouble const&) = default;
 };
 
-// When the model is asked again after a step with calls: once `n` of them have settled (0: all); the rest are
-// kept open or cancelled. all = {0, keep}, each = {1, keep}, any = {1, cancel}, quorum n = {n, keep}.
+// When the model is asked again after a step with calls: once `n` of them have settled (0: all);
+// the rest are kept open or cancelled. all = {0, keep}, each = {1, keep}, any = {1, cancel}, quorum
+// n = {n, keep}.
 struct Join {
     std::uint32_t n = 0;
     bool cancel_rest = false;
     friend bool operator==(Join const&, Join const&) = default;
 };
 
-// What an agent's configuration says of its turns; written into turn_started, so that replay needs no configuration.
+// What an agent's configuration says of its turns; written into turn_started, so that replay needs
+// no configuration.
 struct TurnTerms {
     Join join = {};
     std::uint32_t tool_concurrency = 8;
@@ -89,7 +93,8 @@ struct TurnTerms {
 
 // Who may answer a pause, and how many must agree.
 struct AnswerTerms {
-    std::vector<std::string> from = {};  // names or "role:…"; empty: whoever has the right to answer
+    std::vector<std::string> from =
+        {};  // names or "role:…"; empty: whoever has the right to answer
     std::uint32_t need = 1;
     friend bool operator==(AnswerTerms const&, AnswerTerms const&) = default;
 };
@@ -98,46 +103,51 @@ struct AnswerTerms {
 struct PauseTerms {
     PauseReason reason = PauseReason::tool_result;
     Continuation continuation = Continuation::tool_response;
-    Json placeholder = {};           // null: {"status":"pending"}
-    std::string message = {};        // what a person sees
-    Json form = {};                  // JSON Schema of the answer's content, for people
-    Json schema = {};                // JSON Schema of the outcome
+    Json placeholder = {};     // null: {"status":"pending"}
+    std::string message = {};  // what a person sees
+    Json form = {};            // JSON Schema of the answer's content, for people
+    Json schema = {};          // JSON Schema of the outcome
     std::string external_ref = {};
-    std::optional<Duration> timeout = {};  // nullopt: the default of the reason; Duration::max(): none
+    std::optional<Duration> timeout =
+        {};  // nullopt: the default of the reason; Duration::max(): none
     std::optional<Duration> estimated = {};
     OnDeadline on_deadline = OnDeadline::tell;
     AnswerTerms answer = {};
     friend bool operator==(PauseTerms const&, PauseTerms const&) = default;
 };
 
-// What a tool declared, as far as the core needs it; written with the call, so that replay needs no registry.
+// What a tool declared, as far as the core needs it; written with the call, so that replay needs no
+// registry.
 struct ToolTerms {
     CrashPolicy crash = CrashPolicy::never;
-    std::vector<PauseReason> may_pause = {};     // empty: never pauses
-    std::vector<std::string> gates = {};         // asked in this order before it runs
-    std::optional<Duration> pause_timeout = {};  // default deadline of its pauses; nullopt: that of the reason
-    Duration time_limit = Duration(600'000);     // of one attempt
+    std::vector<PauseReason> may_pause = {};  // empty: never pauses
+    std::vector<std::string> gates = {};      // asked in this order before it runs
+    std::optional<Duration> pause_timeout =
+        {};  // default deadline of its pauses; nullopt: that of the reason
+    Duration time_limit = Duration(600'000);  // of one attempt
     friend bool operator==(ToolTerms const&, ToolTerms const&) = default;
 
     [[nodiscard]] bool may_pause_for(PauseReason reason) const;
 };
 
-// A tool call that a reply asks for, as the door prepared it: checked, digested, with the tool's terms.
+// A tool call that a reply asks for, as the door prepared it: checked, digested, with the tool's
+// terms.
 struct CallSpec {
     std::string model_id = {};  // the model's own id; data only, models repeat ids
     std::string tool = {};
     Json input = {};
-    Sha256 input_digest = {};   // of the canonical input
+    Sha256 input_digest = {};  // of the canonical input
     ToolTerms terms = {};
-    // Set when the call cannot run (unknown tool, arguments that do not fit): its error for the model.
+    // Set when the call cannot run (unknown tool, arguments that do not fit): its error for the
+    // model.
     std::optional<std::string> refused = {};
     // Set when starting the tool is nothing but this registration: the pause rides with the start.
     std::optional<PauseTerms> at_once = {};
     friend bool operator==(CallSpec const&, CallSpec const&) = default;
 };
 
-// What is offered for a pending call. `digest` covers what design/02 says it covers; `invalid` is the verdict of the
-// schema that the door found ("" when it fits).
+// What is offered for a pending call. `digest` covers what design/02 says it covers; `invalid` is
+// the verdict of the schema that the door found ("" when it fits).
 struct Submission {
     SubmissionKind kind = SubmissionKind::result;  // result, error or decision
     Json output = {};                              // result: any value
@@ -146,9 +156,10 @@ struct Submission {
     std::string error = {};  // error: its text
     bool approved = false;   // decision
     std::string reason = {};
-    Json arguments = {};      // decision: edited arguments, null if unchanged
-    Json content = {};        // decision: what a form was filled in with
-    std::string action = {};  // content's member `action`, for in-doubt questions: run_again, succeeded, give_up
+    Json arguments = {};  // decision: edited arguments, null if unchanged
+    Json content = {};    // decision: what a form was filled in with
+    std::string action =
+        {};  // content's member `action`, for in-doubt questions: run_again, succeeded, give_up
     Sha256 digest = {};
     friend bool operator==(Submission const&, Submission const&) = default;
 };
@@ -161,9 +172,9 @@ struct Receipt {
     Sha256 digest = {};
     Time at = {};
     Actor by = {};
-    std::string via = {};          // http, cli, webhook, runtime …
+    std::string via = {};  // http, cli, webhook, runtime …
     std::string delivery_id = {};
-    Seq seq = 0;                   // the settling event
+    Seq seq = 0;  // the settling event
     friend bool operator==(Receipt const&, Receipt const&) = default;
 };
 
@@ -180,7 +191,6 @@ struct Receipt {
 [[nodiscard]] std::string_view text(CallStatus v);
 [[nodiscard]] std::string_view text(ErrorReason v);
 [[nodiscard]] std::string_view text(ActorType v);
-template <class E>
-[[nodiscard]] std::optional<E> parse(std::string_view word);
+template <class E> [[nodiscard]] std::optional<E> parse(std::string_view word);
 
 }  // namespace dormouse::session

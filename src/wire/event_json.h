@@ -1,6 +1,6 @@
 #pragma once
-// The `data` of each event type, written and read. Members that have their usual value are left out.
-// docs/reference/events.md lists them.
+// The `data` of each event type, written and read. Members that have their usual value are left
+// out. docs/reference/events.md lists them.
 
 #include "json/json.h"
 #include "session/event.h"
@@ -11,19 +11,23 @@ void write_event_data(json::Writer& out, SessionId const& session, session::Even
 
 // nullopt: a type that this release does not know.
 [[nodiscard]] std::optional<session::Event::Body> read_event_data(SessionId const& session, Seq seq,
-                                                                  std::string_view type, json::View data);
+                                                                  std::string_view type,
+                                                                  json::View data);
 
-void write_pause_terms(json::Writer& out, session::PauseTerms const& terms);  // members, not the object
+void write_pause_terms(json::Writer& out,
+                       session::PauseTerms const& terms);  // members, not the object
 [[nodiscard]] session::PauseTerms read_pause_terms(json::View object);
 void write_call_spec(json::Writer& out, session::CallSpec const& spec);  // members
 [[nodiscard]] session::CallSpec read_call_spec(json::View object);
-void write_submission(json::Writer& out, session::Submission const& what);  // one of result, error, decision
+void write_submission(json::Writer& out,
+                      session::Submission const& what);  // one of result, error, decision
 [[nodiscard]] session::Submission read_submission(json::View object);
 void write_receipt(json::Writer& out, session::Receipt const& receipt);  // members
 [[nodiscard]] session::Receipt read_receipt(SessionId const& session, json::View object);
 void write_usage(json::Writer& out, session::Usage const& usage);  // the object
 [[nodiscard]] session::Usage read_usage(json::View object);
-void write_turn_terms(json::Writer& out, session::TurnTerms const& terms);  // members that differ from the default
+void write_turn_terms(json::Writer& out,
+                      session::TurnTerms const& terms);  // members that differ from the default
 [[nodiscard]] session::TurnTerms read_turn_terms(json::View object);
 
 [[nodiscard]] Sha256 read_digest(json::View text);  // "sha256:…"; zeros when absent

@@ -19,7 +19,9 @@ struct Read {
         return static_cast<std::uint32_t>(data[name].integer_or(usual));
     }
     std::string string(std::string_view name) const { return data[name].string_or(""); }
-    Json value(std::string_view name) const { return data[name].exists() ? data[name].copy() : Json(); }
+    Json value(std::string_view name) const {
+        return data[name].exists() ? data[name].copy() : Json();
+    }
     Actor actor(std::string_view name) const { return parse_actor(string(name)); }
     PendingId pending(std::string_view name = "pendingID") const {
         return PendingId::parse(string(name)).value_or(PendingId());
@@ -33,22 +35,23 @@ struct Read {
         auto const ms = data[name].integer();
         return ms ? std::optional(from_ms(*ms)) : std::nullopt;
     }
-    Trouble trouble() const { return {data["error"]["code"].string_or(""), data["error"]["message"].string_or("")}; }
+    Trouble trouble() const {
+        return {data["error"]["code"].string_or(""), data["error"]["message"].string_or("")};
+    }
     Receipt receipt() const {
         Receipt receipt = read_receipt(session, data["receipt"]);
         receipt.pending = pending();
         receipt.seq = seq;
         return receipt;
     }
-    template <class E>
-    E word(std::string_view name, E usual) const {
+    template <class E> E word(std::string_view name, E usual) const {
         auto const text = data[name].string();
         return text ? parse<E>(*text).value_or(usual) : usual;
     }
 
     void operator()(SessionCreated& e) const {
-        e = {string("projectID"), string("agentID"), string("alias"), string("title"), string("cwd"), value("labels"),
-             actor("by"), string("idem")};
+        e = {string("projectID"), string("agentID"), string("alias"), string("title"),
+             string("cwd"),       value("labels"),   actor("by"),     string("idem")};
     }
     void operator()(InputReceived& e) const {
         e.turn = number("turn");
@@ -76,12 +79,15 @@ struct Read {
         e.finish = word("finishReason", FinishReason::stop);
         e.parts = data["parts"].exists() ? data["parts"].copy() : Json::trusted("[]");
         data["calls"].elements([&](json::View call) {
-            if (e.calls.empty()) e.first_call = parse_call(call["callID"].string_or("")).value_or(0);
+            if (e.calls.empty())
+                e.first_call = parse_call(call["callID"].string_or("")).value_or(0);
             e.calls.push_back(read_call_spec(call));
         });
         e.usage = read_usage(data["usage"]);
     }
-    void operator()(ModelFailed& e) const { e = {number("step"), number("attempt"), trouble(), time("retryAt")}; }
+    void operator()(ModelFailed& e) const {
+        e = {number("step"), number("attempt"), trouble(), time("retryAt")};
+    }
     void operator()(ToolStarted& e) const {
         e = {pending(), number("attempt", 1), static_cast<Epoch>(data["epoch"].integer_or(0))};
     }
@@ -97,12 +103,15 @@ struct Read {
     void operator()(ToolFailed& e) const {
         e = {call(), number("attempt"), string("error"), time("retryAt").value_or(Time())};
     }
-    void operator()(CallPaused& e) const { e = {pending(), read_pause_terms(data), time("timeout")}; }
+    void operator()(CallPaused& e) const {
+        e = {pending(), read_pause_terms(data), time("timeout")};
+    }
     void operator()(GateAsked& e) const {
         e = {pending(), string("gate"), read_pause_terms(data), time("timeout")};
     }
     void operator()(GateDecided& e) const {
-        e = {call(), string("gate"), string("verdict") == "allow", string("message"), std::nullopt, {}};
+        e = {call(), string("gate"), string("verdict") == "allow", string("message"), std::nullopt,
+             {}};
         if (!data["arguments"].exists()) return;
         e.input = value("arguments");
         e.input_digest = sha256(json::canonical(*e.input));
@@ -118,7 +127,9 @@ struct Read {
         e.what.digest = e.digest;
     }
     void operator()(Progressed& e) const { e = {pending(), string("key"), value("payload")}; }
-    void operator()(Claimed& e) const { e = {pending(), actor("by"), time("until").value_or(Time())}; }
+    void operator()(Claimed& e) const {
+        e = {pending(), actor("by"), time("until").value_or(Time())};
+    }
     void operator()(Expired& e) const { e = {receipt(), word("reason", ErrorReason::expired)}; }
     void operator()(Cancelled& e) const {
         e.call = call();
@@ -127,11 +138,12 @@ struct Read {
         e.why = string("why");
     }
     void operator()(InDoubt& e) const {
-        e = {pending(), word("policy", CrashPolicy::never), PendingId::parse(string("question")), time("timeout")};
+        e = {pending(), word("policy", CrashPolicy::never), PendingId::parse(string("question")),
+             time("timeout")};
     }
     void operator()(Note& e) const {
-        e = {call(), number("generation"), string("about"), read_digest(data["digest"]), number("number"),
-             string("text")};
+        e = {call(),           number("generation"), string("about"), read_digest(data["digest"]),
+             number("number"), string("text")};
     }
     void operator()(TurnEnded& e) const {
         e.finish = word("finishReason", FinishReason::stop);
@@ -142,8 +154,9 @@ struct Read {
         e = {word("from", Lifecycle::active), word("to", Lifecycle::active), string("why")};
     }
     void operator()(Forked& e) const {
-        e = {SessionId::parse(string("from")).value_or(SessionId()), static_cast<Seq>(data["seq"].integer_or(0)),
-             value("messages"), number("messageCount")};
+        e = {SessionId::parse(string("from")).value_or(SessionId()),
+             static_cast<Seq>(data["seq"].integer_or(0)), value("messages"),
+             number("messageCount")};
     }
     void operator()(SessionChanged& e) const {
         e.title = data["title"].string();
@@ -155,8 +168,7 @@ struct Read {
 };
 
 // The variant's alternative whose type_name is `type`.
-template <std::size_t I = 0>
-std::optional<Event::Body> body_of_type(std::string_view type) {
+template <std::size_t I = 0> std::optional<Event::Body> body_of_type(std::string_view type) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
         return std::nullopt;
     } else {

@@ -81,7 +81,9 @@ struct Write {
         json_member("metadata", e.metadata);
     }
     void operator()(ToolFailed const& e) const {
-        out.member("callID", call_text(e.call)).member("attempt", e.attempt).member("error", e.error);
+        out.member("callID", call_text(e.call))
+            .member("attempt", e.attempt)
+            .member("error", e.error);
         time_member("retryAt", e.retry_at);
     }
     void operator()(CallPaused const& e) const {
@@ -108,7 +110,10 @@ struct Write {
     }
     void operator()(Voted const& e) const {
         pause(e.pending);
-        out.key("vote").begin_object().member("by", actor_text(e.by)).member("approved", e.approved);
+        out.key("vote")
+            .begin_object()
+            .member("by", actor_text(e.by))
+            .member("approved", e.approved);
         out.member("digest", digest_text(e.digest)).end_object();
         write_submission(out, e.what);
     }
@@ -142,8 +147,12 @@ struct Write {
         time_member("timeout", e.deadline);
     }
     void operator()(Note const& e) const {
-        out.member("callID", call_text(e.call)).member("generation", e.generation).member("about", e.about);
-        out.member("digest", digest_text(e.digest)).member("number", e.number).member("text", e.text);
+        out.member("callID", call_text(e.call))
+            .member("generation", e.generation)
+            .member("about", e.about);
+        out.member("digest", digest_text(e.digest))
+            .member("number", e.number)
+            .member("text", e.text);
     }
     void operator()(TurnEnded const& e) const {
         out.member("finishReason", text(e.finish)).key("usage");
@@ -154,7 +163,9 @@ struct Write {
         out.member("from", text(e.from)).member("to", text(e.to)).member("why", e.why);
     }
     void operator()(Forked const& e) const {
-        out.member("from", e.from.text()).member("seq", e.seq).member("messageCount", e.message_count);
+        out.member("from", e.from.text())
+            .member("seq", e.seq)
+            .member("messageCount", e.message_count);
         out.member("messages", e.messages);
     }
     void operator()(SessionChanged const& e) const {
@@ -167,7 +178,9 @@ struct Write {
 
 private:
     void message_id(Seq seq) const { out.member("messageID", numbered_id("msg_", session, seq)); }
-    void step(std::uint32_t step, std::uint32_t attempt) const { out.member("step", step).member("attempt", attempt); }
+    void step(std::uint32_t step, std::uint32_t attempt) const {
+        out.member("step", step).member("attempt", attempt);
+    }
     void pause(PendingId const& pending) const {
         out.member("callID", call_text(pending.call)).member("pendingID", pending.text());
         if (pending.generation != 1) out.member("generation", pending.generation);
@@ -178,7 +191,11 @@ private:
         out.end_object();
     }
     void trouble(Trouble const& error) const {
-        out.key("error").begin_object().member("code", error.code).member("message", error.message).end_object();
+        out.key("error")
+            .begin_object()
+            .member("code", error.code)
+            .member("message", error.message)
+            .end_object();
     }
     void text_member(std::string_view name, std::string const& text) const {
         if (!text.empty()) out.member(name, text);

@@ -21,12 +21,14 @@ Json const* value_at(std::vector<std::pair<Seq, Json>> const& values, Seq seq) {
 }  // namespace
 
 bool CallView::waiting() const {
-    bool const open = std::ranges::any_of(pauses, [](PauseView const& pause) { return !pause.receipt; });
+    bool const open =
+        std::ranges::any_of(pauses, [](PauseView const& pause) { return !pause.receipt; });
     return settled == 0 && open;
 }
 
 bool CallView::waiting_besides(PauseView const& pause) const {
-    return std::ranges::any_of(pauses, [&](PauseView const& p) { return &p != &pause && !p.receipt; });
+    return std::ranges::any_of(pauses,
+                               [&](PauseView const& p) { return &p != &pause && !p.receipt; });
 }
 
 Json CallView::placeholder() const { return placeholder_at(UINT64_MAX); }
@@ -162,7 +164,8 @@ struct HistoryFold {
         call.error_text = e.what.error;
     }
     void operator()(Voted const& e) const {
-        if (PauseView* pause = find(e.pending)) pause->votes.push_back({e.by, {e.approved, event.at}});
+        if (PauseView* pause = find(e.pending))
+            pause->votes.push_back({e.by, {e.approved, event.at}});
     }
     void operator()(Progressed const& e) const {
         PauseView* const pause = find_or_open_early(e.pending);
@@ -180,14 +183,16 @@ struct HistoryFold {
         close(e.receipt);
         CallView& call = settle(e.receipt.pending.call);
         call.error = e.reason;
-        call.error_text = e.reason == ErrorReason::unknown ? "outcome unknown" : "Tool execution timed out";
+        call.error_text =
+            e.reason == ErrorReason::unknown ? "outcome unknown" : "Tool execution timed out";
         if (e.reason == ErrorReason::denied) call.error_text = "denied: nobody answered in time";
     }
     void operator()(Cancelled const& e) const {
         CallView& call = h.calls_.at(e.call);
         if (e.receipt) {
             PauseView const& pause = close(*e.receipt);
-            bool const question_only = pause.terms.reason == PauseReason::elicitation && call.waiting_besides(pause);
+            bool const question_only =
+                pause.terms.reason == PauseReason::elicitation && call.waiting_besides(pause);
             if (question_only) return;
         }
         settle(e.call);
@@ -197,14 +202,16 @@ struct HistoryFold {
     void operator()(InDoubt const& e) const {
         PauseTerms terms;
         CallView& call = h.calls_.at(e.pending.call);
-        if (!call.spec.terms.may_pause_for(PauseReason::tool_result)) terms.reason = PauseReason::handoff;
+        if (!call.spec.terms.may_pause_for(PauseReason::tool_result))
+            terms.reason = PauseReason::handoff;
         open(e.pending, terms, e.deadline, "");
         call.pauses.back().in_doubt = true;
         if (!e.question) return;
         PauseTerms asked;
         asked.reason = PauseReason::elicitation;
         asked.continuation = Continuation::reentry;
-        asked.message = "The server stopped while this tool ran. Run it again, say what it gave, or give up?";
+        asked.message =
+            "The server stopped while this tool ran. Run it again, say what it gave, or give up?";
         open(*e.question, asked, std::nullopt, "");
     }
     void operator()(TurnEnded const& e) const {
@@ -219,8 +226,7 @@ struct HistoryFold {
         h.forked_ = e.messages;
         h.forked_from_ = e.from;
     }
-    template <class Other>
-    void operator()(Other const&) const {}
+    template <class Other> void operator()(Other const&) const {}
 
 private:
     PauseView* find(PendingId const& pending) const {
@@ -262,7 +268,9 @@ private:
     }
 };
 
-void History::add(Record const& record) { std::visit(HistoryFold{*this, record.event}, record.event.body); }
+void History::add(Record const& record) {
+    std::visit(HistoryFold{*this, record.event}, record.event.body);
+}
 
 PauseView const* History::pause(PendingId const& pending) const {
     auto const call = calls_.find(pending.call);

@@ -1,6 +1,7 @@
 #pragma once
-// History: the fold of a session's records into what people read: messages, turns, pending calls, receipts and who
-// consumed them. Built when a page or a request is; never kept. (State is the other fold, of what is open.)
+// History: the fold of a session's records into what people read: messages, turns, pending calls,
+// receipts and who consumed them. Built when a page or a request is; never kept. (State is the
+// other fold, of what is open.)
 
 #include "session/event.h"
 #include "wire/record.h"
@@ -38,10 +39,10 @@ struct PauseView {
     bool in_doubt = false;
     std::string claimed_by;
     Time claimed_until{};
-    std::vector<ProgressView> progress;       // the last 20
+    std::vector<ProgressView> progress;  // the last 20
     std::uint32_t progress_count = 0;
     std::vector<std::pair<session::Actor, std::pair<bool, Time>>> votes;
-    std::string gate;                         // set: a gate asked
+    std::string gate;  // set: a gate asked
 };
 
 struct CallView {
@@ -50,22 +51,23 @@ struct CallView {
     std::uint32_t step = 0;
     Seq message = 0;
     session::CallSpec spec;
-    Seq started = 0;           // 0: not yet
+    Seq started = 0;  // 0: not yet
     Time started_at{};
     std::uint32_t attempts = 0;
     std::vector<PauseView> pauses;
-    Seq settled = 0;           // 0: open
+    Seq settled = 0;  // 0: open
     Time settled_at{};
     std::optional<session::ErrorReason> error;
     std::string error_text;
     Json output;
     std::string title;
     Json metadata;
-    // What they were from which event on, oldest first: a request shows a call as it was when first seen (rule 5).
+    // What they were from which event on, oldest first: a request shows a call as it was when first
+    // seen (rule 5).
     std::vector<std::pair<Seq, Json>> inputs;        // the model's own, then what gates made of it
     std::vector<std::pair<Seq, Json>> placeholders;  // of its pauses
 
-    [[nodiscard]] bool waiting() const;      // one of its pauses is open
+    [[nodiscard]] bool waiting() const;  // one of its pauses is open
     [[nodiscard]] bool waiting_besides(PauseView const& pause) const;
     [[nodiscard]] Json placeholder() const;  // of the newest pause; {"status":"pending"} when none
     [[nodiscard]] Json placeholder_at(Seq seq) const;
@@ -83,7 +85,7 @@ struct MessageView {
     std::optional<session::Usage> usage;
     Time created{};
     std::optional<PendingId> answers;
-    Seq shown = 0;             // the event that brought it into the conversation; 0: still queued
+    Seq shown = 0;  // the event that brought it into the conversation; 0: still queued
     bool dropped = false;
 };
 
@@ -91,7 +93,7 @@ struct StepView {
     TurnNo turn = 0;
     std::uint32_t step = 0;
     Seq view_seq = 0;
-    Seq reply = 0;             // 0: not committed
+    Seq reply = 0;  // 0: not committed
     Time at{};
 };
 
@@ -138,7 +140,8 @@ private:
     std::map<Seq, MessageView> messages_;
     std::map<TurnNo, TurnView> turns_;
     std::map<CallNo, CallView> calls_;
-    std::vector<StepView> steps_;  // in the order of their requests; only the newest may be uncommitted
+    std::vector<StepView>
+        steps_;  // in the order of their requests; only the newest may be uncommitted
     Json forked_;
     std::optional<SessionId> forked_from_;
 };

@@ -82,9 +82,10 @@ TEST_F(HistoryTest, ErrorsSayWhy) {
     (void)gate(4, GateOutcome::Deny{"denied: no"});
     (void)later(Duration(25 * 3'600'000LL));
     History const h = history();
-    std::vector<ErrorReason> const reasons{ErrorReason::failed, ErrorReason::expired, ErrorReason::cancelled,
-                                           ErrorReason::denied};
-    std::vector<std::string> const texts{"refused", "Tool execution timed out", "cancelled", "denied: no"};
+    std::vector<ErrorReason> const reasons{ErrorReason::failed, ErrorReason::expired,
+                                           ErrorReason::cancelled, ErrorReason::denied};
+    std::vector<std::string> const texts{"refused", "Tool execution timed out", "cancelled",
+                                         "denied: no"};
     for (CallNo no = 1; no <= 4; ++no) {
         EXPECT_EQ(h.calls().at(no).error, reasons[no - 1]) << no;
         EXPECT_EQ(h.calls().at(no).error_text, texts[no - 1]);
@@ -152,7 +153,8 @@ TEST_F(HistoryTest, AfterACrashACallThatMayHaveRunIsInDoubtUntilItsOutcome) {
     (void)submit(run, result("it had worked"));
     h = history();
     EXPECT_EQ(h.calls().at(1).output.text(), "\"it had worked\"");
-    EXPECT_EQ(pause_of(h, 1, 2).receipt->status, CallStatus::cancelled);  // the question is superseded
+    EXPECT_EQ(pause_of(h, 1, 2).receipt->status,
+              CallStatus::cancelled);  // the question is superseded
     EXPECT_NE(h.calls().at(1).settled, pause_of(h, 1, 2).receipt->seq);
 }
 

@@ -7,7 +7,8 @@
 namespace dormouse::wire {
 
 namespace {
-constexpr std::array<std::string_view, 6> source_words{"prompt", "mail", "task", "result", "external", "timer"};
+constexpr std::array<std::string_view, 6> source_words{"prompt", "mail",     "task",
+                                                       "result", "external", "timer"};
 }
 
 std::string call_text(CallNo call) { return "call_" + std::to_string(call); }
@@ -28,12 +29,15 @@ std::string actor_text(session::Actor const& actor) {
 session::Actor parse_actor(std::string_view text) {
     auto const colon = text.find(':');
     session::Actor actor;
-    actor.type = session::parse<session::ActorType>(text.substr(0, colon)).value_or(session::ActorType::runtime);
+    actor.type = session::parse<session::ActorType>(text.substr(0, colon))
+                     .value_or(session::ActorType::runtime);
     if (colon != std::string_view::npos) actor.name = text.substr(colon + 1);
     return actor;
 }
 
-std::string_view source_text(session::InputSource source) { return source_words.at(static_cast<std::size_t>(source)); }
+std::string_view source_text(session::InputSource source) {
+    return source_words.at(static_cast<std::size_t>(source));
+}
 
 session::InputSource parse_source(std::string_view text) {
     for (std::size_t i = 0; i < source_words.size(); ++i) {

@@ -1,8 +1,8 @@
 #pragma once
 // Texts of small things as they stand in records and on every surface.
 
-#include "session/vocabulary.h"
 #include "session/event.h"
+#include "session/vocabulary.h"
 
 #include <string>
 #include <string_view>

@@ -20,7 +20,8 @@ void optional_json(json::Writer& out, std::string_view name, Json const& value) 
 
 Json copy_of(json::View view) { return view.exists() ? view.copy() : Json(); }
 
-void write_duration(json::Writer& out, std::string_view name, std::optional<Duration> const& duration) {
+void write_duration(json::Writer& out, std::string_view name,
+                    std::optional<Duration> const& duration) {
     if (!duration) return;
     out.key(name);
     // "none" is a deadline that never comes; absent means the usual one.
@@ -40,7 +41,9 @@ std::optional<Duration> read_duration(json::View view) {
 }  // namespace
 
 void write_usage(json::Writer& out, Usage const& usage) {
-    out.begin_object().member("inputTokens", usage.input_tokens).member("outputTokens", usage.output_tokens);
+    out.begin_object()
+        .member("inputTokens", usage.input_tokens)
+        .member("outputTokens", usage.output_tokens);
     if (usage.cached_tokens != 0) out.member("cachedTokens", usage.cached_tokens);
     out.end_object();
 }
@@ -52,7 +55,8 @@ Usage read_usage(json::View object) {
 
 void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     out.member("reason", text(terms.reason));
-    if (terms.continuation != default_continuation(terms.reason)) out.member("continuation", text(terms.continuation));
+    if (terms.continuation != default_continuation(terms.reason))
+        out.member("continuation", text(terms.continuation));
     optional_json(out, "placeholder", terms.placeholder);
     optional_text(out, "message", terms.message);
     optional_json(out, "form", terms.form);
@@ -70,7 +74,8 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
 
 PauseTerms read_pause_terms(json::View object) {
     PauseTerms terms;
-    terms.reason = parse<PauseReason>(object["reason"].string_or("tool_result")).value_or(PauseReason::tool_result);
+    terms.reason = parse<PauseReason>(object["reason"].string_or("tool_result"))
+                       .value_or(PauseReason::tool_result);
     terms.continuation = default_continuation(terms.reason);
     if (auto word = object["continuation"].string()) {
         terms.continuation = parse<Continuation>(*word).value_or(terms.continuation);
@@ -82,9 +87,11 @@ PauseTerms read_pause_terms(json::View object) {
     terms.external_ref = object["externalRef"].string_or("");
     terms.timeout = read_duration(object["within"]);
     terms.estimated = read_duration(object["estimatedDuration"]);
-    terms.on_deadline = parse<OnDeadline>(object["onDeadline"].string_or("tell")).value_or(OnDeadline::tell);
+    terms.on_deadline =
+        parse<OnDeadline>(object["onDeadline"].string_or("tell")).value_or(OnDeadline::tell);
     terms.answer.need = static_cast<std::uint32_t>(object["need"].integer_or(1));
-    object["from"].elements([&](json::View from) { terms.answer.from.push_back(from.string_or("")); });
+    object["from"].elements(
+        [&](json::View from) { terms.answer.from.push_back(from.string_or("")); });
     return terms;
 }
 
@@ -103,7 +110,8 @@ void write_call_spec(json::Writer& out, CallSpec const& spec) {
         out.end_array();
     }
     write_duration(out, "pauseTimeout", spec.terms.pause_timeout);
-    if (spec.terms.time_limit != ToolTerms().time_limit) write_duration(out, "timeLimit", spec.terms.time_limit);
+    if (spec.terms.time_limit != ToolTerms().time_limit)
+        write_duration(out, "timeLimit", spec.terms.time_limit);
     if (spec.refused) out.member("refused", *spec.refused);
     if (!spec.at_once) return;
     out.key("atOnce").begin_object();
@@ -117,11 +125,14 @@ CallSpec read_call_spec(json::View object) {
     spec.tool = object["tool"].string_or("");
     spec.input = copy_of(object["input"]);
     spec.input_digest = sha256(json::canonical(spec.input));
-    spec.terms.crash = parse<CrashPolicy>(object["crash"].string_or("never")).value_or(CrashPolicy::never);
+    spec.terms.crash =
+        parse<CrashPolicy>(object["crash"].string_or("never")).value_or(CrashPolicy::never);
     object["mayPause"].elements([&](json::View word) {
-        if (auto reason = parse<PauseReason>(word.string_or(""))) spec.terms.may_pause.push_back(*reason);
+        if (auto reason = parse<PauseReason>(word.string_or("")))
+            spec.terms.may_pause.push_back(*reason);
     });
-    object["gates"].elements([&](json::View gate) { spec.terms.gates.push_back(gate.string_or("")); });
+    object["gates"].elements(
+        [&](json::View gate) { spec.terms.gates.push_back(gate.string_or("")); });
     spec.terms.pause_timeout = read_duration(object["pauseTimeout"]);
     if (auto limit = read_duration(object["timeLimit"])) spec.terms.time_limit = *limit;
     if (auto refused = object["refused"].string()) spec.refused = *refused;
@@ -182,8 +193,10 @@ void write_receipt(json::Writer& out, Receipt const& receipt) {
 // at and seq are the event's; the caller fills them in, and the pausing call's id.
 Receipt read_receipt(SessionId const&, json::View object) {
     Receipt receipt;
-    receipt.kind = parse<SubmissionKind>(object["kind"].string_or("result")).value_or(SubmissionKind::result);
-    receipt.status = parse<CallStatus>(object["status"].string_or("completed")).value_or(CallStatus::completed);
+    receipt.kind =
+        parse<SubmissionKind>(object["kind"].string_or("result")).value_or(SubmissionKind::result);
+    receipt.status =
+        parse<CallStatus>(object["status"].string_or("completed")).value_or(CallStatus::completed);
     receipt.digest = read_digest(object["digest"]);
     receipt.by = parse_actor(object["by"].string_or(""));
     receipt.via = object["via"].string_or("");
@@ -195,7 +208,8 @@ void write_turn_terms(json::Writer& out, TurnTerms const& terms) {
     TurnTerms const usual;
     if (terms.join.n != 0) out.member("joinN", terms.join.n);
     if (terms.join.cancel_rest) out.member("joinCancelsRest", true);
-    if (terms.tool_concurrency != usual.tool_concurrency) out.member("toolConcurrency", terms.tool_concurrency);
+    if (terms.tool_concurrency != usual.tool_concurrency)
+        out.member("toolConcurrency", terms.tool_concurrency);
     if (terms.step_limit != usual.step_limit) out.member("stepLimit", terms.step_limit);
     optional_text(out, "digest", terms.digest);
 }
@@ -204,7 +218,8 @@ TurnTerms read_turn_terms(json::View object) {
     TurnTerms terms;
     terms.join.n = static_cast<std::uint32_t>(object["joinN"].integer_or(0));
     terms.join.cancel_rest = object["joinCancelsRest"].boolean_or(false);
-    terms.tool_concurrency = static_cast<std::uint32_t>(object["toolConcurrency"].integer_or(terms.tool_concurrency));
+    terms.tool_concurrency =
+        static_cast<std::uint32_t>(object["toolConcurrency"].integer_or(terms.tool_concurrency));
     terms.step_limit = static_cast<std::uint32_t>(object["stepLimit"].integer_or(terms.step_limit));
     terms.digest = object["digest"].string_or("");
     return terms;

@@ -24,16 +24,18 @@ std::string own_id(SessionId const& session, Seq seq, std::string_view type) {
     return "{\"messageID\":\"" + numbered_id("msg_", session, seq) + "\",";
 }
 
-Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, std::int64_t since_ms, json::View item) {
+Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, std::int64_t since_ms,
+                             json::View item) {
     std::vector<json::View> parts;
     item.elements([&](json::View part) { parts.push_back(part); });
-    if (parts.size() < 4) return fail(Code::internal, "A record of " + session.text() + " has too few parts.");
+    if (parts.size() < 4)
+        return fail(Code::internal, "A record of " + session.text() + " has too few parts.");
     auto record = std::make_shared<Record>();
     std::string const type = parts[0].string_or("");
     auto body = read_event_data(session, seq, type, parts[2]);
     if (!body) {
-        return fail(Code::newer_format, "Session " + session.text() + " holds a record of type '" + type +
-                                            "', which a newer release wrote.");
+        return fail(Code::newer_format, "Session " + session.text() + " holds a record of type '" +
+                                            type + "', which a newer release wrote.");
     }
     record->event.seq = seq;
     record->event.at = from_ms(since_ms + parts[1].integer_or(0));
@@ -114,7 +116,8 @@ std::string event_object(SessionId const& session, std::string_view project, Rec
         out.member("turnID", numbered_id("trn_", session, event.turn));
     }
     out.member("at", to_ms(event.at));
-    if (event.activity) out.key("activity").begin_object().member("type", text(*event.activity)).end_object();
+    if (event.activity)
+        out.key("activity").begin_object().member("type", text(*event.activity)).end_object();
     out.member_raw("data", record.data).end_object();
     return out.take();
 }

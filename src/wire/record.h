@@ -1,9 +1,12 @@
 #pragma once
-// Records: events as bytes. The `data` of a record is the event's public JSON, encoded once: the same bytes are
-// stored, streamed and exported. A frame is what one append stores: a JSON array with one array an event,
+// Records: events as bytes. The `data` of a record is the event's public JSON, encoded once: the
+// same bytes are stored, streamed and exported. A frame is what one append stores: a JSON array
+// with one array an event,
 //   ["<type>", <time in ms>, {<data>}, <turn, 0: none>, "<activity after it, when it changed>"]
-// (the last element only when there is one). Of the first event the time counts from the Unix epoch, of the others from
-// the first. A message's own id, which follows from its place, is not stored and comes back on reading. Version 1 of every type; an unknown type is refused with newer_format.
+// (the last element only when there is one). Of the first event the time counts from the Unix
+// epoch, of the others from the first. A message's own id, which follows from its place, is not
+// stored and comes back on reading. Version 1 of every type; an unknown type is refused with
+// newer_format.
 
 #include <dormouse/error.h>
 
@@ -27,13 +30,18 @@ using RecordPtr = std::shared_ptr<Record const>;
 
 // REQUIRES: records of this session, in order.
 [[nodiscard]] std::string pack(SessionId const& session, std::vector<RecordPtr> const& records);
-// REQUIRES: `frame` came from a store, which has checked it. `first`: the sequence number of its first event.
-[[nodiscard]] Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::string_view frame);
+// REQUIRES: `frame` came from a store, which has checked it. `first`: the sequence number of its
+// first event.
+[[nodiscard]] Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first,
+                                                    std::string_view frame);
 
-// The Event object of the API: {"seq","type","v","sessionID","projectID","turnID","at","data"} and, when this event
-// changed it, "activity".
-[[nodiscard]] std::string event_object(SessionId const& session, std::string_view project, Record const& record);
-// One Server-Sent Event: id, event and data lines. CR and LF can not occur in JSON text, so none can break it.
-[[nodiscard]] std::string sse_frame(SessionId const& session, std::string_view project, Record const& record);
+// The Event object of the API: {"seq","type","v","sessionID","projectID","turnID","at","data"} and,
+// when this event changed it, "activity".
+[[nodiscard]] std::string event_object(SessionId const& session, std::string_view project,
+                                       Record const& record);
+// One Server-Sent Event: id, event and data lines. CR and LF can not occur in JSON text, so none
+// can break it.
+[[nodiscard]] std::string sse_frame(SessionId const& session, std::string_view project,
+                                    Record const& record);
 
 }  // namespace dormouse::wire

@@ -12,9 +12,9 @@ namespace {
 
 using namespace dormouse::session;
 
-// All N fields of an event, so that a field that gets lost on the way is seen. A wrong N does not compile.
-template <std::size_t N, class Body>
-auto fields(Body const& body) {
+// All N fields of an event, so that a field that gets lost on the way is seen. A wrong N does not
+// compile.
+template <std::size_t N, class Body> auto fields(Body const& body) {
     if constexpr (N == 1) {
         auto const& [a] = body;
         return std::tie(a);
@@ -46,8 +46,7 @@ auto fields(Body const& body) {
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
     8, 7, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 5, 3, 3, 2, 4, 4, 6, 4, 3, 4, 3, 1, 1};
 
-template <std::size_t I = 0>
-bool same_body(Event::Body const& a, Event::Body const& b) {
+template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
         return false;
     } else {
@@ -67,7 +66,9 @@ bool same(Event const& a, Event const& b) {
            same_body(a.body, b.body);
 }
 
-SessionId id() { return SessionId::make(7, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}); }
+SessionId id() {
+    return SessionId::make(7, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+}
 Time at(std::int64_t ms) { return from_ms(1'795'290'000'000 + ms); }
 PendingId pending(Generation generation = 2) { return {id(), 9, generation, {7, 7, 7}}; }
 Actor const by{ActorType::webhook, "ci:main"};  // a name may hold colons
@@ -145,13 +146,17 @@ Submission result() {
 std::vector<Event> one_of_each() {
     TurnTerms terms{{2, true}, 3, 12, "sha256:x"};
     std::vector<Event> out;
-    auto const add = [&](Event::Body body, TurnNo turn = 3) { out.push_back(event(std::move(body), turn)); };
+    auto const add = [&](Event::Body body, TurnNo turn = 3) {
+        out.push_back(event(std::move(body), turn));
+    };
     add(SessionCreated{"default", "ops", "ops-1", "Ship", "/src", value, by, "k.d"}, 0);
-    add(InputReceived{4, InputSource::mail, PromptMode::steer, Json::trusted("[]"), by, pending(), "k.d"});
+    add(InputReceived{4, InputSource::mail, PromptMode::steer, Json::trusted("[]"), by, pending(),
+                      "k.d"});
     add(InputDropped{12, "cancelled"});
     add(TurnStarted{3, 2, InputSource::task, terms, true});
     add(ModelRequested{2, 3, 41, 5});
-    add(ModelReplied{2, 3, FinishReason::length, value, {rich_call(), CallSpec{.tool = "x"}}, 8, {1, 2, 3}});
+    add(ModelReplied{
+        2, 3, FinishReason::length, value, {rich_call(), CallSpec{.tool = "x"}}, 8, {1, 2, 3}});
     std::get<ModelReplied>(out.back().body).calls[1].input_digest = sha256("null");
     add(ModelFailed{2, 3, {"model_failed", "503"}, at(1'000)});
     add(ToolStarted{pending(), 2, 5});
@@ -200,9 +205,11 @@ TEST(Record, EveryTypeComesBackAsItWentWithTheSameBytes) {
 }
 
 TEST(Record, WhatIsLeftOutWhenUsualIsReadBackAsUsual) {
-    for (Event one : {event(CallPaused{pending(), {}, {}}), event(ModelReplied{1, 1, {}, Json::trusted("[]"), {}, 0, {}}),
-                      event(InputReceived{1, {}, {}, Json::trusted("[]"), {}, {}, {}}), event(ModelFailed{1, 1, {}, {}}),
-                      event(TurnEnded{3, {}, {}, {}}), event(GateAsked{pending(1), "g", {}, {}})}) {
+    for (Event one : {event(CallPaused{pending(), {}, {}}),
+                      event(ModelReplied{1, 1, {}, Json::trusted("[]"), {}, 0, {}}),
+                      event(InputReceived{1, {}, {}, Json::trusted("[]"), {}, {}, {}}),
+                      event(ModelFailed{1, 1, {}, {}}), event(TurnEnded{3, {}, {}, {}}),
+                      event(GateAsked{pending(1), "g", {}, {}})}) {
         one.activity.reset();
         auto const back = there_and_back(one);
         ASSERT_TRUE(back);
@@ -218,7 +225,8 @@ TEST(Record, EventsOfWholeStoriesComeBackFromOneFrame) {
         ASSERT_TRUE(back);
         ASSERT_EQ(back->size(), records.size());
         for (std::size_t i = 0; i < records.size(); ++i) {
-            EXPECT_TRUE(same((*back)[i]->event, plain(records[i]->event))) << seed << ' ' << records[i]->data;
+            EXPECT_TRUE(same((*back)[i]->event, plain(records[i]->event)))
+                << seed << ' ' << records[i]->data;
             EXPECT_EQ((*back)[i]->data, records[i]->data);
         }
     }
@@ -233,7 +241,8 @@ TEST(Record, ATypeOfANewerReleaseIsRefusedAndNamed) {
 }
 
 TEST(Record, UnknownOptionalFieldsAreKeptInTheData) {
-    auto const back = unpack(id(), 4, R"([["input_dropped",5,{"messageID":"msg_x","why":"so","colour":"red"},1]])");
+    auto const back = unpack(
+        id(), 4, R"([["input_dropped",5,{"messageID":"msg_x","why":"so","colour":"red"},1]])");
     ASSERT_TRUE(back);
     EXPECT_NE(back->front()->data.find(R"("colour":"red")"), std::string::npos);
 }
@@ -248,9 +257,12 @@ TEST(Record, EventObjectsHaveEveryMemberOfTheEnvelope) {
     Event one = event(SessionEnded{by});
     std::string const text = event_object(id(), "default", *record(id(), one));
     ASSERT_TRUE(json::check(text));
-    EXPECT_EQ(text, R"({"seq":43,"type":"session_ended","v":1,"sessionID":")" + id().text() +
-                        R"(","projectID":"default","turnID":"trn_)" + id().bare() +
-                        R"(_3","at":1795290000000,"activity":{"type":"waiting_async"},"data":{"by":"webhook:ci:main"}})");
+    EXPECT_EQ(
+        text,
+        R"({"seq":43,"type":"session_ended","v":1,"sessionID":")" + id().text() +
+            R"(","projectID":"default","turnID":"trn_)" + id().bare() +
+            R"(_3","at":1795290000000,"activity":{"type":"waiting_async"},)"
+            R"("data":{"by":"webhook:ci:main"}})");
     one.turn = 0;
     one.activity.reset();
     std::string const outside = event_object(id(), "default", *record(id(), one));
@@ -260,18 +272,21 @@ TEST(Record, EventObjectsHaveEveryMemberOfTheEnvelope) {
 }
 
 TEST(Record, NoContentCanBreakAnSseFrame) {
-    std::string const nasty = "a\nb\r\nid: 9\r\revent: x\n\n\xE2\x80\xA8 \xF0\x9F\x90\xAD \x01 \xFF";
+    std::string const nasty =
+        "a\nb\r\nid: 9\r\revent: x\n\n\xE2\x80\xA8 \xF0\x9F\x90\xAD \x01 \xFF";
     Json const inside = json::compact(Json::trusted("{\n\t\"k\" :\r\n [ 1 ,\n 2 ] }"));
     std::vector<Event> events = one_of_each();
     events.push_back(event(InputDropped{1, nasty}));
     events.push_back(event(Progressed{pending(), nasty, inside}));
-    events.push_back(event(SessionCreated{nasty, nasty, nasty, nasty, nasty, inside, {ActorType::token, nasty}, nasty}));
+    events.push_back(event(SessionCreated{
+        nasty, nasty, nasty, nasty, nasty, inside, {ActorType::token, nasty}, nasty}));
     for (Event const& one : events) {
         std::string const frame = sse_frame(id(), nasty, *record(id(), one));
         std::string const head = "id: 43\nevent: " + std::string(type_name(one.body)) + "\ndata: ";
         ASSERT_TRUE(frame.starts_with(head));
         ASSERT_TRUE(frame.ends_with("\n\n"));
-        std::string_view const data = std::string_view(frame).substr(head.size(), frame.size() - head.size() - 2);
+        std::string_view const data =
+            std::string_view(frame).substr(head.size(), frame.size() - head.size() - 2);
         EXPECT_EQ(data.find_first_of("\r\n"), std::string_view::npos) << data;
         EXPECT_TRUE(json::check(data)) << data;
     }

@@ -1,6 +1,6 @@
 #pragma once
-// The snapshot: State as JSON. A cache of the fold, never the truth: an unreadable or older format is ignored and
-// the journal is folded from its start.
+// The snapshot: State as JSON. A cache of the fold, never the truth: an unreadable or older format
+// is ignored and the journal is folded from its start.
 
 #include <dormouse/error.h>
 
@@ -16,6 +16,7 @@ inline constexpr std::uint32_t snapshot_format = 1;
 
 [[nodiscard]] std::string write_state(session::State const& state);
 // nullopt: not a snapshot of this format.
-[[nodiscard]] std::optional<session::State> read_state(SessionId const& session, std::string_view text);
+[[nodiscard]] std::optional<session::State> read_state(SessionId const& session,
+                                                       std::string_view text);
 
 }  // namespace dormouse::wire

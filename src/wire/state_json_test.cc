@@ -30,7 +30,8 @@ TEST(StateJson, ASnapshotOfAnyStoryIsTheFoldOfItsJournal) {
     }
 }
 
-// A lane goes on from a snapshot as it would from the fold: the rest of the journal leads to the same state.
+// A lane goes on from a snapshot as it would from the fold: the rest of the journal leads to the
+// same state.
 TEST(StateJson, TheRestOfTheJournalGoesOnFromASnapshot) {
     for (std::uint32_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);
@@ -67,8 +68,7 @@ TEST(StateJson, VotesDecisionsAndQuestionsStandInIt) {
     Given given;
     PauseTerms two = pause_for(PauseReason::approval);
     two.answer = {{"ann", "bob", "eve"}, 2};
-    given.asks_for({pausing(PauseReason::approval),
-                    with_policy(job(), CrashPolicy::ask)});
+    given.asks_for({pausing(PauseReason::approval), with_policy(job(), CrashPolicy::ask)});
     (void)given.pauses(1, two);
     (void)given.submit(given.pending(1), decision(true));
     ASSERT_EQ(given.call(1).votes.size(), 1U);
@@ -106,7 +106,8 @@ TEST(StateJson, ASessionThatWasForkedKeepsItsOrigin) {
     Given given;
     SessionId const origin = SessionId::make(3, {});
     Create::ForkOf const fork{origin, 12, Json::trusted("[]"), 4};
-    (void)given.when(Create{given.id, "default", "coder", "a", "t", "/w", Json::trusted("{}"), {}, fork});
+    (void)given.when(
+        Create{given.id, "default", "coder", "a", "t", "/w", Json::trusted("{}"), {}, fork});
     EXPECT_EQ(given.state.forked_from, origin);
     expect_same_after_a_round_trip(given);
 }

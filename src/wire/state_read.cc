@@ -20,7 +20,9 @@ Time time(json::View v, std::string_view name) { return from_ms(v[name].integer_
 std::optional<Time> maybe_time(json::View v, std::string_view name) {
     return v[name].exists() ? std::optional(time(v, name)) : std::nullopt;
 }
-Trouble trouble(json::View v) { return {string(v["error"], "code"), string(v["error"], "message")}; }
+Trouble trouble(json::View v) {
+    return {string(v["error"], "code"), string(v["error"], "message")};
+}
 
 std::vector<json::View> list(json::View array) {
     std::vector<json::View> out;
@@ -39,23 +41,25 @@ void read_answers(Call& call, json::View v) {
         call.decision->digest = read_digest(d["digest"]);
     }
     if (json::View q = v["question"]; q.exists()) {
-        call.question = Question{PendingId::parse(string(q, "pendingID")).value_or(PendingId()), time(q, "since"),
-                                 seq(q, "opened")};
+        call.question = Question{PendingId::parse(string(q, "pendingID")).value_or(PendingId()),
+                                 time(q, "since"), seq(q, "opened")};
     }
-    if (json::View c = v["claim"]; c.exists()) call.claim = ClaimState{actor(c, "by"), time(c, "until")};
+    if (json::View c = v["claim"]; c.exists())
+        call.claim = ClaimState{actor(c, "by"), time(c, "until")};
     for (json::View vote : list(v["votes"])) {
-        call.votes.push_back({actor(vote, "by"), vote["approved"].boolean_or(false), read_digest(vote["digest"]),
-                              time(vote, "at")});
+        call.votes.push_back({actor(vote, "by"), vote["approved"].boolean_or(false),
+                              read_digest(vote["digest"]), time(vote, "at")});
     }
 }
 
 Effect effect_of(Call const& call) {
     EffectId const id{call.owed_since, call.no};
     if (call.phase == CallPhase::running) {
-        return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input, call.decision}};
+        return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input,
+                            call.decision}};
     }
-    return {id, AskGate{call.no, call.spec.terms.gates.at(call.gates_passed), call.spec.tool, call.spec.input,
-                        call.decision}};
+    return {id, AskGate{call.no, call.spec.terms.gates.at(call.gates_passed), call.spec.tool,
+                        call.spec.input, call.decision}};
 }
 
 void read_call(State& state, json::View v) {
@@ -87,7 +91,8 @@ void read_call(State& state, json::View v) {
 
 void read_request(State& state, OpenTurn& turn, json::View v) {
     if (json::View r = v["request"]; r.exists()) {
-        turn.request = Request{number(r, "attempt"), seq(r, "viewSeq"), seq(r, "epoch"), seq(r, "since")};
+        turn.request =
+            Request{number(r, "attempt"), seq(r, "viewSeq"), seq(r, "epoch"), seq(r, "since")};
         owe(state, {{turn.request->since, 0},
                     AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq}});
         set_timer(state, 0, TimerKind::give_up, time(r, "giveUpAt"));
@@ -117,15 +122,24 @@ OpenTurn read_turn(State& state, json::View v) {
     read_request(state, turn, v);
     for (json::View step : list(v["openSteps"])) {
         auto const n = list(step);
-        auto const at = [&](std::size_t i) { return static_cast<std::uint32_t>(n.at(i).integer_or(0)); };
+        auto const at = [&](std::size_t i) {
+            return static_cast<std::uint32_t>(n.at(i).integer_or(0));
+        };
         turn.open_steps[at(0)] = {at(1), at(2), at(3)};
     }
     return turn;
 }
 
 LastTurn read_last_turn(json::View v) {
-    LastTurn last{number(v, "no"), seq(v, "input"), parse_source(string(v, "cause")), actor(v, "by"),
-                  number(v, "step"), number(v, "attempt"), read_usage(v["usage"]), v["failed"].boolean_or(false), {}};
+    LastTurn last{number(v, "no"),
+                  seq(v, "input"),
+                  parse_source(string(v, "cause")),
+                  actor(v, "by"),
+                  number(v, "step"),
+                  number(v, "attempt"),
+                  read_usage(v["usage"]),
+                  v["failed"].boolean_or(false),
+                  {}};
     if (v["error"].exists()) last.error = trouble(v);
     return last;
 }
@@ -167,7 +181,8 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     for (json::View input : list(v["queue"])) {
         auto const item = list(input);
         state.queue.push_back({static_cast<Seq>(item.at(0).integer_or(0)),
-                               static_cast<TurnNo>(item.at(1).integer_or(0)), parse_source(item.at(2).string_or("")),
+                               static_cast<TurnNo>(item.at(1).integer_or(0)),
+                               parse_source(item.at(2).string_or("")),
                                parse_actor(item.at(3).string_or(""))});
     }
     return state;

@@ -14,14 +14,20 @@ void time_member(json::Writer& out, std::string_view name, std::optional<Time> c
 }
 
 void trouble(json::Writer& out, Trouble const& error) {
-    out.key("error").begin_object().member("code", error.code).member("message", error.message).end_object();
+    out.key("error")
+        .begin_object()
+        .member("code", error.code)
+        .member("message", error.message)
+        .end_object();
 }
 
 void write_pause(json::Writer& out, Pause const& pause) {
     out.key("pause").begin_object();
     write_pause_terms(out, pause.terms);
     time_member(out, "deadline", pause.deadline);
-    out.member("since", to_ms(pause.since)).member("opened", pause.opened).member("byGate", pause.by_gate);
+    out.member("since", to_ms(pause.since))
+        .member("opened", pause.opened)
+        .member("byGate", pause.by_gate);
     out.end_object();
 }
 
@@ -33,7 +39,9 @@ void write_answers(json::Writer& out, Call const& call) {
     }
     if (call.question) {
         out.key("question").begin_object().member("pendingID", call.question->pending.text());
-        out.member("since", to_ms(call.question->since)).member("opened", call.question->opened).end_object();
+        out.member("since", to_ms(call.question->since))
+            .member("opened", call.question->opened)
+            .end_object();
     }
     if (call.claim) {
         out.key("claim").begin_object().member("by", actor_text(call.claim->by));
@@ -53,7 +61,9 @@ void write_call(json::Writer& out, State const& state, Call const& call) {
     write_call_spec(out, call.spec);
     out.end_object();
     out.member("phase", static_cast<int>(call.phase)).member("gatesPassed", call.gates_passed);
-    out.member("generation", call.generation).member("attempt", call.attempt).member("epoch", call.epoch);
+    out.member("generation", call.generation)
+        .member("attempt", call.attempt)
+        .member("epoch", call.epoch);
     if (call.pending != PendingId()) out.member("pendingID", call.pending.text());
     out.member("created", to_ms(call.created)).member("started", to_ms(call.started));
     out.member("owedSince", call.owed_since).member("inDoubt", call.in_doubt);
@@ -61,7 +71,8 @@ void write_call(json::Writer& out, State const& state, Call const& call) {
     out.member("progressInSecond", call.progress_in_second);
     if (call.pause) write_pause(out, *call.pause);
     write_answers(out, call);
-    for (auto const& [kind, name] : {std::pair(TimerKind::tool_retry, "retryAt"), {TimerKind::give_up, "giveUpAt"}}) {
+    for (auto const& [kind, name] :
+         {std::pair(TimerKind::tool_retry, "retryAt"), {TimerKind::give_up, "giveUpAt"}}) {
         auto const timer = state.timer_at.find({call.no, kind});
         if (timer != state.timer_at.end()) out.member(name, to_ms(timer->second));
     }
@@ -85,7 +96,9 @@ void write_request(json::Writer& out, State const& state, OpenTurn const& turn) 
 void write_turn(json::Writer& out, State const& state, OpenTurn const& turn) {
     out.key("turn").begin_object().member("no", turn.no).member("input", turn.input);
     out.member("cause", source_text(turn.cause)).member("by", actor_text(turn.by));
-    out.member("started", to_ms(turn.started)).member("step", turn.step).member("attempt", turn.attempt);
+    out.member("started", to_ms(turn.started))
+        .member("step", turn.step)
+        .member("attempt", turn.attempt);
     out.member("committed", turn.committed).member("failures", turn.failures);
     out.member("newestItem", turn.newest_item).member("steered", turn.steered);
     if (turn.finish) out.member("finish", text(*turn.finish));
@@ -96,14 +109,21 @@ void write_turn(json::Writer& out, State const& state, OpenTurn const& turn) {
     write_request(out, state, turn);
     out.key("openSteps").begin_array();
     for (auto const& [step, calls] : turn.open_steps) {
-        out.begin_array().value(step).value(calls.first).value(calls.calls).value(calls.settled).end_array();
+        out.begin_array()
+            .value(step)
+            .value(calls.first)
+            .value(calls.calls)
+            .value(calls.settled)
+            .end_array();
     }
     out.end_array().end_object();
 }
 
 void write_last_turn(json::Writer& out, LastTurn const& last) {
     out.key("lastTurn").begin_object().member("no", last.no).member("input", last.input);
-    out.member("cause", source_text(last.cause)).member("by", actor_text(last.by)).member("step", last.step);
+    out.member("cause", source_text(last.cause))
+        .member("by", actor_text(last.by))
+        .member("step", last.step);
     out.member("attempt", last.attempt).member("failed", last.failed).key("usage");
     write_usage(out, last.usage);
     if (last.error) trouble(out, *last.error);
@@ -111,14 +131,20 @@ void write_last_turn(json::Writer& out, LastTurn const& last) {
 }
 
 void write_profile(json::Writer& out, State const& state) {
-    out.member("head", state.head).member("lifecycle", text(state.lifecycle)).member("project", state.project);
+    out.member("head", state.head)
+        .member("lifecycle", text(state.lifecycle))
+        .member("project", state.project);
     out.member("agent", state.agent).member("alias", state.alias).member("title", state.title);
-    out.member("cwd", state.cwd).member("labels", state.labels).member("createdBy", actor_text(state.created_by));
+    out.member("cwd", state.cwd)
+        .member("labels", state.labels)
+        .member("createdBy", actor_text(state.created_by));
     out.member("createdIdem", state.created_idem);
     if (state.forked_from) out.member("forkedFrom", state.forked_from->text());
     out.member("created", to_ms(state.created)).member("updated", to_ms(state.updated));
     time_member(out, "ended", state.ended);
-    out.member("turns", state.turns).member("callsEver", state.calls_ever).member("messages", state.messages);
+    out.member("turns", state.turns)
+        .member("callsEver", state.calls_ever)
+        .member("messages", state.messages);
     out.member("steps", state.steps).member("committedView", state.committed_view).key("usage");
     write_usage(out, state.usage);
 }

@@ -10,7 +10,8 @@ using namespace dormouse::session;
 
 namespace {
 
-// Something that a request sees besides the replies: an input, or an outcome that came after its placeholder was seen.
+// Something that a request sees besides the replies: an input, or an outcome that came after its
+// placeholder was seen.
 struct Item {
     Seq seq = 0;
     ViewMessage message;
@@ -49,7 +50,8 @@ private:
         for (auto const& [seq, message] : history_.messages()) {
             bool const seen = message.shown != 0 && message.shown <= view_seq_ && !message.dropped;
             if (message.assistant || !seen || message.answers) continue;
-            items_.push_back({message.shown, {ViewMessage::Role::user, message.source, message.parts, {}}});
+            items_.push_back(
+                {message.shown, {ViewMessage::Role::user, message.source, message.parts, {}}});
         }
     }
 
@@ -61,9 +63,12 @@ private:
         return view_seq_;
     }
 
-    bool settled_by(CallView const& call, Seq seq) const { return call.settled != 0 && call.settled <= seq; }
+    bool settled_by(CallView const& call, Seq seq) const {
+        return call.settled != 0 && call.settled <= seq;
+    }
 
-    // The call as the request that first saw it did, by `sight`: what a committed step has seen is never changed.
+    // The call as the request that first saw it did, by `sight`: what a committed step has seen is
+    // never changed.
     ViewCall answered(CallView const& call, Seq sight) const {
         bool const settled = settled_by(call, sight);
         ViewCall out;
@@ -80,8 +85,12 @@ private:
 
     void collect_late_outcomes() {
         for (auto const& [no, call] : history_.calls()) {
-            if (!settled_by(call, view_seq_) || settled_by(call, first_sight(call.message))) continue;
-            ViewMessage late{ViewMessage::Role::user, InputSource::result, Json::trusted("[]"), {answered(call, view_seq_)}};
+            if (!settled_by(call, view_seq_) || settled_by(call, first_sight(call.message)))
+                continue;
+            ViewMessage late{ViewMessage::Role::user,
+                             InputSource::result,
+                             Json::trusted("[]"),
+                             {answered(call, view_seq_)}};
             items_.push_back({call.settled, std::move(late)});
         }
     }
@@ -103,7 +112,8 @@ private:
         return out;
     }
 
-    // A fork begins with the messages that it was given: their texts, and their calls as they were answered then.
+    // A fork begins with the messages that it was given: their texts, and their calls as they were
+    // answered then.
     void fork_messages(ModelView& view) const {
         json::View(history_.forked_messages()).elements([&](json::View message) {
             ViewMessage out;
@@ -131,7 +141,8 @@ private:
         call.tool = part["tool"].string_or("");
         call.input = state["input"].copy();
         if (state["status"].string_or("") == "error") {
-            call.error = parse<ErrorReason>(state["reason"].string_or("failed")).value_or(ErrorReason::failed);
+            call.error = parse<ErrorReason>(state["reason"].string_or("failed"))
+                             .value_or(ErrorReason::failed);
             call.error_text = state["error"].string_or("");
         } else {
             call.output = state["output"].exists() ? state["output"].copy() : Json();
@@ -139,9 +150,10 @@ private:
         return call;
     }
 
-    // The one exception to growing at the end: at the limit the oldest hundred leave at once, with their answers; and a
-    // few more, if that lets what is left begin with a user's message. Which ones depends on nothing that is still to
-    // come, so the beginning stays the same until the next hundred leave.
+    // The one exception to growing at the end: at the limit the oldest hundred leave at once, with
+    // their answers; and a few more, if that lets what is left begin with a user's message. Which
+    // ones depends on nothing that is still to come, so the beginning stays the same until the next
+    // hundred leave.
     static void forget_oldest(ModelView& view) {
         auto& messages = view.messages;
         if (messages.size() < view_messages_max) return;
@@ -164,6 +176,8 @@ private:
 
 }  // namespace
 
-ModelView model_view(History const& history, Seq view_seq) { return Builder(history, view_seq).build(); }
+ModelView model_view(History const& history, Seq view_seq) {
+    return Builder(history, view_seq).build();
+}
 
 }  // namespace dormouse::wire

@@ -1,7 +1,8 @@
 #pragma once
-// The model's view of a session (rule 5): every call is answered exactly once, right after the message that made it,
-// by its outcome or, while open, by its placeholder. A placeholder that a committed step has seen is never replaced:
-// the outcome comes later, as a user message of its own. So the view only grows at its end.
+// The model's view of a session (rule 5): every call is answered exactly once, right after the
+// message that made it, by its outcome or, while open, by its placeholder. A placeholder that a
+// committed step has seen is never replaced: the outcome comes later, as a user message of its own.
+// So the view only grows at its end.
 
 #include "session/view.h"
 #include "wire/history.h"
@@ -11,7 +12,8 @@ namespace dormouse::wire {
 inline constexpr std::size_t view_messages_max = 1'000;
 inline constexpr std::size_t view_messages_leave = 100;
 
-// What a request with `view_seq` sees. REQUIRES: `history` holds the records up to view_seq at least.
+// What a request with `view_seq` sees. REQUIRES: `history` holds the records up to view_seq at
+// least.
 [[nodiscard]] session::ModelView model_view(History const& history, Seq view_seq);
 
 }  // namespace dormouse::wire

@@ -12,7 +12,8 @@ namespace {
 using namespace dormouse::session;
 
 std::string dump(ViewCall const& call) {
-    return call.tool + std::to_string(call.call) + std::string(call.input.text()) + (call.open ? "?" : "=") +
+    return call.tool + std::to_string(call.call) + std::string(call.input.text()) +
+           (call.open ? "?" : "=") +
            (call.error ? call.error_text : std::string(call.output.text()));
 }
 
@@ -52,7 +53,8 @@ std::vector<Asked> requests_of(session::testing::Given const& told) {
 constexpr std::uint32_t stories = 150;
 constexpr int steps = 50;
 
-// What a committed step has seen stands at the beginning of every later view, and its reply follows.
+// What a committed step has seen stands at the beginning of every later view, and its reply
+// follows.
 TEST(ViewProperty, TheViewOnlyGrowsAtItsEnd) {
     std::size_t compared = 0;
     for (std::uint32_t seed = 0; seed < stories; ++seed) {
@@ -60,7 +62,8 @@ TEST(ViewProperty, TheViewOnlyGrowsAtItsEnd) {
         for (Asked const& asked : requests_of(testing::story(seed, steps))) {
             bool const grows = asked.view.size() >= last.size() &&
                                std::equal(last.begin(), last.end(), asked.view.begin());
-            ASSERT_TRUE(grows) << "story " << seed << ", request that sees up to " << asked.view_seq;
+            ASSERT_TRUE(grows) << "story " << seed << ", request that sees up to "
+                               << asked.view_seq;
             if (!last.empty()) {
                 ASSERT_GT(asked.view.size(), last.size());
                 EXPECT_TRUE(asked.view[last.size()].starts_with("A"));
@@ -128,8 +131,10 @@ TEST(ViewProperty, EveryCallIsAnsweredOnceAndEveryOutcomeIsTold) {
 TEST(ViewProperty, CallsAreAnsweredInTheOrderOfTheReply) {
     for (std::uint32_t seed = 0; seed < stories; ++seed) {
         auto const told = testing::story(seed, steps);
-        for (ViewMessage const& message : model_view(testing::history_of(told), told.state.head).messages) {
-            EXPECT_TRUE(std::ranges::is_sorted(message.calls, {}, &ViewCall::call)) << "story " << seed;
+        for (ViewMessage const& message :
+             model_view(testing::history_of(told), told.state.head).messages) {
+            EXPECT_TRUE(std::ranges::is_sorted(message.calls, {}, &ViewCall::call))
+                << "story " << seed;
         }
     }
 }

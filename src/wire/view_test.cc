@@ -12,7 +12,8 @@ using namespace dormouse::session;
 using namespace dormouse::session::testing;
 
 std::string shown(ViewCall const& call) {
-    std::string out = " [" + call.tool + std::to_string(call.call) + " " + std::string(call.input.text());
+    std::string out =
+        " [" + call.tool + std::to_string(call.call) + " " + std::string(call.input.text());
     out += call.open ? " open " : " = ";
     return out + (call.error ? "error " + call.error_text : std::string(call.output.text())) + "]";
 }
@@ -20,8 +21,11 @@ std::string shown(ViewCall const& call) {
 // "user: hello", "assistant: well [deploy1 {…} open {…}]", "result: [deploy1 {…} = "ok"]"
 std::string shown(ViewMessage const& message) {
     std::string out = message.role == ViewMessage::Role::assistant ? "assistant:" : "user:";
-    if (message.role == ViewMessage::Role::user && message.source == InputSource::result) out = "result:";
-    dormouse::json::View(message.parts).elements([&](dormouse::json::View part) { out += " " + part["text"].string_or("?"); });
+    if (message.role == ViewMessage::Role::user && message.source == InputSource::result)
+        out = "result:";
+    dormouse::json::View(message.parts).elements([&](dormouse::json::View part) {
+        out += " " + part["text"].string_or("?");
+    });
     for (ViewCall const& call : message.calls) out += shown(call);
     return out;
 }
@@ -55,8 +59,9 @@ TEST_F(View, AnOutcomeStandsRightAfterTheReplyThatAskedForIt) {
     waits_for({job("a"), job("b")});
     (void)submit(pending(2), result("second"));
     (void)submit(pending(1), error("broke"));
-    EXPECT_EQ(seen(*this), (Lines{"user: please", "assistant: well [a1 " + to + " = error broke] [b2 " + to +
-                                                      " = \"second\"]"}));
+    EXPECT_EQ(seen(*this),
+              (Lines{"user: please", "assistant: well [a1 " + to + " = error broke] [b2 " + to +
+                                         " = \"second\"]"}));
 }
 
 TEST_F(View, APlaceholderThatNobodyHasSeenGivesWayToTheOutcome) {
@@ -64,11 +69,12 @@ TEST_F(View, APlaceholderThatNobodyHasSeenGivesWayToTheOutcome) {
     waits_for({job("a"), job("b")});
     (void)submit(pending(1), result("one"));
     EXPECT_EQ(seen(*this)[1], "assistant: well [a1 " + to + " = \"one\"] [b2 " + to + waits);
-    (void)model_fails(true);  // the request is not committed: what comes meanwhile is seen by the next attempt
+    (void)model_fails(
+        true);  // the request is not committed: what comes meanwhile is seen by the next attempt
     (void)submit(pending(2), result("two"));
     (void)later(Duration(60'000));
-    EXPECT_EQ(seen(*this), (Lines{"user: please", "assistant: well [a1 " + to + " = \"one\"] [b2 " + to +
-                                                      " = \"two\"]"}));
+    EXPECT_EQ(seen(*this), (Lines{"user: please", "assistant: well [a1 " + to + " = \"one\"] [b2 " +
+                                                      to + " = \"two\"]"}));
 }
 
 TEST_F(View, APlaceholderThatWasSeenStaysAndTheOutcomeComesLater) {
@@ -89,8 +95,10 @@ TEST_F(View, TheToolsOwnPlaceholderIsShownWhileItWaits) {
     asks_for({job()});
     (void)pauses(1, queued());
     (void)prompt("and?", PromptMode::steer);
-    EXPECT_EQ(seen(*this), (Lines{"user: please", "assistant: well [deploy1 " + to + R"( open {"status":"queued"}])",
-                                  "user: and?"}));
+    EXPECT_EQ(
+        seen(*this),
+        (Lines{"user: please", "assistant: well [deploy1 " + to + R"( open {"status":"queued"}])",
+               "user: and?"}));
 }
 
 TEST_F(View, AChainedPauseDoesNotReplaceThePlaceholderOfTheFirst) {
@@ -158,19 +166,31 @@ TEST_F(View, AnAnswerGivenInTheChatIsTheCallsOutcomeAndNoSecondMessage) {
     asks_for({pausing(PauseReason::user_input)});
     (void)pauses(1, pause_for(PauseReason::user_input));
     (void)prompt("blue");
-    EXPECT_EQ(seen(*this), (Lines{"user: please", "assistant: well [ask_human1 " + to + " = \"blue\"]"}));
+    EXPECT_EQ(seen(*this),
+              (Lines{"user: please", "assistant: well [ask_human1 " + to + " = \"blue\"]"}));
 }
 
 TEST_F(View, AForkBeginsWithTheMessagesThatItWasGiven) {
     Json const past = Json::trusted(R"([{"role":"user","parts":[{"type":"text","text":"hi"}]},
         {"role":"assistant","parts":[{"type":"text","text":"well"},
-        {"type":"tool","callID":"call_1","tool":"a","state":{"status":"completed","input":{"x":1},"output":[2]}},
-        {"type":"tool","callID":"call_2","tool":"b","state":{"status":"error","input":{},"error":"stays with session S",
-         "reason":"cancelled"}}]}])");
-    (void)when(Create{id, "default", "coder", {}, {}, {}, {}, {}, Create::ForkOf{SessionId::make(3, {}), 9, past, 2}});
+        {"type":"tool","callID":"call_1","tool":"a",
+         "state":{"status":"completed","input":{"x":1},"output":[2]}},
+        {"type":"tool","callID":"call_2","tool":"b",
+         "state":{"status":"error","input":{},"error":"stays with session S","reason":"cancelled"}}]}])");
+    (void)when(Create{id,
+                      "default",
+                      "coder",
+                      {},
+                      {},
+                      {},
+                      {},
+                      {},
+                      Create::ForkOf{SessionId::make(3, {}), 9, past, 2}});
     (void)prompt("go on");
-    EXPECT_EQ(seen(*this), (Lines{"user: hi", R"(assistant: well [a0 {"x":1} = [2]] [b0 {} = error stays with session S])",
-                                  "user: go on"}));
+    EXPECT_EQ(seen(*this),
+              (Lines{"user: hi",
+                     R"(assistant: well [a0 {"x":1} = [2]] [b0 {} = error stays with session S])",
+                     "user: go on"}));
 }
 
 }  // namespace

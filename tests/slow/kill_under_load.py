@@ -457,7 +457,8 @@ class Run:
         if any(count > 1 for count in committed.values()):
             self.world.fail(f'{session.id}: a step was committed twice: {committed}')
         settling = collections.Counter(
-            e['data']['receipt']['pendingID'] if 'pendingID' in e['data'].get('receipt', {})
+            e['data']['receipt']['pendingID']
+            if 'pendingID' in e['data'].get('receipt', {})
             else e['data']['pendingID']
             for e in events
             if e['type'] in ('submitted', 'expired', 'cancelled') and e['data'].get('receipt')
@@ -474,8 +475,10 @@ class Run:
         """What the agent said has one line for each call of a turn that was not cancelled."""
         said = [
             line
-            for m in messages if m['role'] == 'assistant'
-            for part in m['parts'] if part['type'] == 'text'
+            for m in messages
+            if m['role'] == 'assistant'
+            for part in m['parts']
+            if part['type'] == 'text'
             for line in part['text'].split('\n')
         ]
         for message in messages:

@@ -1,5 +1,6 @@
 #pragma once
-// One lane in a world that a test controls: commits are held or fail when it says so, effects answer when it says so.
+// One lane in a world that a test controls: commits are held or fail when it says so, effects
+// answer when it says so.
 
 #include "runner/lane.h"
 #include "runner/testing/world.h"
@@ -9,8 +10,7 @@
 
 namespace dormouse::runner::testing {
 
-template <class Journal>
-class TestHost final : public Host {
+template <class Journal> class TestHost final : public Host {
 public:
     [[nodiscard]] Time now() const override { return clock.now(); }
     [[nodiscard]] Random random() override { return entropy.random(); }
@@ -51,14 +51,14 @@ public:
     std::shared_ptr<Lane> lane;
 };
 
-template <class Journal>
-class LaneTestOn : public ::testing::Test {
+template <class Journal> class LaneTestOn : public ::testing::Test {
 protected:
     LaneTestOn() { host.lane = std::make_shared<Lane>(id, host, true); }
     ~LaneTestOn() override { host.lane.reset(); }
 
     // Hands `body` to the lane; what it says ends up in `answers`, in the order of the answers.
-    void tell(session::Command::Body body, std::string idem_key = {}, std::string idem_digest = "d") {
+    void tell(session::Command::Body body, std::string idem_key = {},
+              std::string idem_digest = "d") {
         session::Command command;
         command.at = host.now();
         command.random = host.random();

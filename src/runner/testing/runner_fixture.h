@@ -9,8 +9,7 @@
 
 namespace dormouse::runner::testing {
 
-template <class Journal>
-class RunnerTestOn : public ::testing::Test {
+template <class Journal> class RunnerTestOn : public ::testing::Test {
 protected:
     RunnerTestOn() { open(); }
 
@@ -21,7 +20,8 @@ protected:
         options.epoch = journal.store->epoch();
         options.next_session_number = journal.store->next_session_number();
         options.resident_max = resident_max;
-        runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects}, options);
+        runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects},
+                                          options);
     }
     // Another process on the same data. What the old one ran is gone with it.
     void restart(std::size_t resident_max = 4'096) {
@@ -51,8 +51,9 @@ protected:
         return created.back();
     }
     std::string ask(SessionId session, session::Command::Body body) {
-        runner->command(session, std::move(body), ann(),
-                        [this](Result<session::Answer> answer) { answers.push_back(said(answer)); });
+        runner->command(session, std::move(body), ann(), [this](Result<session::Answer> answer) {
+            answers.push_back(said(answer));
+        });
         loop.run();
         return answers.back();
     }

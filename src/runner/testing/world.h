@@ -1,5 +1,6 @@
 #pragma once
-// A world of one thread and virtual time for the tests of this layer: nothing happens until a test lets it.
+// A world of one thread and virtual time for the tests of this layer: nothing happens until a test
+// lets it.
 
 #include "port/effects.h"
 #include "port/world.h"
@@ -53,7 +54,9 @@ private:
 class TestClock final : public port::Clock {
 public:
     explicit TestClock(TestLoop const& loop) : loop_(loop) {}
-    [[nodiscard]] Time now() const override { return from_ms(1'800'000'000'000) + loop_.now + step; }
+    [[nodiscard]] Time now() const override {
+        return from_ms(1'800'000'000'000) + loop_.now + step;
+    }
     [[nodiscard]] Duration monotonic() const override { return loop_.now; }
 
     Duration step{};  // how far wall time has been moved
@@ -72,9 +75,9 @@ private:
 
 enum class Fault { none, lost, hidden };  // hidden: durable, and reported as failed
 
-// A store that answers when the test lets it, or fails. `Store` is made of a shared `Disk` that outlives it.
-template <class Store, class Disk>
-class TestJournal final : public port::Journal {
+// A store that answers when the test lets it, or fails. `Store` is made of a shared `Disk` that
+// outlives it.
+template <class Store, class Disk> class TestJournal final : public port::Journal {
 public:
     explicit TestJournal(TestLoop& loop) : loop_(loop) {}
 
@@ -182,12 +185,18 @@ public:
         asked.pop_back();
         session::AskModel const& ask = one.request.ask;
         Json const parts = Json::trusted(R"([{"type":"text","text":"well"}])");
-        one.done(session::ModelReply{ask.turn, ask.step, ask.attempt,
-                                     session::FinishReason::stop, parts, std::move(calls), {}});
+        one.done(session::ModelReply{ask.turn,
+                                     ask.step,
+                                     ask.attempt,
+                                     session::FinishReason::stop,
+                                     parts,
+                                     std::move(calls),
+                                     {}});
     }
     // The newest tool has run.
-    void finish(std::variant<session::ToolOutcome::Done, session::ToolOutcome::Failed,
-                             session::PauseTerms> what) {
+    void finish(
+        std::variant<session::ToolOutcome::Done, session::ToolOutcome::Failed, session::PauseTerms>
+            what) {
         Ran one = std::move(ran.back());
         ran.pop_back();
         one.done(session::ToolOutcome{one.run.pending, one.run.attempt, std::move(what), {}});

@@ -165,11 +165,10 @@ TEST(SqliteStore, a_file_that_is_no_database_is_refused) {
 void pause_and_settle(port::Store& store) {
     auto made = create(1, "acme", 4);
     made.row->title = "Ship";
-    made.frame.bytes =
-        R"([["session_created",10,{"cwd":"/w"}],["note",1,{}],["model_replied",2,)"
-        R"({"calls":[{"callID":"call_1","input":{"to":"A"}},)"
-        R"({"callID":"call_2","input":{"to":"B"}}]}],)"
-        R"(["call_paused",2,{"pendingID":"pnd_x_1_1_y","externalRef":"run-4711"}]])";
+    made.frame.bytes = R"([["session_created",10,{"cwd":"/w"}],["note",1,{}],["model_replied",2,)"
+                       R"({"calls":[{"callID":"call_1","input":{"to":"A"}},)"
+                       R"({"callID":"call_2","input":{"to":"B"}}]}],)"
+                       R"(["call_paused",2,{"pendingID":"pnd_x_1_1_y","externalRef":"run-4711"}]])";
     made.pending = {pause(1), pause(2)};
     made.pending[0].paused = made.pending[1].paused = 4;
     made.pending[0].timeout = at(9);
@@ -193,10 +192,9 @@ TEST(SqliteStore, ordinary_sql_reads_calls_and_sessions) {
         return directory.text("SELECT json_array(" + columns +
                               ") FROM pending_tool_calls WHERE call_id = '" + call + "'");
     };
-    EXPECT_EQ(
-        calls("id, session_id, message_id, tool, input", "call_1"),
-        "[\"pnd_x_1_1_y\",\"" + session(1).text() + "\",\"msg_" + session(1).bare() +
-            R"(_3","deploy","{\"to\":\"A\"}"])");
+    EXPECT_EQ(calls("id, session_id, message_id, tool, input", "call_1"),
+              "[\"pnd_x_1_1_y\",\"" + session(1).text() + "\",\"msg_" + session(1).bare() +
+                  R"(_3","deploy","{\"to\":\"A\"}"])");
     EXPECT_EQ(calls("status, external_ref, timeout, completed_at, result, error", "call_1"),
               R"(["completed","run-4711",1795290000009,21,"{\"output\":\"ok\"}",null])");
     EXPECT_EQ(calls("status, input, created_at, started_at, completed_at, result", "call_2"),

@@ -1,5 +1,6 @@
 #pragma once
-// Random stories of sessions, told by the core's fake world, for tests of what is made of a journal.
+// Random stories of sessions, told by the core's fake world, for tests of what is made of a
+// journal.
 
 #include "session/testing/world.h"
 #include "wire/history.h"
@@ -13,10 +14,11 @@ namespace dormouse::wire::testing {
 // The session after `steps` things have happened to it. The same seed tells the same story.
 [[nodiscard]] inline session::testing::Given story(std::uint32_t seed, int steps) {
     using session::testing::Deed;
-    constexpr std::array deeds{Deed::prompt,  Deed::answer, Deed::answer,  Deed::answer, Deed::answer,
-                               Deed::reply,   Deed::reply,  Deed::deliver, Deed::deliver, Deed::deliver,
-                               Deed::trouble, Deed::late_outcome, Deed::cancel, Deed::time, Deed::crash,
-                               Deed::move,    Deed::worker};
+    constexpr std::array deeds{Deed::prompt,  Deed::answer,  Deed::answer,  Deed::answer,
+                               Deed::answer,  Deed::reply,   Deed::reply,   Deed::deliver,
+                               Deed::deliver, Deed::deliver, Deed::trouble, Deed::late_outcome,
+                               Deed::cancel,  Deed::time,    Deed::crash,   Deed::move,
+                               Deed::worker};
     std::mt19937 chance(seed);
     session::testing::World world(seed % 12);
     for (int i = 0; i < steps; ++i) {
@@ -30,7 +32,8 @@ namespace dormouse::wire::testing {
 
 [[nodiscard]] inline std::vector<RecordPtr> records_of(session::testing::Given const& session) {
     std::vector<RecordPtr> out;
-    for (session::Event const& event : session.archive.log) out.push_back(record(session.id, event));
+    for (session::Event const& event : session.archive.log)
+        out.push_back(record(session.id, event));
     return out;
 }
 

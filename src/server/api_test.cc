@@ -1,0 +1,271 @@
+#include "server/api.h"
+
+#include "json/json.h"
+#include "runner/testing/runner_fixture.h"
+#include "server/test_store.h"
+
+#include <algorithm>
+
+// Requests as values through the whole API, without sockets.
+namespace dormouse::server {
+namespace {
+
+using Journal = runner::testing::TestJournal<TestStore, TestDisk>;
+
+class FakeResponder final : public Responder {
+public:
+    explicit FakeResponder(std::vector<HttpReply>& replies) : replies_(replies) {}
+    void reply(HttpReply reply) override { replies_.push_back(std::move(reply)); }
+    std::shared_ptr<EventStream> stream(std::vector<std::pair<std::string, std::string>>) override { return nullptr; }
+    [[nodiscard]] bool gone() const override { return false; }
+
+private:
+    std::vector<HttpReply>& replies_;
+};
+
+class FakeCatalogue final : public port::Catalogue {
+public:
+    [[nodiscard]] std::vector<port::AgentEntry> agents() const override {
+        return {{"demo", "model", "To play with.", "scripted", {"deploy"}}};
+    }
+    [[nodiscard]] bool has_agent(std::string const& id) const override { return id == "demo"; }
+    [[nodiscard]] std::optional<Json> tool_schema(std::string const&) const override { return std::nullopt; }
+    [[nodiscard]] bool has_gate(std::string const&) const override { return true; }
+};
+
+class ApiTest : public runner::testing::RunnerTestOn<Journal> {
+protected:
+    using Headers = std::vector<std::pair<std::string, std::string>>;
+
+    HttpReply send(std::string method, std::string path, std::string body = "", Headers headers = {}) {
+        HttpRequest request;
+        request.method = std::move(method);
+        auto const query = path.find('?');
+        if (query != std::string::npos) {
+            auto const equals = path.find('=', query);
+            request.query.emplace_back(path.substr(query + 1, equals - query - 1), path.substr(equals + 1));
+            path.resize(query);
+        }
+        request.path = path;
+        for (std::size_t at = 1; at <= path.size();) {
+            std::size_t const end = std::min(path.find('/', at), path.size());
+            request.segments.push_back(path.substr(at, end - at));
+            at = end + 1;
+        }
+        request.headers = {{"host", "localhost:3676"}, {"authorization", "Bearer s3cret"}};
+        std::ranges::copy(headers, std::back_inserter(request.headers));
+        request.body = std::move(body);
+        request.id = "req_1";
+        std::size_t const before = replies.size();
+        api.handle(std::move(request), std::make_shared<FakeResponder>(replies));
+        loop.run();
+        EXPECT_EQ(replies.size(), before + 1);
+        return replies.back();
+    }
+    static std::string header(HttpReply const& reply, std::string_view name) {
+        auto const found = std::ranges::find(reply.headers, name, &std::pair<std::string, std::string>::first);
+        return found == reply.headers.end() ? "" : found->second;
+    }
+    // The text of a member, or its JSON.
+    static std::string member(HttpReply const& reply, std::string_view pointer) {
+        EXPECT_TRUE(json::check(reply.body)) << reply.body;
+        json::View const value = json::View(reply.body).at_pointer(pointer);
+        if (!value.exists()) return "absent";
+        return value.string().value_or(std::string(value.raw()));
+    }
+    static std::string code(HttpReply const& reply) { return member(reply, "/code"); }
+    std::string create(Headers headers = {}) {
+        return member(send("POST", sessions, R"({"agentID":"demo"})", std::move(headers)), "/id");
+    }
+    std::string prompt_path(std::string const& session) { return "/api/sessions/" + session + "/prompt"; }
+    // A pendingID that waits for its result.
+    std::string waiting_call() {
+        (void)send("POST", prompt_path(create()), R"({"text":"please"})");
+        effects.reply({session::testing::job()});
+        loop.run();
+        std::string const pending = effects.ran.back().run.pending.text();
+        effects.finish(session::PauseTerms());
+        loop.run();
+        return pending;
+    }
+    HttpReply result(std::string const& pending, std::string const& output) {
+        return send("POST", "/async-tool/result",
+                    R"({"pendingID":")" + pending + R"(","result":{"output":)" + output + "}}");
+    }
+
+    std::string const sessions = "/api/projects/default/sessions";
+    FakeCatalogue catalogue;
+    Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10}, clock};
+    Api api{{loop, journal, catalogue, *runner, gate}};
+    std::vector<HttpReply> replies;
+};
+
+TEST_F(ApiTest, UnknownPathsAndMethodsAreToldApart) {
+    EXPECT_EQ(code(send("GET", "/nowhere")), "not_found");
+    EXPECT_EQ(code(send("GET", "/api/sessions/")), "not_found");
+    HttpReply const wrong = send("PUT", "/api/sessions/ses_1");
+    EXPECT_EQ(wrong.status, 405);
+    EXPECT_EQ(header(wrong, "Allow"), "GET, HEAD, PATCH, DELETE");
+    EXPECT_EQ(header(send("GET", "/async-tool/result"), "Allow"), "POST");
+}
+
+TEST_F(ApiTest, HeadIsAskedAsGet) {
+    EXPECT_EQ(send("HEAD", "/healthz").status, 200);
+    EXPECT_EQ(send("HEAD", "/async-tool/result").status, 405);
+}
+
+TEST_F(ApiTest, ABodyThatIsNoJsonIsRefusedBeforeAnythingElse) {
+    EXPECT_EQ(code(send("POST", "/async-tool/result", "{")), "bad_json");
+    EXPECT_EQ(code(send("POST", "/async-tool/result", std::string(65, '[') + std::string(65, ']'))), "bad_json");
+    EXPECT_EQ(code(send("POST", "/async-tool/result", R"({"a":1,"a":2})")), "bad_number_or_key");
+    EXPECT_EQ(code(send("POST", "/async-tool/result", "[]")), "bad_value");
+}
+
+TEST_F(ApiTest, ARouteSaysHowLargeItsBodyMayBe) {
+    EXPECT_EQ(api.body_limit("POST", "/async-tool/result"), std::size_t{8} << 20);
+    EXPECT_EQ(api.body_limit("POST", "/api/sessions/ses_x/prompt"), std::size_t{8} << 20);
+    EXPECT_EQ(api.body_limit("PATCH", "/api/sessions/ses_x"), std::size_t{1} << 20);
+    EXPECT_EQ(api.body_limit("POST", "/nowhere"), std::size_t{1} << 20);
+}
+
+TEST_F(ApiTest, TheGateStandsBeforeEverything) {
+    HttpRequest head;
+    head.path = "/nowhere";
+    head.headers = {{"host", "evil.org"}};
+    auto const refused = api.refuse(head);
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->status, 421);
+    head.headers = {{"host", "localhost:3676"}, {"authorization", "Bearer s3cret"}};
+    EXPECT_FALSE(api.refuse(head));
+}
+
+TEST_F(ApiTest, ASessionIsMadeAndFound) {
+    HttpReply const made = send("POST", sessions, R"({"agentID":"demo","title":"Ship","labels":{"a":"b"}})");
+    EXPECT_EQ(made.status, 201);
+    std::string const path = "/api/sessions/" + member(made, "/id");
+    EXPECT_EQ(header(made, "Location"), path);
+    EXPECT_EQ(header(made, "ETag"), "\"1\"");
+    HttpReply const found = send("GET", path);
+    EXPECT_EQ(found.status, 200);
+    EXPECT_EQ(found.body, made.body);
+    EXPECT_EQ(send("DELETE", path).status, 204);
+    EXPECT_EQ(send("GET", path).status, 404);
+}
+
+TEST_F(ApiTest, WhatCanNotBeMadeIsRefusedWithItsPlace) {
+    EXPECT_EQ(member(send("POST", sessions, R"({"agentID":"nobody"})"), "/pointer"), "/agentID");
+    EXPECT_EQ(member(send("POST", sessions), "/pointer"), "/agentID");  // no body means {}
+    HttpReply const typo = send("POST", sessions, R"({"agentId":"demo"})");
+    EXPECT_EQ(code(typo), "unknown_field");
+    EXPECT_EQ(member(typo, "/nearest"), "agentID");
+    EXPECT_EQ(member(send("POST", sessions, R"({"agentID":"demo","prompt":{"text":7}})"), "/pointer"), "/prompt/text");
+    EXPECT_EQ(send("POST", "/api/projects/a%20b/sessions", R"({"agentID":"demo"})").status, 400);
+    EXPECT_TRUE(journal.disk->sessions.empty());
+}
+
+TEST_F(ApiTest, AKeyMakesCreatingSafeToRepeatQuotedOrBare) {
+    std::string const first = create({{"idempotency-key", "k1"}});
+    EXPECT_EQ(create({{"idempotency-key", "\"k1\""}}), first);
+    EXPECT_NE(create({{"idempotency-key", "k2"}}), first);
+    HttpReply const other = send("POST", sessions, R"({"agentID":"demo","title":"x"})", {{"idempotency-key", "k1"}});
+    EXPECT_EQ(code(other), "idempotency_mismatch");
+    HttpReply const spaced = send("POST", sessions, "{ \"agentID\" : \"demo\" }", {{"idempotency-key", "k1"}});
+    EXPECT_EQ(member(spaced, "/id"), first);  // the same body, written otherwise
+}
+
+TEST_F(ApiTest, APromptIsTakenAndSaysWhatItWaitsBehind) {
+    std::string const session = create();
+    HttpReply const first = send("POST", prompt_path(session), R"({"text":"hello"})");
+    EXPECT_EQ(first.status, 202);
+    EXPECT_EQ(member(first, "/queuedBehind"), "null");
+    EXPECT_TRUE(member(first, "/turnID").ends_with("_1"));
+    HttpReply const second = send("POST", prompt_path(session), R"({"parts":[{"type":"text","text":"more"}]})");
+    EXPECT_EQ(member(second, "/queuedBehind"), member(first, "/turnID"));
+    HttpReply const busy = send("POST", prompt_path(session), R"({"text":"now","when":"reject"})");
+    EXPECT_EQ(busy.status, 409);
+    EXPECT_EQ(code(busy), "session_busy");
+    EXPECT_EQ(code(send("POST", prompt_path(session), R"({"text":"now","when":"soon"})")), "bad_value");
+    EXPECT_EQ(code(send("POST", prompt_path(session), R"({"text":"a","parts":[]})")), "bad_value");
+    EXPECT_EQ(code(send("POST", prompt_path(session), "{}")), "bad_value");
+}
+
+TEST_F(ApiTest, AResultIsAppliedOnceAndItsRepeatsMeetTheReceipt) {
+    std::string const pending = waiting_call();
+    HttpReply const applied = result(pending, R"({"ok":1})");
+    EXPECT_EQ(applied.status, 200);
+    EXPECT_EQ(member(applied, "/outcome"), "applied");
+    HttpReply const again = result(pending, R"({ "ok" : 1.0 })");
+    EXPECT_EQ(again.status, 200);
+    EXPECT_EQ(member(again, "/duplicate"), "true");
+    EXPECT_EQ(member(again, "/receipt/id"), member(applied, "/receipt/id"));
+    HttpReply const other = result(pending, "2");
+    EXPECT_EQ(other.status, 409);
+    EXPECT_EQ(code(other), "conflict");
+    EXPECT_EQ(member(other, "/digest"), member(applied, "/receipt/digest"));
+}
+
+TEST_F(ApiTest, UnknownAndForeignIdsLookTheSame) {
+    std::string const pending = waiting_call();
+    auto other = *PendingId::parse(pending);
+    other.nonce[0] ^= 1;
+    for (std::string const& id : {other.text(), std::string("pnd_x"), pending + "x", std::string("")}) {
+        HttpReply const reply = result(id, "1");
+        EXPECT_EQ(reply.status, 404) << id;
+        EXPECT_EQ(member(reply, "/detail"), "There is nothing with this id.");
+    }
+    for (std::string const& id : {SessionId::make(9, {}).text(), std::string("ses_x")}) {
+        EXPECT_EQ(send("GET", "/api/sessions/" + id).status, 404);
+        EXPECT_EQ(send("POST", prompt_path(id), R"({"text":"a"})").status, 404);
+        EXPECT_EQ(send("GET", "/api/sessions/" + id + "/messages").status, 404);
+    }
+}
+
+TEST_F(ApiTest, AResultMustHaveAnOutputThatMayBeNull) {
+    std::string const pending = waiting_call();
+    HttpReply const missing =
+        send("POST", "/async-tool/result", R"({"pendingID":")" + pending + R"(","result":{"title":"x"}})");
+    EXPECT_EQ(missing.status, 400);
+    EXPECT_EQ(member(missing, "/pointer"), "/result/output");
+    EXPECT_EQ(member(result(pending, "null"), "/outcome"), "applied");
+}
+
+TEST_F(ApiTest, AFailedStoreIsSaidAsSuch) {
+    std::string const session = create();
+    journal.fault = runner::testing::Fault::lost;
+    HttpReply const reply = send("POST", prompt_path(session), R"({"text":"hello"})");
+    EXPECT_EQ(reply.status, 503);
+    EXPECT_EQ(code(reply), "store_unavailable");
+    EXPECT_EQ(header(reply, "Retry-After"), "1");
+    EXPECT_EQ(send("POST", prompt_path(session), R"({"text":"hello"})").status, 202);
+}
+
+TEST_F(ApiTest, ReadyIsSaidOnceTheFirstScanIsDone) {
+    EXPECT_EQ(code(send("GET", "/readyz")), "recovering");
+    runner->start();
+    loop.run();
+    EXPECT_EQ(send("GET", "/readyz").status, 200);
+    runner->drain([] {});
+    EXPECT_EQ(code(send("GET", "/readyz")), "draining");
+    EXPECT_EQ(send("GET", "/healthz").status, 200);
+}
+
+TEST_F(ApiTest, EventsArePagedOldestFirst) {
+    std::string const session = create();
+    for (int i = 0; i < 5; ++i) {
+        (void)send("PATCH", "/api/sessions/" + session, R"({"title":"t)" + std::to_string(i) + "\"}");
+    }
+    std::string const path = "/api/sessions/" + session + "/events";
+    HttpReply const page = send("GET", path + "?limit=2");
+    EXPECT_EQ(member(page, "/items/0/seq"), "1");
+    EXPECT_EQ(member(page, "/items/1/seq"), "2");
+    EXPECT_EQ(member(page, "/next"), "2");
+    HttpReply const rest = send("GET", path + "?cursor=2");
+    EXPECT_EQ(member(rest, "/items/0/seq"), "3");
+    EXPECT_EQ(member(rest, "/next"), "null");
+    EXPECT_EQ(code(send("GET", path + "?cursor=x")), "bad_cursor");
+    EXPECT_EQ(code(send("GET", path + "?limit=0")), "bad_value");
+    EXPECT_EQ(code(send("GET", path + "?limit=201")), "bad_value");
+}
+
+}  // namespace
+}  // namespace dormouse::server

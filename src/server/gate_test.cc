@@ -1,0 +1,131 @@
+#include "server/gate.h"
+
+#include "runner/testing/world.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::server {
+namespace {
+
+class GateTest : public ::testing::Test {
+protected:
+    static HttpRequest request(std::vector<std::pair<std::string, std::string>> headers,
+                               std::string path = "/api") {
+        HttpRequest out;
+        out.method = "POST";
+        out.path = std::move(path);
+        out.headers = std::move(headers);
+        out.peer_address = "192.0.2.7";
+        return out;
+    }
+    // A request that is let in, with one header changed or added.
+    static HttpRequest good(std::string name = "x-none", std::string value = "",
+                            std::string path = "/api") {
+        std::vector<std::pair<std::string, std::string>> headers{
+            {"host", "127.0.0.1:3676"}, {"authorization", "Bearer s3cret"}};
+        std::erase_if(headers, [&](auto const& header) { return header.first == name; });
+        headers.emplace_back(std::move(name), std::move(value));
+        return request(std::move(headers), std::move(path));
+    }
+    std::string said(HttpRequest const& head) {
+        auto const error = gate.refuse(head);
+        return error ? std::string(info(error->code).text) : "in";
+    }
+
+    runner::testing::TestLoop loop;
+    runner::testing::TestClock clock{loop};
+    GateOptions options{{{"alice", "s3cret"}, {"bob", "other"}},
+                        {"dm.example.org"},
+                        {"https://page.example.org"},
+                        3676,
+                        10};
+    Gate gate{options, clock};
+};
+
+TEST_F(GateTest, LoopbackNamesWithOurPortAndAllowedHostsAreServed) {
+    for (std::string const host : {"127.0.0.1:3676", "localhost:3676", "LOCALHOST:3676",
+                                   "[::1]:3676", "dm.example.org", "DM.example.org"}) {
+        EXPECT_EQ(said(good("host", host)), "in") << host;
+    }
+    for (std::string const host :
+         {"", "127.0.0.1", "127.0.0.1:80", "evil.example.org", "localhost.evil.org:3676",
+          "dm.example.org.evil.org", "127.0.0.2:3676"}) {
+        EXPECT_EQ(said(good("host", host)), "wrong_host") << host;
+    }
+}
+
+TEST_F(GateTest, OnPort80TheNameAloneIsEnough) {
+    gate.set_port(80);
+    EXPECT_EQ(said(good("host", "localhost")), "in");
+    EXPECT_EQ(said(good("host", "localhost:3676")), "wrong_host");
+}
+
+TEST_F(GateTest, PagesOfOtherOriginsMayNotCall) {
+    for (std::string const origin :
+         {"http://127.0.0.1:3676", "http://localhost:3676", "https://page.example.org"}) {
+        EXPECT_EQ(said(good("origin", origin)), "in") << origin;
+    }
+    for (std::string const origin :
+         {"null", "https://evil.org", "http://localhost", "https://page.example.org.evil.org",
+          "http://page.example.org", "https://page.example.org/"}) {
+        EXPECT_EQ(said(good("origin", origin)), "origin_refused") << origin;
+    }
+}
+
+TEST_F(GateTest, ATokenSaysWhoAsks) {
+    EXPECT_EQ(said(good("authorization", "Bearer s3cret")), "in");
+    EXPECT_EQ(said(good("authorization", "bearer other")), "in");
+    EXPECT_EQ(gate.actor(good()), (session::Actor{session::ActorType::token, "alice"}));
+    EXPECT_EQ(gate.actor(good("authorization", "BEARER other")).name, "bob");
+    for (std::string const value :
+         {"", "Bearer", "Bearer ", "s3cret", "Basic s3cret", "Bearer s3cre", "Bearer s3cret2",
+          "Bearer  s3cret", "Bearer S3CRET"}) {
+        EXPECT_EQ(said(good("authorization", value)), "unauthenticated") << value;
+        loop.advance(Duration(1'000));
+    }
+    EXPECT_EQ(gate.actor(good("authorization", "")), session::Actor());
+}
+
+TEST_F(GateTest, HealthNeedsNoTokenButAnAllowedHost) {
+    for (std::string const path : {"/healthz", "/readyz"}) {
+        EXPECT_EQ(said(good("authorization", "", path)), "in");
+        EXPECT_EQ(said(request({{"host", "evil.org"}}, path)), "wrong_host");
+    }
+    EXPECT_EQ(said(good("authorization", "", "/healthz/")), "unauthenticated");
+}
+
+TEST_F(GateTest, BodiesMustBeJson) {
+    auto const with = [&](std::string const& type, std::string const& length) {
+        HttpRequest head = good("content-type", type);
+        head.headers.emplace_back("content-length", length);
+        return said(head);
+    };
+    for (std::string const type :
+         {"application/json", "application/json; charset=utf-8", "Application/JSON",
+          "application/problem+json", "application/json ;x=1"}) {
+        EXPECT_EQ(with(type, "2"), "in") << type;
+    }
+    for (std::string const type : {"", "text/plain", "application/x-www-form-urlencoded",
+                                   "multipart/form-data", "application/jsonx", "text/json"}) {
+        EXPECT_EQ(with(type, "2"), "unsupported_media_type") << type;
+        EXPECT_EQ(with(type, "0"), "in") << type;
+    }
+    EXPECT_EQ(said(good("transfer-encoding", "chunked")), "unsupported_media_type");
+}
+
+TEST_F(GateTest, FailedTokensAreCountedByAddressAndSecond) {
+    HttpRequest const bad = good("authorization", "Bearer wrong");
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(said(bad), "unauthenticated");
+    EXPECT_EQ(said(bad), "rate_limited");
+    EXPECT_EQ(said(good()), "in");  // a good token is not punished for its neighbours
+    HttpRequest other = bad;
+    other.peer_address = "192.0.2.8";
+    EXPECT_EQ(said(other), "unauthenticated");
+    auto const error = gate.refuse(bad);
+    EXPECT_EQ(error->retry_after_ms, 1'000);
+    loop.advance(Duration(1'000));
+    EXPECT_EQ(said(bad), "unauthenticated");
+}
+
+}  // namespace
+}  // namespace dormouse::server

@@ -1,0 +1,216 @@
+#include "server/streams.h"
+
+#include "runner/testing/runner_fixture.h"
+#include "server/test_store.h"
+
+namespace dormouse::server {
+namespace {
+
+using namespace session;
+using Journal = runner::testing::TestJournal<TestStore, TestDisk>;
+
+// A reader that keeps what it was sent and may be slow.
+class FakeStream final : public EventStream {
+public:
+    bool send(std::shared_ptr<std::string const> frames) override {
+        if (!is_open) return false;
+        if (slow) queued += frames->size();
+        got.push_back(std::move(frames));
+        return true;
+    }
+    [[nodiscard]] bool open() const override { return is_open; }
+    [[nodiscard]] std::size_t queued_bytes() const override { return queued; }
+    void on_drained(port::Fn<void()> again) override { drained_ = std::move(again); }
+    void on_closed(port::Fn<void()> gone) override { closed_ = std::move(gone); }
+    void close() override {
+        is_open = false;
+        if (closed_) std::exchange(closed_, {})();
+    }
+    void drain() {
+        queued = 0;
+        drained_();
+    }
+    // The numbers of the events that came, in order.
+    [[nodiscard]] std::vector<Seq> seqs() const {
+        std::vector<Seq> out;
+        for (auto const& frame : got) {
+            if (frame->starts_with("id: ")) out.push_back(std::stoull(frame->substr(4)));
+        }
+        return out;
+    }
+
+    std::vector<std::shared_ptr<std::string const>> got;
+    bool is_open = true;
+    bool slow = false;
+    std::size_t queued = 0;
+
+private:
+    port::Fn<void()> drained_, closed_;
+};
+
+std::vector<Seq> range(Seq from, Seq to) {
+    std::vector<Seq> out;
+    for (Seq seq = from; seq <= to; ++seq) out.push_back(seq);
+    return out;
+}
+
+class StreamsTest : public runner::testing::RunnerTestOn<Journal> {
+protected:
+    StreamsTest() : streams(*runner) {}
+
+    std::shared_ptr<FakeStream> follow(SessionId session, Seq after = 0, bool slow = false) {
+        auto const out = std::make_shared<FakeStream>();
+        out->slow = slow;
+        runner->look(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (lane) streams.open(*lane, after, out);
+        });
+        loop.run();
+        return out;
+    }
+    // `count` events more.
+    void change(SessionId session, int count, std::size_t bytes = 1) {
+        for (int i = 0; i < count; ++i) {
+            std::string const title = std::string(bytes, 'x') + std::to_string(++titles_);
+            (void)ask(session, Change{title, {}, {}, {}});
+        }
+    }
+
+    Streams streams;
+
+private:
+    int titles_ = 0;
+};
+
+TEST_F(StreamsTest, AReaderGetsWhatWasAndWhatComes) {
+    SessionId const session = new_session();
+    change(session, 2);
+    auto const reader = follow(session);
+    EXPECT_EQ(reader->seqs(), range(1, 3));
+    change(session, 1);
+    EXPECT_EQ(reader->seqs(), range(1, 4));
+    EXPECT_EQ(streams.count(), 1U);
+}
+
+TEST_F(StreamsTest, AReaderThatComesBackGoesOnExactlyThere) {
+    SessionId const session = new_session();
+    change(session, 5);
+    EXPECT_EQ(follow(session, 4)->seqs(), range(5, 6));
+    auto const at_the_end = follow(session, 6);
+    EXPECT_TRUE(at_the_end->got.empty());
+    change(session, 1);
+    EXPECT_EQ(at_the_end->seqs(), range(7, 7));
+}
+
+TEST_F(StreamsTest, OneSerialisationServesAllReaders) {
+    SessionId const session = new_session();
+    auto const a = follow(session);
+    auto const b = follow(session);
+    change(session, 3);
+    auto const late = follow(session);
+    ASSERT_EQ(a->got.size(), 4U);
+    for (std::size_t i = 0; i < a->got.size(); ++i) {
+        EXPECT_EQ(a->got[i], b->got[i]);
+        EXPECT_EQ(a->got[i], late->got[i]);
+    }
+}
+
+TEST_F(StreamsTest, ACursorBehindTheNewestRecordsReadsTheJournal) {
+    SessionId const session = new_session();
+    change(session, 700);
+    EXPECT_EQ(follow(session)->seqs(), range(1, 701));
+    EXPECT_EQ(follow(session, 100)->seqs(), range(101, 701));
+}
+
+TEST_F(StreamsTest, EventsThatComeWhileTheJournalIsReadAreNeitherLostNorSentTwice) {
+    SessionId const session = new_session();
+    change(session, 700);
+    auto const reader = std::make_shared<FakeStream>();
+    runner->look(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
+        streams.open(*lane, 0, reader);
+    });
+    for (int i = 0; i < 3; ++i) {
+        runner->command(session, Change{"meanwhile " + std::to_string(i), {}, {}, {}}, ann(),
+                        [](Result<Answer>) {});
+    }
+    loop.run();
+    EXPECT_EQ(reader->seqs(), range(1, 704));
+}
+
+TEST_F(StreamsTest, ASlowReaderIsWaitedForAndMissesNothing) {
+    SessionId const session = new_session();
+    change(session, 1);
+    auto const slow = follow(session, 0, true);
+    change(session, 8, 200'000);
+    std::size_t const before = slow->seqs().size();
+    EXPECT_LT(before, 10U);
+    slow->drain();
+    loop.run();
+    EXPECT_GT(slow->seqs().size(), before);
+    for (int i = 0; i < 10; ++i) {
+        slow->drain();
+        loop.run();
+    }
+    EXPECT_EQ(slow->seqs(), range(1, 10));
+}
+
+TEST_F(StreamsTest, ADeletedSessionSaysGoodbye) {
+    SessionId const session = new_session();
+    auto const reader = follow(session);
+    (void)ask(session, Delete{});
+    ASSERT_EQ(reader->got.size(), 3U);
+    EXPECT_NE(reader->got[1]->find("event: session_deleted\n"), std::string::npos);
+    EXPECT_EQ(*reader->got[2], "event: bye\ndata: {\"reason\":\"deleted\"}\n\n");
+    EXPECT_FALSE(reader->is_open);
+    EXPECT_EQ(streams.count(), 0U);
+}
+
+TEST_F(StreamsTest, AReaderThatWasFarBehindHearsThatTheSessionIsGone) {
+    SessionId const session = new_session();
+    auto const slow = follow(session, 0, true);
+    slow->queued = std::size_t{1} << 20;
+    change(session, 600);
+    (void)ask(session, Delete{});
+    EXPECT_EQ(slow->got.size(), 1U);
+    slow->drain();
+    loop.run();
+    ASSERT_FALSE(slow->is_open);
+    EXPECT_EQ(*slow->got.back(), "event: bye\ndata: {\"reason\":\"deleted\"}\n\n");
+}
+
+TEST_F(StreamsTest, AReaderThatLeftCostsNothing) {
+    SessionId const session = new_session();
+    auto const reader = follow(session);
+    auto const other = follow(session);
+    reader->close();
+    EXPECT_EQ(streams.count(), 1U);
+    change(session, 1);
+    EXPECT_EQ(reader->got.size(), 1U);
+    EXPECT_EQ(other->got.size(), 2U);
+}
+
+TEST_F(StreamsTest, WhatIsNotDurableIsNotSent) {
+    SessionId const session = new_session();
+    auto const reader = follow(session);
+    journal.fault = runner::testing::Fault::lost;
+    change(session, 1);
+    EXPECT_EQ(reader->seqs(), range(1, 1));
+    journal.fault = runner::testing::Fault::hidden;
+    change(session, 1);  // durable after all: seen once the session is read again
+    change(session, 1);
+    EXPECT_EQ(reader->seqs(), range(1, 3));
+}
+
+TEST_F(StreamsTest, ProvisionalTextGoesToItsSessionsReadersAndBearsNoNumber) {
+    SessionId const session = new_session();
+    auto const reader = follow(session);
+    auto const stranger = follow(new_session());
+    streams.delta(session, {2, 3, 4, 5}, {port::Delta::Kind::reasoning, "a\nb"});
+    ASSERT_EQ(reader->got.size(), 2U);
+    EXPECT_EQ(*reader->got[1],
+              "event: delta\ndata: {\"turnID\":\"" + numbered_id("trn_", session, 2) +
+                  R"(","step":3,"attempt":4,"kind":"reasoning","text":"a\nb"})" + "\n\n");
+    EXPECT_EQ(stranger->got.size(), 1U);
+}
+
+}  // namespace
+}  // namespace dormouse::server

@@ -1,0 +1,133 @@
+#pragma once
+// For tests: the smallest store that a runner can work on, kept in maps. One thread.
+
+#include "port/store.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dormouse::server {
+
+struct TestDisk {
+    struct Kept {
+        port::SessionRow row;
+        std::vector<port::Frame> frames;
+        std::optional<Time> wake_at;
+        std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
+        std::map<std::string, Seq> keys;
+    };
+    std::map<SessionId, Kept> sessions;
+    std::map<Bits128, SessionId> created;
+    Epoch epoch = 0;
+};
+
+class TestStore final : public port::Store {
+public:
+    explicit TestStore(std::shared_ptr<TestDisk> disk) : disk_(std::move(disk)) { ++disk_->epoch; }
+
+    [[nodiscard]] Epoch epoch() const override { return disk_->epoch; }
+    [[nodiscard]] std::uint64_t next_session_number() override {
+        return disk_->sessions.size() + 1;
+    }
+
+    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override {
+        for (port::Append const& append : appends) take(append);
+        return std::vector<Result<void>>(appends.size());
+    }
+    [[nodiscard]] Result<port::Loaded> load(SessionId session) override {
+        port::Loaded out;
+        if (auto const* kept = find(session)) {
+            out.row = kept->row;
+            out.tail = kept->frames;
+        }
+        return out;
+    }
+    [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
+                                                        std::size_t) override {
+        std::vector<port::Frame> out;
+        auto const* kept = find(session);
+        for (port::Frame const& frame : kept ? kept->frames : std::vector<port::Frame>()) {
+            if (frame.first + frame.count > from) out.push_back(frame);
+        }
+        return out;
+    }
+    [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
+                                                  std::span<std::string const> keys) override {
+        std::vector<Seq> out;
+        auto const* kept = find(session);
+        for (std::string const& key : keys) {
+            out.push_back(kept && kept->keys.contains(key) ? kept->keys.at(key) : 0);
+        }
+        return out;
+    }
+    [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
+                                                                  Generation generation) override {
+        auto const* kept = find(session);
+        if (!kept || !kept->pending.contains({call, generation})) return std::nullopt;
+        return kept->pending.at({call, generation});
+    }
+    [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due>,
+                                                     std::uint32_t) override {
+        std::vector<port::Due> out;
+        for (auto const& [id, kept] : disk_->sessions) {
+            if (kept.wake_at && *kept.wake_at <= until) out.push_back({*kept.wake_at, id});
+        }
+        return out;
+    }
+    [[nodiscard]] Result<std::optional<Time>> next_due() override { return std::nullopt; }
+    [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
+                                                                 std::uint64_t,
+                                                                 std::uint32_t) override {
+        std::vector<port::SessionRow> out;
+        for (auto const& [id, kept] : disk_->sessions) {
+            if (kept.row.project == project && kept.row.status != "deleted")
+                out.push_back(kept.row);
+        }
+        return out;
+    }
+    [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t,
+                                                                     std::uint32_t) override {
+        return std::vector<port::SessionRow>();
+    }
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
+        port::PendingFilter const&) override {
+        return std::vector<port::PendingListed>();
+    }
+    [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId) override {
+        return std::vector<port::PendingRow>();
+    }
+    [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId) override {
+        return std::vector<port::KeyRow>();
+    }
+    [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& key) override {
+        auto const found = disk_->created.find(key);
+        return found == disk_->created.end() ? std::nullopt : std::optional(found->second);
+    }
+    [[nodiscard]] Result<void> ping() override { return {}; }
+
+private:
+    TestDisk::Kept const* find(SessionId session) const {
+        auto const found = disk_->sessions.find(session);
+        return found == disk_->sessions.end() ? nullptr : &found->second;
+    }
+    void take(port::Append const& append) {
+        TestDisk::Kept& kept = disk_->sessions[append.session];
+        if (append.row) kept.row = *append.row;
+        if (append.create_key) disk_->created[*append.create_key] = append.session;
+        if (append.erase) {
+            kept = {kept.row, {}, {}, {}, {}};
+            return;
+        }
+        kept.frames.push_back(append.frame);
+        if (append.wake_changed) kept.wake_at = append.wake_at;
+        for (auto const& row : append.pending) kept.pending[{row.call, row.generation}] = row;
+        for (auto const& row : append.keys) kept.keys[row.key] = row.seq;
+    }
+
+    std::shared_ptr<TestDisk> const disk_;
+};
+
+}  // namespace dormouse::server
