@@ -16,7 +16,9 @@ class FakeResponder final : public Responder {
 public:
     explicit FakeResponder(std::vector<HttpReply>& replies) : replies_(replies) {}
     void reply(HttpReply reply) override { replies_.push_back(std::move(reply)); }
-    std::shared_ptr<EventStream> stream(std::vector<std::pair<std::string, std::string>>) override { return nullptr; }
+    std::shared_ptr<EventStream> stream(std::vector<std::pair<std::string, std::string>>) override {
+        return nullptr;
+    }
     [[nodiscard]] bool gone() const override { return false; }
 
 private:
@@ -29,7 +31,9 @@ public:
         return {{"demo", "model", "To play with.", "scripted", {"deploy"}}};
     }
     [[nodiscard]] bool has_agent(std::string const& id) const override { return id == "demo"; }
-    [[nodiscard]] std::optional<Json> tool_schema(std::string const&) const override { return std::nullopt; }
+    [[nodiscard]] std::optional<Json> tool_schema(std::string const&) const override {
+        return std::nullopt;
+    }
     [[nodiscard]] bool has_gate(std::string const&) const override { return true; }
 };
 
@@ -37,13 +41,15 @@ class ApiTest : public runner::testing::RunnerTestOn<Journal> {
 protected:
     using Headers = std::vector<std::pair<std::string, std::string>>;
 
-    HttpReply send(std::string method, std::string path, std::string body = "", Headers headers = {}) {
+    HttpReply send(std::string method, std::string path, std::string body = "",
+                   Headers headers = {}) {
         HttpRequest request;
         request.method = std::move(method);
         auto const query = path.find('?');
         if (query != std::string::npos) {
             auto const equals = path.find('=', query);
-            request.query.emplace_back(path.substr(query + 1, equals - query - 1), path.substr(equals + 1));
+            request.query.emplace_back(path.substr(query + 1, equals - query - 1),
+                                       path.substr(equals + 1));
             path.resize(query);
         }
         request.path = path;
@@ -63,7 +69,8 @@ protected:
         return replies.back();
     }
     static std::string header(HttpReply const& reply, std::string_view name) {
-        auto const found = std::ranges::find(reply.headers, name, &std::pair<std::string, std::string>::first);
+        auto const found =
+            std::ranges::find(reply.headers, name, &std::pair<std::string, std::string>::first);
         return found == reply.headers.end() ? "" : found->second;
     }
     // The text of a member, or its JSON.
@@ -77,7 +84,9 @@ protected:
     std::string create(Headers headers = {}) {
         return member(send("POST", sessions, R"({"agentID":"demo"})", std::move(headers)), "/id");
     }
-    std::string prompt_path(std::string const& session) { return "/api/sessions/" + session + "/prompt"; }
+    std::string prompt_path(std::string const& session) {
+        return "/api/sessions/" + session + "/prompt";
+    }
     // A pendingID that waits for its result.
     std::string waiting_call() {
         (void)send("POST", prompt_path(create()), R"({"text":"please"})");
@@ -116,7 +125,8 @@ TEST_F(ApiTest, HeadIsAskedAsGet) {
 
 TEST_F(ApiTest, ABodyThatIsNoJsonIsRefusedBeforeAnythingElse) {
     EXPECT_EQ(code(send("POST", "/async-tool/result", "{")), "bad_json");
-    EXPECT_EQ(code(send("POST", "/async-tool/result", std::string(65, '[') + std::string(65, ']'))), "bad_json");
+    EXPECT_EQ(code(send("POST", "/async-tool/result", std::string(65, '[') + std::string(65, ']'))),
+              "bad_json");
     EXPECT_EQ(code(send("POST", "/async-tool/result", R"({"a":1,"a":2})")), "bad_number_or_key");
     EXPECT_EQ(code(send("POST", "/async-tool/result", "[]")), "bad_value");
 }
@@ -140,7 +150,8 @@ TEST_F(ApiTest, TheGateStandsBeforeEverything) {
 }
 
 TEST_F(ApiTest, ASessionIsMadeAndFound) {
-    HttpReply const made = send("POST", sessions, R"({"agentID":"demo","title":"Ship","labels":{"a":"b"}})");
+    HttpReply const made =
+        send("POST", sessions, R"({"agentID":"demo","title":"Ship","labels":{"a":"b"}})");
     EXPECT_EQ(made.status, 201);
     std::string const path = "/api/sessions/" + member(made, "/id");
     EXPECT_EQ(header(made, "Location"), path);
@@ -158,7 +169,9 @@ TEST_F(ApiTest, WhatCanNotBeMadeIsRefusedWithItsPlace) {
     HttpReply const typo = send("POST", sessions, R"({"agentId":"demo"})");
     EXPECT_EQ(code(typo), "unknown_field");
     EXPECT_EQ(member(typo, "/nearest"), "agentID");
-    EXPECT_EQ(member(send("POST", sessions, R"({"agentID":"demo","prompt":{"text":7}})"), "/pointer"), "/prompt/text");
+    EXPECT_EQ(
+        member(send("POST", sessions, R"({"agentID":"demo","prompt":{"text":7}})"), "/pointer"),
+        "/prompt/text");
     EXPECT_EQ(send("POST", "/api/projects/a%20b/sessions", R"({"agentID":"demo"})").status, 400);
     EXPECT_TRUE(journal.disk->sessions.empty());
 }
@@ -167,9 +180,11 @@ TEST_F(ApiTest, AKeyMakesCreatingSafeToRepeatQuotedOrBare) {
     std::string const first = create({{"idempotency-key", "k1"}});
     EXPECT_EQ(create({{"idempotency-key", "\"k1\""}}), first);
     EXPECT_NE(create({{"idempotency-key", "k2"}}), first);
-    HttpReply const other = send("POST", sessions, R"({"agentID":"demo","title":"x"})", {{"idempotency-key", "k1"}});
+    HttpReply const other =
+        send("POST", sessions, R"({"agentID":"demo","title":"x"})", {{"idempotency-key", "k1"}});
     EXPECT_EQ(code(other), "idempotency_mismatch");
-    HttpReply const spaced = send("POST", sessions, "{ \"agentID\" : \"demo\" }", {{"idempotency-key", "k1"}});
+    HttpReply const spaced =
+        send("POST", sessions, "{ \"agentID\" : \"demo\" }", {{"idempotency-key", "k1"}});
     EXPECT_EQ(member(spaced, "/id"), first);  // the same body, written otherwise
 }
 
@@ -179,12 +194,14 @@ TEST_F(ApiTest, APromptIsTakenAndSaysWhatItWaitsBehind) {
     EXPECT_EQ(first.status, 202);
     EXPECT_EQ(member(first, "/queuedBehind"), "null");
     EXPECT_TRUE(member(first, "/turnID").ends_with("_1"));
-    HttpReply const second = send("POST", prompt_path(session), R"({"parts":[{"type":"text","text":"more"}]})");
+    HttpReply const second =
+        send("POST", prompt_path(session), R"({"parts":[{"type":"text","text":"more"}]})");
     EXPECT_EQ(member(second, "/queuedBehind"), member(first, "/turnID"));
     HttpReply const busy = send("POST", prompt_path(session), R"({"text":"now","when":"reject"})");
     EXPECT_EQ(busy.status, 409);
     EXPECT_EQ(code(busy), "session_busy");
-    EXPECT_EQ(code(send("POST", prompt_path(session), R"({"text":"now","when":"soon"})")), "bad_value");
+    EXPECT_EQ(code(send("POST", prompt_path(session), R"({"text":"now","when":"soon"})")),
+              "bad_value");
     EXPECT_EQ(code(send("POST", prompt_path(session), R"({"text":"a","parts":[]})")), "bad_value");
     EXPECT_EQ(code(send("POST", prompt_path(session), "{}")), "bad_value");
 }
@@ -208,7 +225,8 @@ TEST_F(ApiTest, UnknownAndForeignIdsLookTheSame) {
     std::string const pending = waiting_call();
     auto other = *PendingId::parse(pending);
     other.nonce[0] ^= 1;
-    for (std::string const& id : {other.text(), std::string("pnd_x"), pending + "x", std::string("")}) {
+    for (std::string const& id :
+         {other.text(), std::string("pnd_x"), pending + "x", std::string("")}) {
         HttpReply const reply = result(id, "1");
         EXPECT_EQ(reply.status, 404) << id;
         EXPECT_EQ(member(reply, "/detail"), "There is nothing with this id.");
@@ -222,8 +240,8 @@ TEST_F(ApiTest, UnknownAndForeignIdsLookTheSame) {
 
 TEST_F(ApiTest, AResultMustHaveAnOutputThatMayBeNull) {
     std::string const pending = waiting_call();
-    HttpReply const missing =
-        send("POST", "/async-tool/result", R"({"pendingID":")" + pending + R"(","result":{"title":"x"}})");
+    HttpReply const missing = send("POST", "/async-tool/result",
+                                   R"({"pendingID":")" + pending + R"(","result":{"title":"x"}})");
     EXPECT_EQ(missing.status, 400);
     EXPECT_EQ(member(missing, "/pointer"), "/result/output");
     EXPECT_EQ(member(result(pending, "null"), "/outcome"), "applied");
@@ -252,7 +270,8 @@ TEST_F(ApiTest, ReadyIsSaidOnceTheFirstScanIsDone) {
 TEST_F(ApiTest, EventsArePagedOldestFirst) {
     std::string const session = create();
     for (int i = 0; i < 5; ++i) {
-        (void)send("PATCH", "/api/sessions/" + session, R"({"title":"t)" + std::to_string(i) + "\"}");
+        (void)send("PATCH", "/api/sessions/" + session,
+                   R"({"title":"t)" + std::to_string(i) + "\"}");
     }
     std::string const path = "/api/sessions/" + session + "/events";
     HttpReply const page = send("GET", path + "?limit=2");

@@ -30,6 +30,8 @@ void Streams::pump(ReaderPtr const& reader) {
     auto const lane = reader->lane;  // the reader may leave while it is sent something
     auto const& recent = lane->recent();
     if (recent.empty() || recent.back()->event.seq <= reader->cursor) return;
+    // Not before there is room: the page's own look would wake the reader for the next one.
+    if (reader->out->queued_bytes() > queued_max) return;
     if (recent.front()->event.seq > reader->cursor + 1) return read_page(reader);
     std::size_t const skip = reader->cursor + 1 - recent.front()->event.seq;
     for (std::size_t i = skip; i < recent.size(); ++i) {

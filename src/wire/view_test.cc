@@ -176,7 +176,8 @@ TEST_F(View, AForkBeginsWithTheMessagesThatItWasGiven) {
         {"type":"tool","callID":"call_1","tool":"a",
          "state":{"status":"completed","input":{"x":1},"output":[2]}},
         {"type":"tool","callID":"call_2","tool":"b",
-         "state":{"status":"error","input":{},"error":"stays with session S","reason":"cancelled"}}]}])");
+         "state":{"status":"error","input":{},"error":"stays with session S",
+          "reason":"cancelled"}}]}])");
     (void)when(Create{id,
                       "default",
                       "coder",

@@ -62,11 +62,10 @@ std::optional<Error> refuse(Call const& call, Offer const& offer, Actor const& b
         std::string_view const action = offer.what.action;
         if (action == "run_again" || action == "succeeded" || action == "give_up")
             return std::nullopt;
-        return Error{
-            Code::invalid_result,
-            "Say what became of it: content.action is run_again, succeeded or give_up.",
-            Json::trusted(R"({"errors":[{"pointer":"/content/action",)"
-                          R"("message":"run_again, succeeded or give_up"}]})")};
+        return Error{Code::invalid_result,
+                     "Say what became of it: content.action is run_again, succeeded or give_up.",
+                     Json::trusted(R"({"errors":[{"pointer":"/content/action",)"
+                                   R"("message":"run_again, succeeded or give_up"}]})")};
     }
     if (call.phase != CallPhase::waiting) return refuse_early(call, offer);
     PauseTerms const& terms = call.pause->terms;
