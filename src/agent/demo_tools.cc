@@ -2,6 +2,7 @@
 
 #include "json/json.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -112,6 +113,9 @@ Tool failing() {
     return tool;
 }
 
+// Longer than any time limit; beyond some centuries the clock's own arithmetic would overflow.
+constexpr Duration longest_sleep{24 * 3'600'000};
+
 Tool sleepy(std::string name, CrashPolicy crash) {
     Tool tool;
     tool.name = std::move(name);
@@ -123,7 +127,8 @@ Tool sleepy(std::string name, CrashPolicy crash) {
         std::mutex mutex;
         std::unique_lock lock(mutex);
         std::condition_variable_any woken;
-        woken.wait_for(lock, stop, parse_duration(time).value_or(Duration(0)),
+        woken.wait_for(lock, stop,
+                       std::min(parse_duration(time).value_or(Duration(0)), longest_sleep),
                        [] { return false; });
         if (stop.stop_requested()) return Failed{"stopped"};
         return Done{Json::trusted(json::quote("slept " + time))};

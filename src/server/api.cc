@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "json/json.h"
 #include "server/streams.h"
+#include "server/waits.h"
 
 #include <algorithm>
 
@@ -59,6 +60,7 @@ runner::Asker Exchange::asker() const {
 Api::Api(Services services)
     : services_(services),
       streams_(std::make_unique<Streams>(services.runner)),
+      waits_(std::make_unique<Waits>(services_)),
       routes_(all_routes()) {
     services_.runner.on_delta(
         [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {

@@ -17,6 +17,7 @@
 namespace dormouse::server {
 
 class Streams;
+class Waits;
 
 // What handlers need; all outlive the API.
 struct Services {
@@ -69,12 +70,14 @@ public:
 
     [[nodiscard]] Services& services() { return services_; }
     [[nodiscard]] Streams& streams() { return *streams_; }
+    [[nodiscard]] Waits& waits() { return *waits_; }
 
 private:
     void route(ExchangePtr exchange);
 
     Services services_;
     std::unique_ptr<Streams> streams_;
+    std::unique_ptr<Waits> waits_;
     std::vector<Route> const routes_;
 };
 

@@ -43,6 +43,7 @@ bool is_json(std::string_view content_type) {
 Gate::Gate(GateOptions options, port::Clock const& clock)
     : options_(std::move(options)), clock_(clock) {
     for (Token const& token : options_.tokens) secrets_.push_back(sha256(token.secret));
+    for (std::string& host : options_.allowed_hosts) host = lower(host);
 }
 
 bool Gate::host_allowed(std::string_view host) const {

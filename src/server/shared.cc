@@ -1,4 +1,5 @@
 #include "server/handlers.h"
+#include "server/waits.h"
 
 #include "base/text.h"
 #include "json/json.h"
@@ -35,52 +36,64 @@ Duration Query::wait() {
     return Duration(static_cast<std::int64_t>(number("wait", 0, 0, 50)) * 1'000);
 }
 
-namespace {
-
 // A long poll: ends once, by the session, the clock or the client.
-struct Wait {
+struct Waits::Wait {
     std::shared_ptr<runner::Lane> lane;
     std::uint64_t watch = 0;
     std::function<bool(session::State const&)> ready;
     port::Fn<void()> done;
+    Time until{};
+    ExchangePtr exchange;
 
     void finish() {
         if (!done) return;
         auto then = std::exchange(done, {});
+        exchange.reset();
         lane->unwatch(watch);
         then();
     }
 };
 
-constexpr Duration client_check{1'000};
-
-void check_client(Api& api, std::shared_ptr<Wait> wait, Time until, ExchangePtr x) {
-    Duration const left = std::max(Duration(0), until - api.services().runner.now());
-    api.services().loop.after(
-        std::min(left, client_check), [&api, wait, until, x = std::move(x)]() mutable {
-            if (!wait->done) return;
-            bool const over = api.services().runner.now() >= until || x->responder->gone() ||
-                              api.services().runner.draining();
-            if (over) return wait->finish();
-            check_client(api, std::move(wait), until, std::move(x));
-        });
+void Waits::add(std::shared_ptr<Wait> wait) {
+    waits_.push_back(std::move(wait));
+    if (!std::exchange(armed_, true)) arm();
 }
 
-}  // namespace
+void Waits::arm() {
+    services_.loop.after(sweep_every, [this] { sweep(); });
+}
+
+// One timer for all that wait: the clock and the clients are looked at a few times a second.
+void Waits::sweep() {
+    auto const now = services_.runner.now();
+    bool const ends = services_.runner.draining();
+    for (auto const& wait : std::exchange(waits_, {})) {
+        if (!wait->done) continue;
+        if (ends || wait->until <= now || wait->exchange->responder->gone()) {
+            wait->finish();
+        } else {
+            waits_.push_back(wait);
+        }
+    }
+    armed_ = !waits_.empty();
+    if (armed_) arm();
+}
 
 void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, ExchangePtr x,
                 std::function<bool(session::State const&)> ready, port::Fn<void()> done) {
     if (time == Duration(0) || ready(lane->state())) return done();
-    auto const wait = std::make_shared<Wait>();
+    auto const wait = std::make_shared<Waits::Wait>();
     wait->lane = std::move(lane);
     wait->ready = std::move(ready);
     wait->done = std::move(done);
-    std::weak_ptr<Wait> const weak = wait;
+    wait->until = api.services().runner.now() + time;
+    wait->exchange = std::move(x);
+    std::weak_ptr<Waits::Wait> const weak = wait;
     wait->watch = wait->lane->watch([weak] {
         auto const self = weak.lock();
         if (self && self->done && self->ready(self->lane->state())) self->finish();
     });
-    check_client(api, wait, api.services().runner.now() + time, std::move(x));
+    api.waits().add(wait);
 }
 
 namespace {
