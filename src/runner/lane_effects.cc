@@ -46,7 +46,7 @@ void Lane::ask_model(Effect const& effect, AskModel const& ask) {
         port::ModelRequest out{session, agent, ask, wire::model_view(history, ask.view_seq)};
         host.effects().ask_model(
             std::move(out),
-            [&host, session, ask](port::Delta delta) { host.delta(session, ask, delta); },
+            [&host, session, ask](port::Delta const& delta) { host.delta(session, ask, delta); },
             [&host, session, id](Command::Body outcome) {
                 host.offer(session, id, std::move(outcome));
             });
