@@ -52,6 +52,11 @@ public:
     }
     Result<std::vector<port::PendingRow>> pending_rows(SessionId) override { return {}; }
     Result<std::vector<port::KeyRow>> key_rows(SessionId) override { return {}; }
+    Result<std::optional<std::string>> artifact(SessionId, Seq) override { return std::nullopt; }
+    Result<port::FeedPage> feed(std::string const&, std::uint64_t, std::size_t) override {
+        return {};
+    }
+    Result<std::uint64_t> feed_head() override { return 0; }
     Result<std::optional<SessionId>> find_created(Bits128 const&) override { return {}; }
     Result<void> ping() override {
         read_thread = std::this_thread::get_id();

@@ -13,6 +13,7 @@
 #include <dormouse/time.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,6 +72,12 @@ struct SnapshotRow {
     std::string state;
 };
 
+// Bytes that are too large for a record, kept under the event that names them.
+struct ArtifactRow {
+    Seq seq = 0;
+    std::shared_ptr<std::string const> bytes;  // never null
+};
+
 // One session's append: whole or not at all. Fails alone with conflict when the session's head is
 // not `after`.
 struct Append {
@@ -85,6 +92,7 @@ struct Append {
     std::optional<SessionRow> row;
     std::vector<PendingRow> pending;  // inserted or replaced by (call, generation)
     std::vector<KeyRow> keys;
+    std::vector<ArtifactRow> artifacts;
     std::optional<SnapshotRow> snapshot;  // replaces an older one
     std::optional<Bits128> create_key;    // remembered with the session for find_created()
     // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and
@@ -120,6 +128,22 @@ struct PendingFilter {
 struct PendingListed {
     SessionId session;
     PendingRow row;
+};
+
+// The appends of all sessions in the order of their commits, numbered from 1; only the newest are
+// kept. What follows a project goes on from a number.
+struct FeedRow {
+    std::uint64_t n = 0;
+    SessionId session;
+    Frame frame;           // without bytes when `deleted`
+    bool deleted = false;  // the append that deleted the session; frame.first is its event
+};
+struct FeedPage {
+    std::vector<FeedRow> rows;  // of the project that was asked for
+    std::uint64_t next = 0;     // where to go on: everything up to this number has been looked at
+    bool more = false;          // there is something after `next`
+    bool gone =
+        false;  // rows after the number asked for are not kept any more; nothing else is set
 };
 
 class Store {
@@ -164,6 +188,15 @@ public:
     // Every pending row and key of one session in key order: for verify.
     [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
     [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
+    // What an append stored with this event; nullopt: nothing.
+    [[nodiscard]] virtual Result<std::optional<std::string>> artifact(SessionId session,
+                                                                      Seq seq) = 0;
+    // Appends of the project after number `after` (0: from the oldest that is kept), until
+    // `max_bytes` of content or a bounded number of rows of all projects have been read.
+    [[nodiscard]] virtual Result<FeedPage> feed(std::string const& project, std::uint64_t after,
+                                                std::size_t max_bytes) = 0;
+    // The number of the newest append; 0: none yet.
+    [[nodiscard]] virtual Result<std::uint64_t> feed_head() = 0;
     [[nodiscard]] virtual Result<std::optional<SessionId>> find_created(
         Bits128 const& create_key) = 0;
     // A cheap question that fails while the store cannot serve: /readyz.

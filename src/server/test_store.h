@@ -102,6 +102,14 @@ public:
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId) override {
         return std::vector<port::KeyRow>();
     }
+    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId, Seq) override {
+        return std::nullopt;
+    }
+    [[nodiscard]] Result<port::FeedPage> feed(std::string const&, std::uint64_t,
+                                              std::size_t) override {
+        return port::FeedPage{};
+    }
+    [[nodiscard]] Result<std::uint64_t> feed_head() override { return 0; }
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& key) override {
         auto const found = disk_->created.find(key);
         return found == disk_->created.end() ? std::nullopt : std::optional(found->second);

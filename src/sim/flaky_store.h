@@ -64,6 +64,16 @@ public:
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override {
         return ask([&] { return store_.key_rows(session); });
     }
+    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override {
+        return ask([&] { return store_.artifact(session, seq); });
+    }
+    [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
+                                              std::size_t max_bytes) override {
+        return ask([&] { return store_.feed(project, after, max_bytes); });
+    }
+    [[nodiscard]] Result<std::uint64_t> feed_head() override {
+        return ask([&] { return store_.feed_head(); });
+    }
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& key) override {
         return ask([&] { return store_.find_created(key); });
     }

@@ -2,6 +2,7 @@
 // What every store answers, as tests: a test binary includes this file once and says which stores
 // it means with INSTANTIATE_TEST_SUITE_P(Name, StoreConformance, …).
 
+#include "store/memory/conformance_feed.h"
 #include "store/memory/conformance_fixture.h"
 #include "store/memory/conformance_lists.h"
 

@@ -29,7 +29,8 @@ bool matches(PendingRow const& row, port::PendingFilter const& filter) {
 
 }  // namespace
 
-MemoryStore::MemoryStore(std::shared_ptr<MemoryDisk> disk) : disk_(std::move(disk)) {
+MemoryStore::MemoryStore(std::shared_ptr<MemoryDisk> disk, std::size_t feed_kept)
+    : disk_(std::move(disk)), feed_kept_(feed_kept) {
     std::scoped_lock const lock(disk_->mutex);
     epoch_ = ++disk_->epoch;
 }
@@ -112,13 +113,20 @@ void MemoryStore::apply(Append const& append) {
         session.row = std::move(row);
     }
     if (append.create_key) disk_->created.emplace(*append.create_key, number);
+    add_to_feed(append);
     if (append.erase) return erase(number, session);
     session.frames.emplace(append.frame.first, append.frame);
     if (append.wake_changed) set_wake(number, session, append.wake_at);
     for (auto const& row : append.pending)
         session.pending.insert_or_assign(std::pair(row.call, row.generation), row);
     for (auto const& row : append.keys) session.keys.emplace(row.key, row.seq);
+    for (auto const& row : append.artifacts) session.artifacts.emplace(row.seq, row.bytes);
     if (append.snapshot) session.snapshot = append.snapshot;
+}
+
+void MemoryStore::add_to_feed(Append const& append) {
+    disk_->feed.push_back({++disk_->feed_head, append.session, append.frame.first, append.erase});
+    if (disk_->feed.size() > feed_kept_) disk_->feed.pop_front();
 }
 
 void MemoryStore::set_wake(std::uint64_t number, MemoryDisk::Session& session,
@@ -269,6 +277,50 @@ Result<std::vector<port::KeyRow>> MemoryStore::key_rows(SessionId id) {
     if (auto const* const session = find(id); session != nullptr)
         for (auto const& [key, seq] : session->keys) rows.push_back({key, seq});
     return rows;
+}
+
+Result<std::optional<std::string>> MemoryStore::artifact(SessionId id, Seq seq) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr || !session->artifacts.contains(seq)) return std::nullopt;
+    return *session->artifacts.at(seq);
+}
+
+// nullopt: another project's, or of a session that has been deleted since.
+std::optional<port::FeedRow> MemoryStore::feed_row(MemoryDisk::Fed const& fed,
+                                                   std::string const& project) const {
+    auto const& session = disk_->sessions.at(fed.session.number());
+    if (session.row.project != project) return std::nullopt;
+    if (fed.deleted) return port::FeedRow{fed.n, fed.session, {fed.first, 1, ""}, true};
+    auto const frame = session.frames.find(fed.first);
+    if (frame == session.frames.end()) return std::nullopt;
+    return port::FeedRow{fed.n, fed.session, frame->second, false};
+}
+
+Result<port::FeedPage> MemoryStore::feed(std::string const& project, std::uint64_t after,
+                                         std::size_t max_bytes) {
+    std::scoped_lock const lock(disk_->mutex);
+    port::FeedPage page;
+    auto const& feed = disk_->feed;
+    page.gone = after > 0 && !feed.empty() && after + 1 < feed.front().n;
+    page.next = after;
+    if (page.gone) return page;
+    auto entry = std::ranges::upper_bound(feed, after, {}, &MemoryDisk::Fed::n);
+    std::size_t bytes = 0;
+    for (; entry != feed.end() && (bytes < max_bytes || page.rows.empty()); ++entry) {
+        page.next = entry->n;
+        auto row = feed_row(*entry, project);
+        if (!row) continue;
+        bytes += row->frame.bytes.size();
+        page.rows.push_back(std::move(*row));
+    }
+    page.more = entry != feed.end();
+    return page;
+}
+
+Result<std::uint64_t> MemoryStore::feed_head() {
+    std::scoped_lock const lock(disk_->mutex);
+    return disk_->feed_head;
 }
 
 Result<std::optional<SessionId>> MemoryStore::find_created(Bits128 const& create_key) {

@@ -4,6 +4,7 @@
 
 #include "port/store.h"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,13 @@ struct MemoryDisk {
         std::optional<Time> wake_at;
         std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
         std::map<std::string, Seq> keys;
+        std::map<Seq, std::shared_ptr<std::string const>> artifacts;
+    };
+    struct Fed {
+        std::uint64_t n = 0;
+        SessionId session;
+        Seq first = 0;
+        bool deleted = false;
     };
 
     std::mutex mutex;  // protects all below
@@ -32,11 +40,15 @@ struct MemoryDisk {
     std::map<std::uint64_t, Session> sessions;      // by number
     std::set<std::pair<Time, std::uint64_t>> owed;  // sessions with a wake_at
     std::map<Bits128, std::uint64_t> created;       // create_key -> session
+    std::deque<Fed> feed;                           // the newest, by n
+    std::uint64_t feed_head = 0;
 };
 
 class MemoryStore final : public port::Store {
 public:
-    explicit MemoryStore(std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>());
+    // `feed_kept`: so many appends of the feed are kept.
+    explicit MemoryStore(std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>(),
+                         std::size_t feed_kept = 100'000);
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] std::uint64_t next_session_number() override;
@@ -60,6 +72,10 @@ public:
         port::PendingFilter const& filter) override;
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
+    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override;
+    [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
+                                              std::size_t max_bytes) override;
+    [[nodiscard]] Result<std::uint64_t> feed_head() override;
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
     [[nodiscard]] Result<void> ping() override { return {}; }
 
@@ -71,8 +87,12 @@ private:
     void apply(port::Append const& append);
     void set_wake(std::uint64_t number, MemoryDisk::Session& session, std::optional<Time> wake_at);
     void erase(std::uint64_t number, MemoryDisk::Session& session);
+    void add_to_feed(port::Append const& append);
+    [[nodiscard]] std::optional<port::FeedRow> feed_row(MemoryDisk::Fed const& fed,
+                                                        std::string const& project) const;
 
     std::shared_ptr<MemoryDisk> const disk_;
+    std::size_t const feed_kept_;
     Epoch epoch_ = 0;  // constant after construction
 };
 

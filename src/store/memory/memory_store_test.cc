@@ -30,5 +30,10 @@ TEST(MemoryStore, stores_without_a_disk_of_their_own_share_nothing) {
     EXPECT_EQ(other.epoch(), 1u);
 }
 
+TEST(MemoryStore, of_the_feed_only_the_newest_appends_are_kept) {
+    MemoryStore store(std::make_shared<MemoryDisk>(), 100);
+    expect_that_only_the_newest_100_are_kept(store);
+}
+
 }  // namespace
 }  // namespace dormouse::store

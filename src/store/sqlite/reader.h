@@ -40,6 +40,10 @@ public:
         port::PendingFilter const& filter);
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session);
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session);
+    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq);
+    [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
+                                              std::size_t max_bytes);
+    [[nodiscard]] Result<std::uint64_t> feed_head();
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key);
     [[nodiscard]] Result<void> ping();
     [[nodiscard]] Result<std::uint64_t> largest_number();
@@ -57,6 +61,8 @@ private:
                                                           std::size_t max_bytes);
     [[nodiscard]] Result<port::Frame> frame(SessionId session, Query const& row,
                                             Seq expected) const;
+    [[nodiscard]] Result<std::optional<port::FeedRow>> feed_row(Query const& row) const;
+    [[nodiscard]] Result<std::uint64_t> number(Read name);
     [[nodiscard]] Result<std::optional<port::SnapshotRow>> snapshot(SessionId session);
     [[nodiscard]] Result<std::optional<Time>> wake_at(SessionId session);
     [[nodiscard]] Result<port::SessionRow> session_row(Query const& row) const;

@@ -102,7 +102,16 @@ FROM (SELECT p.no, p.call, p.gen, p.status, p.timeout, p.created, p.paused, s.id
       WHERE k BETWEEN p.no << 24 AND p.no << 24 | p.settled));
 )sql";
 
-constexpr std::array<char const*, 2> steps_of_this_release{tables, views};
+// n: the order of the commits. k: the frame's key; negative: the append that deleted the session,
+// whose frames are gone.
+constexpr char const* feed_and_artifacts = R"sql(
+CREATE TABLE feed(n INTEGER PRIMARY KEY, k INTEGER NOT NULL, project INTEGER NOT NULL) STRICT;
+
+-- k = session number << 24 | the event that names it; sum: checksum over k, the size and data.
+CREATE TABLE artifacts(k INTEGER PRIMARY KEY, sum INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+)sql";
+
+constexpr std::array<char const*, 3> steps_of_this_release{tables, views, feed_and_artifacts};
 
 }  // namespace
 

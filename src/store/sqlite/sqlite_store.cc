@@ -98,7 +98,10 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
     auto reader = std::make_unique<sqlite::Reader>(std::move(*reading), file.string());
     auto const largest = reader->largest_number();
     if (!largest) return std::unexpected(largest.error());
-    auto writer = std::make_unique<sqlite::Writer>(std::move(*writing), *largest + 1);
+    auto const fed = reader->feed_head();
+    if (!fed) return std::unexpected(fed.error());
+    auto writer = std::make_unique<sqlite::Writer>(std::move(*writing), *largest + 1,
+                                                   sqlite::FeedPlace{*fed, options.feed_kept});
     return std::unique_ptr<SqliteStore>(
         new SqliteStore(std::move(held), std::move(writer), std::move(reader), *epoch));
 }
@@ -155,6 +158,17 @@ Result<std::vector<port::PendingRow>> SqliteStore::pending_rows(SessionId sessio
 Result<std::vector<port::KeyRow>> SqliteStore::key_rows(SessionId session) {
     return reader_->key_rows(session);
 }
+
+Result<std::optional<std::string>> SqliteStore::artifact(SessionId session, Seq seq) {
+    return reader_->artifact(session, seq);
+}
+
+Result<port::FeedPage> SqliteStore::feed(std::string const& project, std::uint64_t after,
+                                         std::size_t max_bytes) {
+    return reader_->feed(project, after, max_bytes);
+}
+
+Result<std::uint64_t> SqliteStore::feed_head() { return reader_->feed_head(); }
 
 Result<std::optional<SessionId>> SqliteStore::find_created(Bits128 const& create_key) {
     return reader_->find_created(create_key);

@@ -31,6 +31,7 @@ struct SqliteOptions {
     // A registered SQLite VFS, for a simulated file system; the directory must be there and is not
     // locked.
     std::string vfs = {};
+    std::uint64_t feed_kept = 1'000'000;  // so many appends of the feed are kept
 };
 
 class SqliteStore final : public port::Store {
@@ -64,6 +65,10 @@ public:
         port::PendingFilter const& filter) override;
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
+    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override;
+    [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
+                                              std::size_t max_bytes) override;
+    [[nodiscard]] Result<std::uint64_t> feed_head() override;
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
     [[nodiscard]] Result<void> ping() override;
 

@@ -44,6 +44,12 @@ void commit_one(port::Store& store, port::Append const& one) {
     ASSERT_TRUE(results[0]) << results[0].error().detail;
 }
 
+TEST(SqliteStore, of_the_feed_only_the_newest_appends_are_kept) {
+    TestDirectory const directory;
+    auto const store = SqliteStore::open(directory.path(), {.feed_kept = 100}).value();
+    expect_that_only_the_newest_100_are_kept(*store);
+}
+
 TEST(SqliteStore, a_second_opener_is_refused_and_told_who_holds_the_directory) {
     TestDirectory const directory;
     auto const first = open_in(directory);

@@ -60,6 +60,10 @@ constexpr auto writes = in_order<Write>({
     {Write::erase_keys, "DELETE FROM keys WHERE no = ?1"},
     {Write::erase_snapshot, "DELETE FROM snapshots WHERE no = ?1"},
     {Write::mark_deleted, "UPDATE sessions SET status = 'deleted' WHERE no = ?1"},
+    {Write::add_artifact, "INSERT INTO artifacts(k, sum, data) VALUES(?1, ?2, ?3)"},
+    {Write::erase_artifacts, "DELETE FROM artifacts WHERE k > ?1 AND k < ?2"},
+    {Write::add_feed, "INSERT INTO feed(n, k, project) VALUES(?1, ?2, ?3)"},
+    {Write::trim_feed, "DELETE FROM feed WHERE n <= ?1"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -125,6 +129,14 @@ constexpr auto reads = in_order<Read>({
     {Read::key_rows, "SELECT key, seq FROM keys WHERE no = ?1 ORDER BY key"},
     {Read::created,
      "SELECT s.id FROM created c CROSS JOIN sessions s ON s.no = c.no WHERE c.key = ?1"},
+    {Read::artifact, "SELECT sum, data FROM artifacts WHERE k = ?1"},
+    {Read::feed_head, "SELECT max(n) FROM feed"},
+    {Read::feed_oldest, "SELECT min(n) FROM feed"},
+    {Read::feed,
+     "SELECT f.k, j.n, j.sum, j.data, f.n, s.id FROM feed f CROSS JOIN sessions s ON s.no = "
+     "abs(f.k) >> 24 LEFT JOIN journal j ON j.k = f.k"
+     " WHERE f.n > ?1 AND f.n <= ?2 AND f.project = (SELECT id FROM names WHERE name = ?3)"
+     " ORDER BY f.n"},
 });
 
 #undef SESSION_COLUMNS

@@ -33,6 +33,10 @@ enum class Write : std::uint8_t {
     erase_keys,
     erase_snapshot,
     mark_deleted,
+    add_artifact,
+    erase_artifacts,
+    add_feed,
+    trim_feed,
 };
 
 enum class Read : std::uint8_t {
@@ -58,6 +62,10 @@ enum class Read : std::uint8_t {
     pending_rows,
     key_rows,
     created,
+    artifact,
+    feed_head,
+    feed_oldest,
+    feed,
 };
 
 // In the order of the enumerations.

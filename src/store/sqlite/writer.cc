@@ -34,8 +34,8 @@ bool is_sync_failure(int rc) { return (rc & 0xff) == SQLITE_IOERR; }
 
 }  // namespace
 
-Writer::Writer(Connection connection, std::uint64_t next_number)
-    : connection_(std::move(connection)), next_number_(next_number) {
+Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed)
+    : connection_(std::move(connection)), next_number_(next_number), feed_(feed) {
     // In place of SQLite's own checkpointing, which says nothing when a sync of the file fails.
     sqlite3_wal_hook(connection_.handle(), &Writer::on_commit, this);
 }
@@ -73,6 +73,7 @@ std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append
     if (auto begun = run(Write::begin); !begun)
         return failed(Reach::batch, std::move(begun.error()));
     Results results(appends.size());
+    feeding_ = feed_.head;
     for (std::size_t const i : in_session_order(appends)) {
         auto step = apart ? apply_apart(appends[i]) : apply(appends[i]);
         if (step) continue;
@@ -80,6 +81,8 @@ std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append
         if (reach != Reach::append) return failed(reach, std::move(error));
         results[i] = std::unexpected(std::move(error));
     }
+    if (auto trimmed = trim_feed(); !trimmed)
+        return failed(Reach::batch, std::move(trimmed.error()));
     auto end = query(Write::commit);
     if (auto committed = end.run(); !committed) {
         // The log may hold the batch or not: only who reads it anew knows.
@@ -87,6 +90,7 @@ std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append
             committed.error().code = Code::fail_stop;
         return failed(Reach::batch, std::move(committed.error()));
     }
+    feed_.head = feeding_;
     return results;
 }
 

@@ -12,11 +12,16 @@
 
 namespace dormouse::store::sqlite {
 
+struct FeedPlace {
+    std::uint64_t head = 0;  // the number of the newest append
+    std::uint64_t kept = 0;  // so many are kept
+};
+
 class Writer {
 public:
     // REQUIRES: `connection` is in WAL mode and at the newest version. `next_number`: see
     // next_number().
-    Writer(Connection connection, std::uint64_t next_number);
+    Writer(Connection connection, std::uint64_t next_number, FeedPlace feed);
     ~Writer();  // checkpoints, so that one file remains; not after a failed sync
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
@@ -59,6 +64,9 @@ private:
     [[nodiscard]] Result<void> write_pending(port::PendingRow const& row, Known known);
     [[nodiscard]] Result<void> write_keys(port::Append const& append);
     [[nodiscard]] Result<void> write_snapshot(port::Append const& append);
+    [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
+    [[nodiscard]] Result<void> write_feed(port::Append const& append, Known known);
+    [[nodiscard]] Result<void> trim_feed();
     [[nodiscard]] Result<void> erase(std::int64_t number);
     [[nodiscard]] Result<std::int64_t> intern(std::string_view name);
 
@@ -73,6 +81,8 @@ private:
     Connection connection_;
     std::atomic<bool> stopped_ = false;
     std::atomic<std::uint64_t> next_number_;
+    FeedPlace feed_;             // as committed
+    std::uint64_t feeding_ = 0;  // the newest number in the transaction that is open
 };
 
 }  // namespace dormouse::store::sqlite

@@ -3,6 +3,8 @@
 #include "store/sqlite/layout.h"
 #include "store/sqlite/writer.h"
 
+#include <algorithm>
+
 namespace dormouse::store::sqlite {
 
 using port::Append;
@@ -25,8 +27,10 @@ Result<void> Writer::write(Append const& append, Known known) {
         auto done = query(Write::add_created).bind_bytes(key).bind(known.number).run();
         if (!done) return done;
     }
+    if (auto done = write_feed(append, known); !done) return done;
     if (append.erase) return erase(known.number);
     if (auto done = write_frame(append); !done) return done;
+    if (auto done = write_artifacts(append); !done) return done;
     if (append.wake_changed) {
         auto done =
             append.wake_at
@@ -72,6 +76,31 @@ Result<void> Writer::write_frame(Append const& append) {
     return add.bind(key).bind(std::int64_t{frame.count}).bind(sum).bind(frame.bytes).run();
 }
 
+Result<void> Writer::write_artifacts(Append const& append) {
+    for (auto const& row : append.artifacts) {
+        auto const key = key_of(append.session.number(), row.seq);
+        auto const sum = checksum(key, static_cast<std::int64_t>(row.bytes->size()), *row.bytes);
+        auto done = query(Write::add_artifact).bind(key).bind(sum).bind_bytes(*row.bytes).run();
+        if (!done) return done;
+    }
+    return {};
+}
+
+// A number that an append took and gave back (its savepoint was undone) stays unused.
+Result<void> Writer::write_feed(Append const& append, Known known) {
+    auto const key = key_of(append.session.number(), append.frame.first);
+    auto add = query(Write::add_feed);
+    add.bind(static_cast<std::int64_t>(++feeding_)).bind(append.erase ? -key : key);
+    return add.bind(known.project).run();
+}
+
+// Now and then, and not for every append: what is over the limit for a while does no harm.
+Result<void> Writer::trim_feed() {
+    auto const step = std::max<std::uint64_t>(1, feed_.kept / 100);
+    if (feeding_ <= feed_.kept || feeding_ / step == feed_.head / step) return {};
+    return query(Write::trim_feed).bind(static_cast<std::int64_t>(feeding_ - feed_.kept)).run();
+}
+
 Result<void> Writer::write_pending(PendingRow const& row, Known known) {
     auto const tool = intern(row.tool);
     if (!tool) return std::unexpected(tool.error());
@@ -115,7 +144,8 @@ Result<void> Writer::write_snapshot(Append const& append) {
 Result<void> Writer::erase(std::int64_t number) {
     auto const first = key_of(static_cast<std::uint64_t>(number), 0);
     auto const last = key_of(static_cast<std::uint64_t>(number), seq_end - 1);
-    if (auto done = query(Write::erase_frames).bind(first).bind(last + 1).run(); !done) return done;
+    for (auto const name : {Write::erase_frames, Write::erase_artifacts})
+        if (auto done = query(name).bind(first).bind(last + 1).run(); !done) return done;
     for (auto const name : {Write::erase_pending, Write::erase_keys, Write::erase_snapshot,
                             Write::clear_wake, Write::mark_deleted})
         if (auto done = query(name).bind(number).run(); !done) return done;

@@ -1,0 +1,88 @@
+// The appends of all sessions in the order of their commits, and what is kept beside records.
+#include "store/sqlite/layout.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/reader_transaction.h"
+
+#include <algorithm>
+
+namespace dormouse::store::sqlite {
+
+namespace {
+// Rows of all projects that one question looks at.
+constexpr std::uint64_t feed_rows_max = 1'024;
+}  // namespace
+
+Result<std::optional<std::string>> Reader::artifact(SessionId session, Seq seq) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known || seq >= seq_end) return std::nullopt;
+    auto const key = key_of(session.number(), seq);
+    auto stored = query(Read::artifact);
+    stored.bind(key);
+    auto const row = stored.next();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return std::nullopt;
+    std::string bytes(stored.text(1));
+    if (checksum(key, static_cast<std::int64_t>(bytes.size()), bytes) != stored.integer(0))
+        return damaged("artifact of " + session.text() + ", event " + std::to_string(seq));
+    return bytes;
+}
+
+Result<std::uint64_t> Reader::number(Read name) {
+    auto asked = query(name);
+    if (auto const row = asked.next(); !row) return std::unexpected(row.error());
+    return static_cast<std::uint64_t>(asked.integer(0));  // NULL, of an empty table, reads as 0
+}
+
+Result<std::uint64_t> Reader::feed_head() { return number(Read::feed_head); }
+
+Result<port::FeedPage> Reader::feed(std::string const& project, std::uint64_t after,
+                                    std::size_t max_bytes) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const head = number(Read::feed_head);
+    if (!head) return std::unexpected(head.error());
+    auto const oldest = number(Read::feed_oldest);
+    if (!oldest) return std::unexpected(oldest.error());
+    port::FeedPage page;
+    page.next = after;
+    page.gone = after > 0 && after + 1 < *oldest;
+    if (page.gone || after >= *head) return page;
+    auto const from = std::max(after, *oldest - 1);
+    page.next = std::min(*head, from + feed_rows_max);
+    auto rows = query(Read::feed);
+    rows.bind(static_cast<std::int64_t>(from)).bind(static_cast<std::int64_t>(page.next));
+    rows.bind(project);
+    for (std::size_t bytes = 0;;) {
+        auto const there = rows.next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) break;
+        auto row = feed_row(rows);
+        if (!row) return std::unexpected(row.error());
+        if (!*row) continue;
+        bytes += (*row)->frame.bytes.size();
+        page.rows.push_back(std::move(**row));
+        if (bytes < max_bytes) continue;
+        page.next = page.rows.back().n;
+        break;
+    }
+    page.more = page.next < *head;
+    return page;
+}
+
+// nullopt: its session has been deleted since.
+Result<std::optional<port::FeedRow>> Reader::feed_row(Query const& row) const {
+    auto const id = session_id(row.text(5));
+    if (!id) return std::unexpected(id.error());
+    auto const n = static_cast<std::uint64_t>(row.integer(4));
+    auto const key = row.integer(0);
+    if (key < 0) return port::FeedRow{n, *id, {seq_of(-key), 1, ""}, true};
+    if (!row.maybe_integer(1)) return std::nullopt;
+    auto frame = this->frame(*id, row, seq_of(key));
+    if (!frame) return std::unexpected(frame.error());
+    return port::FeedRow{n, *id, std::move(*frame), false};
+}
+
+}  // namespace dormouse::store::sqlite
