@@ -114,7 +114,7 @@ class Frame:
         for line in raw.decode().split('\n'):
             name, _, value = line.partition(': ')
             if name == 'id':
-                self.id = int(value)
+                self.id = int(value) if value.isdigit() else value
             elif name == 'event':
                 self.event = value
             elif name == 'retry':

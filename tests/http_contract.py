@@ -49,6 +49,7 @@ ROUTES = [
     ('GET', '/api/sessions/{}/turns'),
     ('GET', '/api/sessions/{}/events'),
     ('GET', '/api/agents'),
+    ('GET', '/api/events'),
     ('GET', '/api/explain/{}'),
     ('GET', '/api/doctor'),
     ('GET', '/healthz'),

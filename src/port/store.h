@@ -137,6 +137,7 @@ struct FeedRow {
     SessionId session;
     Frame frame;           // without bytes when `deleted`
     bool deleted = false;  // the append that deleted the session; frame.first is its event
+    Time at{};             // when `deleted`
 };
 struct FeedPage {
     std::vector<FeedRow> rows;  // of the project that was asked for

@@ -195,6 +195,7 @@ void Lane::committed(Result<void> durable) {
     if (!durable) return forget(durable.error());
     remember(fresh_);
     fresh_.clear();
+    host_.appended(id_);
     release();
 }
 

@@ -37,6 +37,8 @@ public:
     // The same after a second: the store did not take it.
     virtual void offer_later(SessionId session, session::EffectId id,
                              session::Command::Body outcome) = 0;
+    // An append of the session is durable.
+    virtual void appended(SessionId session) = 0;
     // The store did not take or give what a lane asked of it; after fail_stop it never will again
     // (P10).
     virtual void store_failed(Error const& error) = 0;

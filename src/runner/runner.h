@@ -78,6 +78,9 @@ public:
     using DeltaSink = std::function<void(SessionId, session::AskModel const&, port::Delta const&)>;
     void on_delta(DeltaSink sink) { delta_sink_ = std::move(sink); }
     void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
+    // Called after every append of any session that became durable, before its readers are woken.
+    // It must not call the runner back.
+    void on_append(std::function<void(SessionId)> sink) { append_sink_ = std::move(sink); }
 
 private:
     [[nodiscard]] Random random() override { return world_.entropy.random(); }
@@ -88,6 +91,9 @@ private:
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;
+    void appended(SessionId session) override {
+        if (append_sink_) append_sink_(session);
+    }
     void store_failed(Error const& error) override;
     void wake_soon(SessionId session, Time at) override;
     void rested(SessionId session) override;
@@ -135,6 +141,7 @@ private:
     port::Fn<void()> drained_;
     DeltaSink delta_sink_;
     std::function<void()> on_failed_;
+    std::function<void(SessionId)> append_sink_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "json/json.h"
+#include "server/feed_streams.h"
 #include "server/streams.h"
 #include "server/waits.h"
 
@@ -60,15 +61,20 @@ runner::Asker Exchange::asker() const {
 Api::Api(Services services)
     : services_(services),
       streams_(std::make_unique<Streams>(services.runner)),
+      feed_streams_(std::make_unique<FeedStreams>(services.loop, services.journal)),
       waits_(std::make_unique<Waits>(services_)),
       routes_(all_routes()) {
     services_.runner.on_delta(
         [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
             streams_->delta(session, ask, delta);
         });
+    services_.runner.on_append([this](SessionId) { feed_streams_->appended(); });
 }
 
-Api::~Api() { services_.runner.on_delta({}); }
+Api::~Api() {
+    services_.runner.on_delta({});
+    services_.runner.on_append({});
+}
 
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     auto error = services_.gate.refuse(head);

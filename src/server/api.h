@@ -16,6 +16,7 @@
 
 namespace dormouse::server {
 
+class FeedStreams;
 class Streams;
 class Waits;
 
@@ -70,6 +71,7 @@ public:
 
     [[nodiscard]] Services& services() { return services_; }
     [[nodiscard]] Streams& streams() { return *streams_; }
+    [[nodiscard]] FeedStreams& feed_streams() { return *feed_streams_; }
     [[nodiscard]] Waits& waits() { return *waits_; }
 
 private:
@@ -77,6 +79,7 @@ private:
 
     Services services_;
     std::unique_ptr<Streams> streams_;
+    std::unique_ptr<FeedStreams> feed_streams_;
     std::unique_ptr<Waits> waits_;
     std::vector<Route> const routes_;
 };

@@ -35,6 +35,8 @@ void fork_session(Api& api, ExchangePtr x);
 void list_messages(Api& api, ExchangePtr x);
 void list_turns(Api& api, ExchangePtr x);
 void list_events(Api& api, ExchangePtr x);
+// handlers_feed.cc
+void list_feed(Api& api, ExchangePtr x);
 // handlers_server.cc
 void get_health(Api& api, ExchangePtr x);
 void get_ready(Api& api, ExchangePtr x);

@@ -31,6 +31,7 @@ std::vector<Route> all_routes() {
         {"GET", {"api", "sessions", "{}", "messages"}, usual, list_messages},
         {"GET", {"api", "sessions", "{}", "turns"}, usual, list_turns},
         {"GET", {"api", "sessions", "{}", "events"}, usual, list_events},
+        {"GET", {"api", "events"}, usual, list_feed},
         {"GET", {"api", "agents"}, usual, get_agents},
         {"GET", {"api", "explain", "{}"}, usual, get_explain},
         {"GET", {"api", "doctor"}, usual, get_doctor},

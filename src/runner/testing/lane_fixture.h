@@ -27,6 +27,7 @@ public:
             lane->offer(id, std::move(outcome));
         });
     }
+    void appended(SessionId) override {}
     void store_failed(Error const&) override { ++failures; }
     void wake_soon(SessionId, Time at) override { wakes.push_back(at); }
     void rested(SessionId) override { ++rests; }

@@ -291,10 +291,11 @@ std::optional<port::FeedRow> MemoryStore::feed_row(MemoryDisk::Fed const& fed,
                                                    std::string const& project) const {
     auto const& session = disk_->sessions.at(fed.session.number());
     if (session.row.project != project) return std::nullopt;
-    if (fed.deleted) return port::FeedRow{fed.n, fed.session, {fed.first, 1, ""}, true};
+    if (fed.deleted)
+        return port::FeedRow{fed.n, fed.session, {fed.first, 1, ""}, true, session.row.updated};
     auto const frame = session.frames.find(fed.first);
     if (frame == session.frames.end()) return std::nullopt;
-    return port::FeedRow{fed.n, fed.session, frame->second, false};
+    return port::FeedRow{fed.n, fed.session, frame->second};
 }
 
 Result<port::FeedPage> MemoryStore::feed(std::string const& project, std::uint64_t after,

@@ -78,11 +78,11 @@ Result<std::optional<port::FeedRow>> Reader::feed_row(Query const& row) const {
     if (!id) return std::unexpected(id.error());
     auto const n = static_cast<std::uint64_t>(row.integer(4));
     auto const key = row.integer(0);
-    if (key < 0) return port::FeedRow{n, *id, {seq_of(-key), 1, ""}, true};
+    if (key < 0) return port::FeedRow{n, *id, {seq_of(-key), 1, ""}, true, from_ms(row.integer(6))};
     if (!row.maybe_integer(1)) return std::nullopt;
     auto frame = this->frame(*id, row, seq_of(key));
     if (!frame) return std::unexpected(frame.error());
-    return port::FeedRow{n, *id, std::move(*frame), false};
+    return port::FeedRow{n, *id, std::move(*frame)};
 }
 
 }  // namespace dormouse::store::sqlite

@@ -1,0 +1,126 @@
+#include "server/feed_streams.h"
+
+#include "base/text.h"
+#include "json/json.h"
+#include "wire/record.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+namespace {
+
+// The frames of a deleted session are gone with it; that it is deleted is still told.
+std::string deletion(port::FeedRow const& row, std::string_view project) {
+    json::Writer out;
+    out.begin_object().member("seq", row.frame.first).member("type", "session_deleted");
+    out.member("v", 1).member("sessionID", row.session.text()).member("projectID", project);
+    out.key("turnID").null().member("at", to_ms(row.at));
+    return out.key("data").begin_object().end_object().end_object().take();
+}
+
+std::string type_of(std::string_view event) { return json::View(event)["type"].string_or(""); }
+
+}  // namespace
+
+std::string feed_cursor(std::uint64_t n) { return "f" + std::to_string(n); }
+
+std::optional<std::uint64_t> parse_feed_cursor(std::string_view text) {
+    if (text == "0") return 0;
+    if (!text.starts_with('f')) return std::nullopt;
+    return parse_number(text.substr(1));
+}
+
+Result<std::vector<std::string>> feed_events(port::FeedRow const& row, std::string_view project) {
+    if (row.deleted) return std::vector{deletion(row, project)};
+    auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
+    if (!records) return std::unexpected(records.error());
+    std::vector<std::string> out;
+    for (wire::RecordPtr const& record : *records)
+        out.push_back(wire::event_object(row.session, project, *record));
+    return out;
+}
+
+FeedStreams::~FeedStreams() { *alive_ = false; }
+
+void FeedStreams::open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out) {
+    auto const reader = std::make_shared<Reader>();
+    reader->project = std::move(project);
+    reader->next = after;
+    reader->out = std::move(out);
+    readers_.push_back(reader);
+    std::weak_ptr<Reader> const weak = reader;
+    reader->out->on_drained([this, weak] {
+        if (auto const self = weak.lock()) pump(self);
+    });
+    reader->out->on_closed([this, weak] {
+        if (auto const self = weak.lock()) std::erase(readers_, self);
+    });
+    pump(reader);
+}
+
+void FeedStreams::appended() {
+    if (readers_.empty() || std::exchange(woken_, true)) return;
+    loop_.post([this, alive = alive_] {
+        if (!*alive) return;
+        woken_ = false;
+        auto const readers = readers_;
+        for (ReaderPtr const& reader : readers) {
+            reader->behind = true;
+            pump(reader);
+        }
+    });
+}
+
+void FeedStreams::pump(ReaderPtr const& reader) {
+    if (reader->reading || !reader->behind || !reader->out->open()) return;
+    if (reader->out->queued_bytes() > queued_max) return;  // on_drained comes back here
+    reader->reading = true;
+    reader->behind = false;
+    auto question = [project = reader->project, next = reader->next](port::Store& store) {
+        return store.feed(project, next, page_bytes);
+    };
+    port::ask(journal_, std::move(question),
+              [this, alive = alive_, reader](Result<port::FeedPage> page) {
+                  if (*alive) take(reader, std::move(page));
+              });
+}
+
+void FeedStreams::take(ReaderPtr const& reader, Result<port::FeedPage> page) {
+    reader->reading = false;
+    if (!page) return reader->out->close();  // it comes back at its place
+    if (page->gone) {
+        reader->out->send(
+            std::make_shared<std::string const>("event: reset\ndata: {\"after\":\"0\"}\n\n"));
+        reader->next = 0;
+        reader->behind = true;
+        return pump(reader);
+    }
+    for (port::FeedRow const& row : page->rows) {
+        auto const bytes = frames(row, reader->project);
+        if (!bytes || !reader->out->send(bytes)) return reader->out->close();
+        reader->next = row.n;
+    }
+    reader->next = page->next;
+    reader->behind = reader->behind || page->more;
+    pump(reader);
+}
+
+// Null: the append can not be read.
+std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row,
+                                                       std::string const& project) {
+    if (auto const kept = frames_.find(row.n); kept != frames_.end()) return kept->second;
+    auto const events = feed_events(row, project);
+    if (!events) return nullptr;
+    std::string out;
+    for (std::size_t i = 0; i < events->size(); ++i) {
+        if (i + 1 == events->size()) out += "id: " + feed_cursor(row.n) + "\n";
+        out += "event: " + type_of((*events)[i]) + "\ndata: " + (*events)[i] + "\n\n";
+    }
+    auto const bytes = std::make_shared<std::string const>(std::move(out));
+    frames_.emplace(row.n, bytes);
+    if (frames_.size() > frames_kept) frames_.erase(frames_.begin());
+    return bytes;
+}
+
+}  // namespace dormouse::server
