@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The events of a project, GET /api/events (design/04): all its sessions' events in the order of the
-commits, with an opaque cursor that never skips and may repeat.
+"""The events of a project, GET /api/events (design/04): all its sessions' events in the order of
+the commits, with an opaque cursor that never skips and may repeat.
 """
 import threading
 
@@ -111,8 +111,8 @@ class Feed(Case):
         def make():
             client = self.server.new_client()
             for _ in range(20):
-                path = '/api/projects/default/sessions'
-                made.append(client.post(path, {'agentID': 'demo', 'prompt': {'text': 'deploy A'}}).json['id'])
+                body = {'agentID': 'demo', 'prompt': {'text': 'deploy A'}}
+                made.append(client.post('/api/projects/default/sessions', body).json['id'])
             client.close()
 
         threads = [threading.Thread(target=make) for _ in range(4)]
