@@ -32,6 +32,10 @@ find_package(CLI11 REQUIRED)
 add_library(cli11 INTERFACE)
 target_link_libraries(cli11 INTERFACE CLI11::CLI11)
 
+find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
+add_library(tomlplusplus INTERFACE)
+target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})
+
 find_path(VALIJSON_INCLUDE_DIR valijson/validator.hpp REQUIRED)
 add_library(valijson INTERFACE)
 target_include_directories(valijson SYSTEM INTERFACE ${VALIJSON_INCLUDE_DIR})

@@ -16,7 +16,4 @@ public:
     [[nodiscard]] Reply reply(session::ModelView const& view) const override;
 };
 
-// "5s", "250ms", "3m", "2h", "1d"; nullopt for anything else.
-[[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
-
 }  // namespace dormouse::agent

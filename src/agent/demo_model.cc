@@ -149,21 +149,6 @@ News news_in(ModelView const& view) {
 
 }  // namespace
 
-std::optional<Duration> parse_duration(std::string_view text) {
-    auto const digits = text.find_first_not_of("0123456789");
-    if (digits == 0 || digits == std::string_view::npos || digits > 9) return std::nullopt;
-    auto const parsed = parse_number(text.substr(0, digits));
-    if (!parsed) return std::nullopt;
-    auto const number = static_cast<std::int64_t>(*parsed);
-    std::string_view const unit = text.substr(digits);
-    if (unit == "ms") return Duration(number);
-    if (unit == "s") return Duration(number * 1'000);
-    if (unit == "m") return Duration(number * 60'000);
-    if (unit == "h") return Duration(number * 3'600'000);
-    if (unit == "d") return Duration(number * 86'400'000);
-    return std::nullopt;
-}
-
 Reply DemoModel::reply(ModelView const& view) const {
     News const news = news_in(view);
     Reply reply;

@@ -1,5 +1,7 @@
 #include "agent/demo.h"
 
+#include "base/text.h"
+
 #include <gtest/gtest.h>
 
 // Each row of the table of the demo agent: what a message makes it do, and what it says when the

@@ -1,5 +1,6 @@
 #include "agent/demo.h"
 
+#include "base/text.h"
 #include "json/json.h"
 
 #include <algorithm>

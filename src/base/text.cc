@@ -165,6 +165,21 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
     return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
+std::optional<Duration> parse_duration(std::string_view text) {
+    auto const digits = text.find_first_not_of("0123456789");
+    if (digits == 0 || digits == std::string_view::npos || digits > 9) return std::nullopt;
+    auto const parsed = parse_number(text.substr(0, digits));
+    if (!parsed) return std::nullopt;
+    auto const number = static_cast<std::int64_t>(*parsed);
+    std::string_view const unit = text.substr(digits);
+    if (unit == "ms") return Duration(number);
+    if (unit == "s") return Duration(number * 1'000);
+    if (unit == "m") return Duration(number * 60'000);
+    if (unit == "h") return Duration(number * 3'600'000);
+    if (unit == "d") return Duration(number * 86'400'000);
+    return std::nullopt;
+}
+
 bool valid_utf8(std::string_view text) {
     constexpr std::uint64_t high_bits = 0x8080808080808080;
     while (!text.empty()) {

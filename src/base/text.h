@@ -2,6 +2,7 @@
 // Small conversions between bytes and text.
 
 #include <dormouse/id.h>
+#include <dormouse/time.h>
 
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,8 @@ namespace dormouse {
 [[nodiscard]] std::string hex(std::span<std::uint8_t const> bytes);  // lower case
 // A decimal number without sign, leading zeros or overflow of 64 bits.
 [[nodiscard]] std::optional<std::uint64_t> parse_number(std::string_view text);
+// "250ms", "5s", "3m", "2h", "1d"; nullopt for anything else.
+[[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
 [[nodiscard]] bool valid_utf8(std::string_view text);
 // Control, bidirectional and other invisible characters as \u{…}: safe to show on a terminal.
 [[nodiscard]] std::string escape_for_terminal(std::string_view text, bool keep_newlines = false);

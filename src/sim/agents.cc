@@ -1,6 +1,7 @@
 #include "sim/agents.h"
 
 #include "agent/demo.h"
+#include "base/text.h"
 #include "json/json.h"
 
 #include <utility>
@@ -79,7 +80,7 @@ agent::Tool on_virtual_time(agent::Tool tool) {
 
 Duration time_of(RunTool const& run) {
     if (!run.tool.starts_with("sleepy")) return Duration(0);
-    return agent::parse_duration(json::View(run.input)["for"].string_or("")).value_or(Duration(0));
+    return parse_duration(json::View(run.input)["for"].string_or("")).value_or(Duration(0));
 }
 
 }  // namespace

@@ -1,0 +1,186 @@
+#pragma once
+// What dormouse.toml says, as plain values. A Config that read_config() returned is whole: every
+// reference has its target, every file was read, every variable of the environment was set.
+
+#include <dormouse/json.h>
+#include <dormouse/time.h>
+
+#include "session/vocabulary.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dormouse::config {
+
+// A value from the environment. The file names the variable only; the value is never shown.
+struct Secret {
+    std::string env;
+    std::string value;
+    friend bool operator==(Secret const&, Secret const&) = default;
+};
+
+// A header to send. `env` names the variable that `value` came from (behind a prefix); empty: a
+// constant.
+struct Header {
+    std::string name;
+    std::string value;
+    std::string env = {};
+    friend bool operator==(Header const&, Header const&) = default;
+};
+
+struct Server {
+    std::string listen = "127.0.0.1:3676";
+    std::string public_url = {};  // without a slash at its end; empty: not known
+    std::vector<std::string> allowed_hosts = {};
+    std::vector<std::string> allowed_origins = {};
+    std::optional<bool> demo = {};  // nullopt: while no agent is configured
+    friend bool operator==(Server const&, Server const&) = default;
+};
+
+struct Store {
+    std::string url = "sqlite";  // or "memory"
+    friend bool operator==(Store const&, Store const&) = default;
+};
+
+struct Limits {
+    std::uint32_t failed_auth_per_address_per_s = 10;
+    std::uint32_t connections = 10'000;
+    std::uint32_t header_bytes = 32'768;
+    Duration header_time_limit{10'000};
+    Duration body_time_limit{60'000};
+    Duration idle_time_limit{75'000};
+    Duration heartbeat{15'000};
+    std::uint32_t resident_sessions = 4'096;
+    std::uint32_t prompt_bytes = 1'048'576;
+    std::uint32_t output_bytes = 1'048'576;
+    std::uint32_t queued_prompts = 100;
+    std::uint32_t open_calls = 10'000;
+    std::uint32_t calls_per_reply = 1'000;
+    std::uint32_t progress_per_s = 10;
+    std::uint32_t progress_per_call = 10'000;
+    friend bool operator==(Limits const&, Limits const&) = default;
+};
+
+struct Retention {
+    std::optional<Duration> completed_after = {};  // nullopt: completed sessions are kept
+    friend bool operator==(Retention const&, Retention const&) = default;
+};
+
+enum class ModelKind : std::uint8_t {
+    scripted,
+    openai_chat,
+    openai_responses,
+    anthropic,
+    gemini,
+    ollama
+};
+[[nodiscard]] std::string_view text(ModelKind kind);
+
+struct Model {
+    std::string id;
+    ModelKind kind = ModelKind::scripted;
+    std::string model = {};     // the provider's name for it; empty for scripted only
+    std::string base_url = {};  // empty: the kind's own
+    std::optional<Secret> api_key = {};
+    Duration timeout{600'000};  // of one request
+    std::uint32_t retries = 4;  // of one step, after failures that may pass
+    std::optional<std::uint32_t> max_output_tokens = {};
+    std::optional<std::uint32_t> context_tokens = {};
+    std::vector<Header> headers = {};
+    std::uint32_t concurrency = 8;  // requests at once; the others wait, oldest first
+    Json extra = {};                // an object whose members are sent along, or null
+    friend bool operator==(Model const&, Model const&) = default;
+};
+
+struct Agent {
+    std::string id;
+    std::string description = {};
+    std::string model = {};  // the id of a Model
+    std::string instructions = {};
+    std::vector<std::string> tools = {};  // names, patterns resolved, in the order of the file
+    session::Join join = {};
+    std::uint32_t tool_concurrency = 8;
+    std::uint32_t step_limit = 50;
+    friend bool operator==(Agent const&, Agent const&) = default;
+};
+
+enum class ToolKind : std::uint8_t { http, command };
+// What an HTTP tool's answer means "later": only 202, every 2xx, or none.
+enum class Later : std::uint8_t { only_202, any_2xx, never };
+
+// Asks elsewhere until the result is there, for results that nobody can push.
+struct Poll {
+    std::string url;
+    Duration every{30'000};
+    std::string done = {};    // JSON pointer into the answer: a value that is true when it is done
+    std::string output = {};  // JSON pointer to the result; empty: the whole answer
+    friend bool operator==(Poll const&, Poll const&) = default;
+};
+
+struct HttpTool {
+    std::string method = "POST";
+    std::string url = {};  // with {input.NAME} as whole path segments or query values
+    std::vector<Header> headers = {};
+    Json body = {};  // a template; null: the standard body
+    Later later = Later::only_202;
+    std::string external_ref = {};  // JSON pointer into the answer
+    std::optional<Secret> secret = {};
+    std::optional<Poll> poll = {};
+    friend bool operator==(HttpTool const&, HttpTool const&) = default;
+};
+
+struct CommandTool {
+    std::vector<std::string> command = {};  // the program and its arguments; no shell
+    std::string cwd = {};                   // absolute; empty: the server's own
+    std::vector<std::string> env_allow = {};
+    friend bool operator==(CommandTool const&, CommandTool const&) = default;
+};
+
+struct Tool {
+    std::string name;
+    ToolKind kind = ToolKind::http;
+    std::string description = {};
+    Json input_schema = {};   // {"type":"object"} when no file is named
+    Json result_schema = {};  // null: any result
+    session::CrashPolicy crash = session::CrashPolicy::never;
+    // Of a pause; nullopt: the reason's own default; Duration::max(): none.
+    std::optional<Duration> timeout = {};
+    Duration time_limit{600'000};  // of one attempt
+    std::optional<Duration> estimated = {};
+    HttpTool http = {};        // when kind is http
+    CommandTool command = {};  // when kind is command
+    friend bool operator==(Tool const&, Tool const&) = default;
+};
+
+enum class OnExpiry : std::uint8_t { deny, tell };
+
+struct Gate {
+    std::string id;  // names it in the journal; its patterns joined when the file gives none
+    std::vector<std::string> tools = {};  // names and patterns ("write_*")
+    std::string ask = {};                 // text with {input.NAME}
+    std::vector<std::string> answerers = {};
+    std::uint32_t need = 1;
+    std::optional<Duration> timeout = {};  // nullopt: none
+    OnExpiry on_expiry = OnExpiry::deny;
+    bool forbid_requester = false;
+    friend bool operator==(Gate const&, Gate const&) = default;
+};
+
+struct Config {
+    std::string file = {};  // where it was read; empty: there was none
+    Server server = {};
+    Store store = {};
+    Limits limits = {};
+    Retention retention = {};
+    std::vector<Model> models = {};
+    std::vector<Agent> agents = {};
+    std::vector<Tool> tools = {};
+    std::vector<Gate> gates = {};
+    friend bool operator==(Config const&, Config const&) = default;
+
+    [[nodiscard]] bool has_demo() const { return server.demo.value_or(agents.empty()); }
+};
+
+}  // namespace dormouse::config

@@ -1,0 +1,298 @@
+// Each key of the table, right and wrong in each way, by the table itself: a key that is not read,
+// or not checked, is found here without anybody naming it.
+
+#include "config/keys.h"
+
+#include "config/read.h"
+#include "config/test_world.h"
+#include "config/values.h"
+
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace dormouse::config {
+
+void PrintTo(Key const& key, std::ostream* out);  // found by its argument
+void PrintTo(Key const& key, std::ostream* out) { *out << key.section << "." << key.name; }
+
+namespace {
+
+using Lines = std::vector<std::pair<std::string, std::string>>;  // key, value as TOML
+
+// A file in which everything is right, ending with the section of the key in question.
+struct Sample {
+    std::string before;
+    std::string title;
+    Lines lines;
+};
+
+Sample sample(Key const& key) {
+    std::string const model = "[[model]]\nid = \"m\"\nkind = \"openai-chat\"\nmodel = \"gpt\"\n";
+    std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
+    if (key.section == "model") {
+        return {
+            "", "[[model]]", {{"id", "\"m\""}, {"kind", "\"openai-chat\""}, {"model", "\"gpt\""}}};
+    }
+    if (key.section == "agent") {
+        return {model + "[[model]]\nid = \"a\"\nkind = \"scripted\"\n",
+                "[[agent]]",
+                {{"id", "\"a\""}, {"model", "\"m\""}}};
+    }
+    if (key.section == "tool" && key.about.starts_with("command:")) {
+        return {"",
+                "[[tool]]",
+                {{"name", "\"t\""}, {"kind", "\"command\""}, {"command", "[\"node\"]"}}};
+    }
+    if (key.section == "tool") {
+        return {
+            "", "[[tool]]", {{"name", "\"t\""}, {"kind", "\"http\""}, {"url", "\"http://x/y\""}}};
+    }
+    if (key.section == "tool.poll") {
+        return {tool, "[tool.poll]", {{"url", "\"http://x/{input.n}\""}, {"done", "\"/done\""}}};
+    }
+    if (key.section == "gate") {
+        return {tool, "[[gate]]", {{"tools", "[\"t\"]"}, {"ask", "\"Go?\""}}};
+    }
+    return {"", heading(key.section), {}};
+}
+
+struct File {
+    std::string text;
+    std::uint32_t line = 0;          // of the key
+    std::uint32_t heading_line = 0;  // of its section
+};
+
+// The sample with `value` for the key; nullopt: without the key.
+File file_with(Key const& key, std::optional<std::string> const& value) {
+    Sample const from = sample(key);
+    File out{from.before + from.title + "\n"};
+    out.heading_line = static_cast<std::uint32_t>(std::ranges::count(out.text, '\n'));
+    for (auto const& [name, own] : from.lines) {
+        if (name != key.name) out.text += name + " = " + own + "\n";
+    }
+    out.line = static_cast<std::uint32_t>(std::ranges::count(out.text, '\n')) + 1;
+    if (value) out.text += std::string(key.name) + " = " + *value + "\n";
+    return out;
+}
+
+std::string in_quotes(std::string const& text) { return "\"" + text + "\""; }
+
+// A value of the form that no default has.
+std::string good_text(Form form) {
+    switch (form) {
+        case Form::id: return "a";
+        case Form::tool: return "other_tool";
+        case Form::pattern: return "ask_*";
+        case Form::address: return "127.0.0.1:1";
+        case Form::url: return "https://dm.example.org/under";
+        case Form::template_url: return "https://example.org/jobs/{input.id}?x={input.y}";
+        case Form::origin: return "https://app.example.org";
+        case Form::host: return "dm.example.org:8443";
+        case Form::pointer: return "/a~1b/0";
+        case Form::variable: return "KEY";
+        case Form::variables: return "LANG";
+        case Form::file: return "schema.json";
+        case Form::any: return "something";
+    }
+    return "";
+}
+
+// One that is not the default; of a tool's kind the one that its sample has the other keys for.
+std::string other_word(Key const& key) {
+    auto const words = split_words(key.words);
+    if (key.section == "tool" && key.name == "kind") return in_quotes(words.front());
+    return in_quotes(words.back()) == key.fallback ? in_quotes(words.front())
+                                                   : in_quotes(words.back());
+}
+
+std::string good_value(Key const& key) {
+    switch (key.kind) {
+        case Kind::flag: return key.fallback == "true" ? "false" : "true";
+        case Kind::number: {
+            auto const usual = parse_number(key.fallback);
+            if (!usual) return std::to_string(key.min);
+            auto const number = static_cast<std::int64_t>(*usual);
+            return std::to_string(number > key.min ? number - 1 : number + 1);
+        }
+        case Kind::duration: return in_quotes(duration_text(key.min));
+        case Kind::word: return other_word(key);
+        case Kind::table:
+            if (key.name == "poll") return R"({ url = "http://x/y", done = "/done" })";
+            return R"({ Name = "value" })";
+        case Kind::mixed: return "\"any\"";
+        case Kind::texts:
+            if (key.name == "command") return R"(["node", "x"])";
+            return "[" + in_quotes(good_text(key.form)) + "]";
+        case Kind::text:
+            if (key.name == "body") return R"('''{"a": 1}''')";
+            if (key.name == "cwd") return in_quotes("work");
+            return in_quotes(good_text(key.form));
+    }
+    return "";
+}
+
+std::expected<Config, std::vector<Problem>> read(std::string const& text) {
+    TestWorld const world;
+    return read_config("d.toml", text, world.world());
+}
+
+void expect_one_problem(Key const& key, std::string const& value) {
+    File const file = file_with(key, value);
+    auto const config = read(file.text);
+    ASSERT_FALSE(config) << file.text;
+    ASSERT_EQ(config.error().size(), 1U) << file.text << "\n" << line_of("f", config.error()[1]);
+    Problem const& problem = config.error().front();
+    EXPECT_EQ(problem.line, file.line) << file.text << "\n" << problem.text;
+    EXPECT_NE(problem.text.find(key.name), std::string::npos) << problem.text;
+    auto const advice = problem.text.find("; ");
+    ASSERT_NE(advice, std::string::npos) << problem.text;
+    EXPECT_GT(problem.text.size(), advice + 8) << problem.text;
+    EXPECT_EQ(problem.text.find('\n'), std::string::npos) << problem.text;
+}
+
+class EveryKey : public testing::TestWithParam<Key> {};
+
+std::string name_of(testing::TestParamInfo<Key> const& info) {
+    std::string out = std::string(info.param.section) + "_" + std::string(info.param.name);
+    std::ranges::replace(out, '.', '_');
+    return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, EveryKey, testing::ValuesIn(keys().begin(), keys().end()), name_of);
+
+TEST_P(EveryKey, IsReadAndChangesTheConfiguration) {
+    auto const file = file_with(GetParam(), good_value(GetParam()));
+    auto const with = read(file.text);
+    ASSERT_TRUE(with) << file.text << line_of("f", with.error().front());
+    if (GetParam().required) return;
+    // A model's name and a tool's command are needed by their kind: nothing to compare with.
+    auto const without = read(file_with(GetParam(), std::nullopt).text);
+    if (without) {
+        EXPECT_NE(*with, *without) << file.text;
+    }
+}
+
+TEST_P(EveryKey, HasTheDefaultThatTheTableSays) {
+    if (GetParam().fallback.empty() || GetParam().required) return;
+    auto const with = read(file_with(GetParam(), std::string(GetParam().fallback)).text);
+    auto const without = read(file_with(GetParam(), std::nullopt).text);
+    ASSERT_TRUE(with) << line_of("f", with.error().front());
+    ASSERT_TRUE(without);
+    // "24h" of a tool's timeout is the default of the reason, which the file may leave to it.
+    if (GetParam().section == "tool" && GetParam().name == "timeout") return;
+    EXPECT_EQ(*with, *without);
+}
+
+TEST_P(EveryKey, OfTheWrongTypeIsOneLine) {
+    std::vector<std::pair<Kind, std::string>> const types{
+        {Kind::flag, "true"},        {Kind::number, "5"},           {Kind::text, "\"x\""},
+        {Kind::texts, "[[\"x\"]]"},  {Kind::table, "{ \"\" = 1 }"}, {Kind::mixed, "1.5"},
+        {Kind::mixed, "2026-01-01"},
+    };
+    for (auto const& [kind, value] : types) {
+        bool const string =
+            kind == Kind::text && (GetParam().kind == Kind::text || GetParam().kind == Kind::word ||
+                                   GetParam().kind == Kind::duration);
+        if (string || (kind == GetParam().kind && kind != Kind::texts && kind != Kind::mixed &&
+                       kind != Kind::table)) {
+            continue;
+        }
+        if (kind == Kind::table && GetParam().kind == Kind::table) continue;
+        expect_one_problem(GetParam(), value);
+    }
+}
+
+TEST_P(EveryKey, OutOfItsBoundsIsOneLine) {
+    Key const& key = GetParam();
+    if (key.kind == Kind::number) {
+        for (std::string const& value : {std::to_string(key.min - 1), std::to_string(key.max + 1),
+                                         std::string("-9223372036854775808")}) {
+            expect_one_problem(key, value);
+        }
+    }
+    if (key.kind == Kind::duration) {
+        for (std::string const& value :
+             {duration_text(key.min - 1), duration_text(key.max + 1), std::string("5"),
+              std::string("24x"), std::string("h"), std::string("-1s"), std::string(""),
+              std::string("1.5h"), std::string(key.none ? "never" : "none")}) {
+            expect_one_problem(key, in_quotes(value));
+        }
+    }
+    bool const list = key.kind == Kind::texts;
+    if (key.kind == Kind::text || list) {
+        std::string const longer(static_cast<std::size_t>(key.max) + 1, 'x');
+        expect_one_problem(key, list ? "[" + in_quotes(longer) + "]" : in_quotes(longer));
+    }
+    if (key.kind == Kind::text && key.min > 0) expect_one_problem(key, "\"\"");
+    if (list) {
+        std::string many = "[";
+        for (int i = 0; i < 1'001; ++i) many += "\"x\",";
+        expect_one_problem(key, many + "]");
+    }
+}
+
+TEST_P(EveryKey, OfTheWrongFormIsOneLine) {
+    Key const& key = GetParam();
+    if (key.kind == Kind::word) {
+        expect_one_problem(key, in_quotes(split_words(key.words).front() + "x"));
+        expect_one_problem(key, "\"zzzzzzzzzzzz\"");
+        expect_one_problem(key, "\"\"");
+    }
+    if (key.form == Form::any || key.form == Form::file) return;
+    std::string const value = in_quotes("no good: {} \xE2\x82\xAC");
+    expect_one_problem(key, key.kind == Kind::texts ? "[" + value + "]" : value);
+}
+
+TEST_P(EveryKey, OfAnUnsetVariableIsNamedAndNoValueIsShown) {
+    if (GetParam().form != Form::variable) return;
+    expect_one_problem(GetParam(), "\"NOT_SET\"");
+    auto const unset = read(file_with(GetParam(), "\"NOT_SET\"").text);
+    EXPECT_NE(unset.error().front().text.find("NOT_SET"), std::string::npos);
+    for (std::string const secret : {"sk-abc123def", "AIzaSyB1234abcd"}) {
+        auto const pasted = read(file_with(GetParam(), in_quotes(secret)).text);
+        ASSERT_FALSE(pasted);
+        EXPECT_EQ(pasted.error().front().text.find(secret), std::string::npos);
+    }
+}
+
+TEST_P(EveryKey, ThatIsRequiredIsMissedByName) {
+    if (!GetParam().required) return;
+    File const file = file_with(GetParam(), std::nullopt);
+    auto const config = read(file.text);
+    ASSERT_FALSE(config) << file.text;
+    Problem const& problem = config.error().front();
+    EXPECT_NE(problem.text.find("has no " + std::string(GetParam().name) + "; "), std::string::npos)
+        << problem.text;
+    EXPECT_EQ(problem.line, file.heading_line) << problem.text;
+}
+
+TEST_P(EveryKey, MistypedNamesTheNearest) {
+    Key const& key = GetParam();
+    if (key.name.size() < 4) return;
+    Sample const from = sample(key);
+    std::string text = from.before + from.title + "\n";
+    for (auto const& [name, own] : from.lines) text += name + " = " + own + "\n";
+    std::string const wrong = std::string(key.name) + "x";
+    auto const config = read(text + wrong + " = 1\n");
+    ASSERT_FALSE(config);
+    ASSERT_EQ(config.error().size(), 1U);
+    EXPECT_NE(config.error().front().text.find("has no key \"" + wrong + "\"; did you mean " +
+                                               std::string(key.name) + "?"),
+              std::string::npos)
+        << config.error().front().text;
+}
+
+TEST(Keys, EachStandsOnceAndSaysWhatItIs) {
+    for (Key const& key : keys()) {
+        EXPECT_EQ(find_key(key.section, key.name), &key);
+        EXPECT_TRUE(key.about.ends_with('.')) << key.name;
+        EXPECT_FALSE(comes_later(key.section, key.name)) << key.name;
+        EXPECT_NE(std::ranges::find(sections(), key.section), sections().end());
+    }
+}
+
+}  // namespace
+}  // namespace dormouse::config

@@ -1,0 +1,131 @@
+#include "config/read.h"
+
+#include "config/parts.h"
+
+#include "base/text.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace dormouse::config {
+
+namespace {
+
+// The top of the file: which sections there are, written as they must be.
+class File {
+public:
+    File(Node const& top, Reading const& reading)
+        : top_(*top.get<Node::Table>()), reading_(reading) {
+        for (Member const& member : top_) check(member);
+    }
+
+    [[nodiscard]] Section section(std::string_view name) const {
+        auto const at = std::ranges::find(top_, name, &Member::name);
+        static Node const nothing{0, Node::Table{}};
+        bool const there = at != top_.end();
+        return Section(reading_.report, reading_.world, name, there ? at->node : nothing,
+                       there ? at->line : 0);
+    }
+
+    template <class T, class Read>
+    [[nodiscard]] std::vector<Placed<T>> list(std::string_view name, Read read) const {
+        std::vector<Placed<T>> out;
+        Node const* const node = find(top_, name);
+        auto const* const elements = node ? node->get<Node::Array>() : nullptr;
+        if (elements == nullptr) return out;  // or reported
+        for (Node const& element : *elements) {
+            Section section(reading_.report, reading_.world, name, element, element.line);
+            T value = read(section, reading_);
+            out.push_back({std::move(value), std::move(section)});
+        }
+        return out;
+    }
+
+private:
+    void check(Member const& member) {
+        std::string_view const name = member.name;
+        bool const known =
+            name != "tool.poll" && std::ranges::find(sections(), name) != sections().end();
+        if (!known) return unknown(member);
+        if (!is_list(name) || member.node.get<Node::Array>()) return;
+        reading_.report.add(member.line, heading(name) + " is written as [" + member.name + "]",
+                            "write it with two brackets: " + heading(name));
+    }
+
+    void unknown(Member const& member) {
+        if (comes_later("", member.name)) {
+            reading_.report.add(member.line, member.name + " comes with a later release",
+                                "leave it out until then");
+            return;
+        }
+        std::vector<std::string_view> names;
+        std::string list;
+        for (std::string_view const name : sections()) {
+            if (name == "tool.poll") continue;
+            names.push_back(name);
+            list += (list.empty() ? "" : ", ") + heading(name);
+        }
+        auto const near = nearest(member.name, names);
+        bool const table = member.node.get<Node::Table>() || member.node.get<Node::Array>();
+        reading_.report.add(
+            member.line,
+            "there is no " + std::string(table ? "section " : "key ") + shown(member.name) +
+                (table ? "" : " at the top of the file"),
+            near.empty() ? "the sections are " + list : "did you mean " + heading(near) + "?");
+    }
+
+    Node::Table const& top_;
+    Reading reading_;
+};
+
+template <class T> std::vector<T> values(std::vector<Placed<T>> placed) {
+    std::vector<T> out;
+    for (auto& each : placed) out.push_back(std::move(each.value));
+    return out;
+}
+
+Config read_parts(Node const& top, Reading const& reading) {
+    File const file(top, reading);
+    Config config;
+    config.server = read_server(file.section("server"));
+    config.store = read_store(file.section("store"));
+    config.limits = read_limits(file.section("limits"));
+    config.retention = read_retention(file.section("retention"));
+    Parts parts{.models = file.list<Model>("model", read_model),
+                .agents = file.list<Agent>("agent", read_agent),
+                .tools = file.list<Tool>("tool", read_tool),
+                .gates = file.list<Gate>("gate", read_gate)};
+    relate(config.server, parts, reading.world);
+    config.models = values(std::move(parts.models));
+    config.agents = values(std::move(parts.agents));
+    config.tools = values(std::move(parts.tools));
+    config.gates = values(std::move(parts.gates));
+    return config;
+}
+
+}  // namespace
+
+std::expected<Config, std::vector<Problem>> read_config(std::string const& file,
+                                                        std::string_view text, World const& world) {
+    using Problems = std::vector<Problem>;
+    if (text.size() > file_bytes_max) {
+        return std::unexpected(
+            Problems{{0, "the file has " + std::to_string(text.size()) + " bytes; write at most " +
+                             std::to_string(file_bytes_max)}});
+    }
+    auto const top = parse_toml(text);
+    if (!top) return std::unexpected(Problems{top.error()});
+    Report report;
+    auto const folder = (std::filesystem::path(world.current_folder) / file).parent_path();
+    Config config = read_parts(*top, {report, world, folder.lexically_normal().string()});
+    config.file = file;
+    if (!report.empty()) return std::unexpected(report.take());
+    return config;
+}
+
+std::string line_of(std::string const& file, Problem const& problem) {
+    std::string const line = problem.line == 0 ? "" : ":" + std::to_string(problem.line);
+    return file + line + ": " + problem.text;
+}
+
+}  // namespace dormouse::config

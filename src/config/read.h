@@ -1,0 +1,27 @@
+#pragma once
+// dormouse.toml: text → Config. All mistakes are found in one go, and a file with one gives
+// nothing.
+
+#include "config/config.h"
+#include "config/node.h"
+#include "config/world.h"
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dormouse::config {
+
+inline constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
+
+// `file` is its name: the names of files in it are relative to its folder. Problems in the order of
+// their lines.
+[[nodiscard]] std::expected<Config, std::vector<Problem>> read_config(std::string const& file,
+                                                                      std::string_view text,
+                                                                      World const& world);
+
+// "FILE:LINE: what is wrong; what to do"
+[[nodiscard]] std::string line_of(std::string const& file, Problem const& problem);
+
+}  // namespace dormouse::config

@@ -1,0 +1,96 @@
+#include "config/parts.h"
+
+#include <utility>
+
+namespace dormouse::config {
+
+namespace {
+
+constexpr std::uint32_t quorum_max = 1'000;
+
+// The keys that only a provider behind a network has.
+void check_kind(Section const& section, ModelKind kind) {
+    if (kind != ModelKind::scripted) {
+        section.require("model", "add the provider's name of the model");
+        return;
+    }
+    for (std::string_view const name :
+         {"model", "base_url", "api_key_env", "timeout", "retries", "max_output_tokens",
+          "context_tokens", "headers", "extra"}) {
+        section.forbid(name, "has no meaning for kind \"scripted\", which asks nobody");
+    }
+}
+
+std::optional<session::Join> join_of(Node const& node) {
+    if (auto const* const word = node.get<std::string>()) {
+        if (*word == "all") return session::Join{};
+        if (*word == "each") return session::Join{.n = 1, .cancel_rest = false};
+        if (*word == "any") return session::Join{.n = 1, .cancel_rest = true};
+        return std::nullopt;
+    }
+    auto const* const table = node.get<Node::Table>();
+    if (table == nullptr || table->size() != 1 || table->front().name != "quorum") {
+        return std::nullopt;
+    }
+    auto const* const n = table->front().node.get<std::int64_t>();
+    if (n == nullptr || *n < 1 || *n > quorum_max) return std::nullopt;
+    return session::Join{.n = static_cast<std::uint32_t>(*n), .cancel_rest = false};
+}
+
+}  // namespace
+
+std::string_view text(ModelKind kind) {
+    constexpr std::string_view words[] = {"scripted",  "openai-chat", "openai-responses",
+                                          "anthropic", "gemini",      "ollama"};
+    return words[static_cast<std::size_t>(kind)];
+}
+
+Model read_model(Section const& section, Reading const& reading) {
+    Model out;
+    section.read("id", out.id);
+    section.read("model", out.model);
+    section.read("base_url", out.base_url);
+    section.read("timeout", out.timeout);
+    section.read("retries", out.retries);
+    section.read("max_output_tokens", out.max_output_tokens);
+    section.read("context_tokens", out.context_tokens);
+    section.read("concurrency", out.concurrency);
+    out.api_key = read_secret(section, "api_key_env", reading);
+    out.headers = read_headers(section, reading);
+    if (Node const* const extra = section.node("extra")) {
+        auto json = to_json(*extra);
+        if (json) {
+            out.extra = std::move(*json);
+        } else {
+            section.report("extra", json.error(), "write only what JSON has");
+        }
+    }
+    if (auto const kind = section.word("kind")) {
+        out.kind = static_cast<ModelKind>(*kind);
+        check_kind(section, out.kind);
+    }
+    return out;
+}
+
+Agent read_agent(Section const& section, Reading const& /*reading*/) {
+    Agent out;
+    section.read("id", out.id);
+    section.read("description", out.description);
+    section.read("model", out.model);
+    section.read("instructions", out.instructions);
+    section.read("tools", out.tools);
+    section.read("tool_concurrency", out.tool_concurrency);
+    section.read("step_limit", out.step_limit);
+    if (Node const* const node = section.node("join")) {
+        if (auto const join = join_of(*node)) {
+            out.join = *join;
+        } else {
+            section.report("join", "is none of its values",
+                           "write \"all\", \"each\", \"any\" or { quorum = 2 } with a number from "
+                           "1 to 1000");
+        }
+    }
+    return out;
+}
+
+}  // namespace dormouse::config

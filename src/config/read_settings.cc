@@ -1,0 +1,55 @@
+#include "config/parts.h"
+
+namespace dormouse::config {
+
+Server read_server(Section const& section) {
+    Server out;
+    section.read("listen", out.listen);
+    section.read("public_url", out.public_url);
+    section.read("allowed_hosts", out.allowed_hosts);
+    section.read("allowed_origins", out.allowed_origins);
+    section.read("demo", out.demo);
+    return out;
+}
+
+Store read_store(Section const& section) {
+    Store out;
+    section.read("url", out.url);
+    return out;
+}
+
+Limits read_limits(Section const& section) {
+    Limits out;
+    section.read("failed_auth_per_address_per_s", out.failed_auth_per_address_per_s);
+    section.read("connections", out.connections);
+    section.read("header_bytes", out.header_bytes);
+    section.read("header_time_limit", out.header_time_limit);
+    section.read("body_time_limit", out.body_time_limit);
+    section.read("idle_time_limit", out.idle_time_limit);
+    section.read("heartbeat", out.heartbeat);
+    section.read("resident_sessions", out.resident_sessions);
+    section.read("prompt_bytes", out.prompt_bytes);
+    section.read("output_bytes", out.output_bytes);
+    section.read("queued_prompts", out.queued_prompts);
+    section.read("open_calls", out.open_calls);
+    section.read("calls_per_reply", out.calls_per_reply);
+    section.read("progress_per_s", out.progress_per_s);
+    section.read("progress_per_call", out.progress_per_call);
+    if (out.calls_per_reply > out.open_calls) {
+        bool const calls = section.given("calls_per_reply");
+        section.report(calls ? "calls_per_reply" : "open_calls",
+                       "does not fit: " + std::to_string(out.calls_per_reply) +
+                           " calls of a reply, " + std::to_string(out.open_calls) + " open ones",
+                       "let open_calls be no less than calls_per_reply");
+    }
+    return out;
+}
+
+Retention read_retention(Section const& section) {
+    Retention out;
+    section.read("completed_after", out.completed_after);
+    if (out.completed_after == Duration::max()) out.completed_after.reset();
+    return out;
+}
+
+}  // namespace dormouse::config

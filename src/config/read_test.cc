@@ -1,0 +1,265 @@
+// Whole files: what is right, what holds between the parts, and that all mistakes come at once.
+
+#include "config/read.h"
+
+#include "config/test_world.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::config {
+namespace {
+
+std::expected<Config, std::vector<Problem>> read(std::string const& text) {
+    TestWorld const world;
+    return read_config("d.toml", text, world.world());
+}
+
+std::string problems(std::string const& text) {
+    auto const config = read(text);
+    std::string out;
+    if (config) return out;
+    for (Problem const& problem : config.error()) out += line_of("d.toml", problem) + "\n";
+    return out;
+}
+
+std::string const model = "[[model]]\nid = \"m\"\nkind = \"scripted\"\n";
+std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
+std::string const agent = model + "[[agent]]\nid = \"a\"\nmodel = \"m\"\n";
+
+TEST(ReadConfig, AnEmptyFileIsAllDefaultsWithTheDemo) {
+    auto const config = read("");
+    ASSERT_TRUE(config);
+    Config expected;
+    expected.file = "d.toml";
+    EXPECT_EQ(*config, expected);
+    EXPECT_TRUE(config->has_demo());
+}
+
+TEST(ReadConfig, TheDemoIsThereWhileNoAgentIsNamedOrWhenAskedFor) {
+    EXPECT_FALSE(read(agent)->has_demo());
+    EXPECT_TRUE(read(agent + "[server]\ndemo = true\n")->has_demo());
+    EXPECT_FALSE(read("[server]\ndemo = false\n")->has_demo());
+}
+
+TEST(ReadConfig, AWholeFileBecomesValues) {
+    auto const config = read(R"(
+[server]
+public_url = "https://dm.example.org"
+[retention]
+completed_after = "7d"
+[[model]]
+id = "main"
+kind = "anthropic"
+model = "claude"
+api_key_env = "KEY"
+headers = { X-Team = "ops", Authorization = { env = "KEY", prefix = "Bearer " } }
+extra = { temperature = 0.5, stop = ["a"] }
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["deploy*", "ask_human", "deploy_site"]
+join = { quorum = 2 }
+[[tool]]
+name = "deploy_site"
+kind = "http"
+url = "https://api.example.org/{input.ref}/go?x={input.y}"
+body = '{"ref": {"$input": "/ref"}}'
+later = "2xx"
+external_ref = "/id"
+timeout = "none"
+crash = "retry"
+input_schema_file = "schema.json"
+poll = { url = "https://api.example.org/jobs", done = "/ready" }
+[[tool]]
+name = "deploy_db"
+kind = "command"
+command = ["./run.sh", "--fast"]
+cwd = "work"
+timeout = "2h"
+[[gate]]
+tools = ["deploy_*"]
+ask = "Deploy {input.ref}?"
+answerers = ["alice", "role:answer"]
+timeout = "24h"
+on_expiry = "tell"
+forbid_requester = true
+)");
+    ASSERT_TRUE(config) << line_of("f", config.error().front());
+    EXPECT_EQ(config->retention.completed_after, std::chrono::days(7));
+    Model const& main = config->models.at(0);
+    EXPECT_EQ(main.kind, ModelKind::anthropic);
+    EXPECT_EQ(main.api_key, (Secret{"KEY", "s3cr3t-value"}));
+    EXPECT_EQ(main.headers, (std::vector<Header>{{"X-Team", "ops", ""},
+                                                 {"Authorization", "Bearer s3cr3t-value", "KEY"}}));
+    EXPECT_EQ(main.extra.text(), R"({"temperature":0.5,"stop":["a"]})");
+    Agent const& ops = config->agents.at(0);
+    EXPECT_EQ(ops.tools, (std::vector<std::string>{"deploy_site", "deploy_db", "ask_human"}));
+    EXPECT_EQ(ops.join, (session::Join{2, false}));
+    Tool const& site = config->tools.at(0);
+    EXPECT_EQ(site.http.later, Later::any_2xx);
+    EXPECT_EQ(site.http.body.text(), R"({"ref":{"$input":"/ref"}})");
+    EXPECT_EQ(site.http.poll,
+              (Poll{"https://api.example.org/jobs", Duration(30'000), "/ready", ""}));
+    EXPECT_EQ(site.timeout, Duration::max());
+    EXPECT_EQ(site.crash, session::CrashPolicy::retry);
+    EXPECT_EQ(site.input_schema.text(), R"({"type":"object","required":["ref"]})");
+    Tool const& db = config->tools.at(1);
+    EXPECT_EQ(db.command.command, (std::vector<std::string>{"/etc/d/run.sh", "--fast"}));
+    EXPECT_EQ(db.command.cwd, "/etc/d/work");
+    Gate const& gate = config->gates.at(0);
+    EXPECT_EQ(gate.id, "deploy_*");
+    EXPECT_EQ(gate.on_expiry, OnExpiry::tell);
+    EXPECT_TRUE(gate.forbid_requester);
+}
+
+TEST(ReadConfig, AllMistakesComeAtOnceInTheOrderOfTheFile) {
+    EXPECT_EQ(problems("[server]\nlisten = 5\n\n[limits]\nconections = 7\nheartbeat = \"1x\"\n"),
+              "d.toml:2: [server] listen is a whole number; write a string in quotes\n"
+              "d.toml:5: [limits] has no key \"conections\"; did you mean connections?\n"
+              "d.toml:6: [limits] heartbeat is \"1x\"; write a duration from \"100ms\" to \"1h\", "
+              "a number and ms, s, m, h or d\n");
+}
+
+// What is wrong, and the line that says so.
+struct Row {
+    char const* name;
+    std::string text;
+    std::string problem;
+};
+
+void PrintTo(Row const& row, std::ostream* out) { *out << row.name; }
+
+class Relation : public testing::TestWithParam<Row> {};
+
+TEST_P(Relation, IsOneLine) {
+    EXPECT_EQ(problems(GetParam().text), "d.toml:" + GetParam().problem + "\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, Relation,
+    testing::Values(
+        Row{"Syntax", "[server\n",
+            "1: this is not TOML: Error while parsing table header: expected ']', saw '\\n'; "
+            "correct the line, or look at an example: dormouse config init"},
+        Row{"UnknownSection", "[servers]\n",
+            "1: there is no section \"servers\"; did you mean [server]?"},
+        Row{"KeyAtTheTop", "zzzzzzzz = 1\n",
+            "1: there is no key \"zzzzzzzz\" at the top of the file; the sections are [server], "
+            "[store], [limits], [retention], [[model]], [[agent]], [[tool]], [[gate]]"},
+        Row{"OneBracket", "[agent]\nid = \"a\"\n",
+            "1: [[agent]] is written as [agent]; write it with two brackets: [[agent]]"},
+        Row{"TwoBrackets", "[[server]]\nlisten = \"127.0.0.1:1\"\n",
+            "1: [server] is a list; write it as a table with its keys below"},
+        Row{"LaterSection", "[[source]]\nid = \"ci\"\n",
+            "1: source comes with a later release; leave it out until then"},
+        Row{"LaterKey", "[server]\ntls_cert = \"x\"\n",
+            "2: [server]: tls_cert comes with a later release; leave it out until then"},
+        Row{"LaterTool", agent + "tools = [\"mcp:files/*\"]\n",
+            "7: [[agent]] a: tools names \"mcp:files/*\": tools of MCP servers come with a later "
+            "release; leave it out until then"},
+        Row{"MissingModel", agent + "[[agent]]\nid = \"b\"\nmodel = \"mm\"\n",
+            "9: [[agent]] b: model is \"mm\", and there is no such model; there are m; or add a "
+            "[[model]] with that id"},
+        Row{"MissingTool", tool + agent + "tools = [\"ask_humn\"]\n",
+            "11: [[agent]] a: tools names \"ask_humn\", and there is no such tool; did you mean "
+            "\"ask_human\"?"},
+        Row{"GateWithoutTool", tool + "[[gate]]\ntools = [\"write_*\"]\nask = \"?\"\n",
+            "6: [[gate]]: tools names \"write_*\", and there is no such tool; there are t, "
+            "ask_human, wait_for, dangerous; or add a [[tool]] of that name"},
+        Row{"GateForNothing", "[[gate]]\ntools = []\nask = \"?\"\n",
+            "2: [[gate]]: tools is empty; name the tools that this gate stands before"},
+        Row{"SameModel", model + model,
+            "5: [[model]] m: id is \"m\" again, as in line 2; choose another one"},
+        Row{"SameTool", tool + tool,
+            "6: [[tool]] t: name is \"t\" again, as in line 2; choose another one"},
+        Row{"SameAgent", agent + "[[agent]]\nid = \"a\"\nmodel = \"m\"\n",
+            "8: [[agent]] a: id is \"a\" again, as in line 5; choose another one"},
+        Row{"SameGate",
+            tool +
+                "[[gate]]\ntools = [\"t\"]\nask = \"?\"\n[[gate]]\ntools = [\"t\"]\nask = \"?\"\n",
+            "8: [[gate]]: id is \"t\" again, as in line 5; choose another one"},
+        Row{"BuiltInTool",
+            "[[tool]]\nname = \"ask_human\"\nkind = \"http\"\nurl = \"http://x/y\"\n",
+            "2: [[tool]] ask_human: name is \"ask_human\", which is there already (built in); "
+            "choose another one"},
+        Row{"DemoAgentTwice",
+            agent + "[[agent]]\nid = \"demo\"\nmodel = \"m\"\n[server]\ndemo = true\n",
+            "8: [[agent]] demo: id is \"demo\", which is there already (built in); choose another "
+            "one"},
+        Row{"MoreVotesThanVoters",
+            tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nneed = 2\nanswerers = [\"bob\"]\n",
+            "8: [[gate]]: need is 2, and 1 may answer; name more answerers, or need fewer"},
+        Row{"CallsOverOpenCalls", "[limits]\nopen_calls = 10\ncalls_per_reply = 11\n",
+            "3: [limits] calls_per_reply does not fit: 11 calls of a reply, 10 open ones; let "
+            "open_calls be no less than calls_per_reply"},
+        Row{"HttpToolWithoutUrl", "[[tool]]\nname = \"t\"\nkind = \"http\"\n",
+            "1: [[tool]] t has no url; add the address of the web service"},
+        Row{"CommandToolWithUrl",
+            tool + "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = "
+                   "[\"node\"]\nurl = \"http://x/y\"\n",
+            "9: [[tool]] c: url is for kind \"http\" only; leave it out"},
+        Row{"NoProgram", "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"./none.sh\"]\n",
+            "4: [[tool]] c: command names no program that can be run: /etc/d/none.sh; name one in "
+            "$PATH, or a file (as seen from the folder of this one) that may be executed"},
+        Row{"NoFolder",
+            "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"node\"]\ncwd = \"none\"\n",
+            "5: [[tool]] c: cwd is no folder: /etc/d/none; make it, or name another one"},
+        Row{"NoSchemaFile", tool + "input_schema_file = \"none.json\"\n",
+            "5: [[tool]] t: input_schema_file can not be read: /etc/d/none.json: there is no such "
+            "file; name a file, as seen from the folder of this one"},
+        Row{"ScriptedWithKey", model + "api_key_env = \"KEY\"\n",
+            "4: [[model]] m: api_key_env has no meaning for kind \"scripted\", which asks nobody; "
+            "leave it out"},
+        Row{"KeyInTheFile",
+            "[[model]]\nid = \"m\"\nkind = \"gemini\"\nmodel = \"g\"\napi_key = \"x\"\n",
+            "5: [[model]] m has no key \"api_key\"; did you mean api_key_env?"},
+        Row{"Quorum", agent + "join = { quorum = 0 }\n",
+            "7: [[agent]] a: join is none of its values; write \"all\", \"each\", \"any\" or { "
+            "quorum = 2 } with a number from 1 to 1000"},
+        Row{"HeaderWithoutVariable", tool + "headers = { A = { env = \"NOT_SET\" } }\n",
+            "5: [[tool]] t: headers \"A\" needs a variable of the environment that is not set: "
+            "NOT_SET; write name = \"text\", or name = { env = \"VARIABLE\", prefix = \"Bearer \" "
+            "} "
+            "with the variable set"},
+        Row{"HeaderThatTheSenderSets", tool + "headers = { Host = \"x\" }\n",
+            "5: [[tool]] t: headers \"Host\" is set by whoever sends; leave it out"},
+        Row{"HeaderWithALineBreak", tool + "headers = { A = \"x\\r\\ny\" }\n",
+            "5: [[tool]] t: headers \"A\" has a value that no header can have; use up to 8192 "
+            "bytes without line breaks"},
+        Row{"ExtraWithADate",
+            "[[model]]\nid = \"m\"\nkind = \"gemini\"\nmodel = \"g\"\nextra = { a = [2026-01-01] "
+            "}\n",
+            "5: [[model]] m: extra holds a date or time; write only what JSON has"}),
+    [](auto const& info) { return info.param.name; });
+
+TEST(ReadConfig, FilesThatAreNoSchemaSayWhy) {
+    EXPECT_NE(problems(tool + "input_schema_file = \"list.json\"\n").find("is not a JSON Schema"),
+              std::string::npos);
+    EXPECT_NE(problems(tool + "input_schema_file = \"text.json\"\n").find("is not JSON"),
+              std::string::npos);
+    EXPECT_NE(problems(tool + "input_schema_file = \"broken.json\"\n").find("is not a JSON Schema"),
+              std::string::npos);
+}
+
+TEST(ReadConfig, ASecretOfTheEnvironmentIsInNoProblem) {
+    auto const text = problems(tool +
+                               "headers = { \"a b\" = { env = \"KEY\" }, B = { env = "
+                               "\"KEY\", prefix = \"\\n\" } }\nbody = \"{\"\n");
+    EXPECT_NE(text, "");
+    EXPECT_EQ(text.find("s3cr3t"), std::string::npos) << text;
+}
+
+TEST(ReadConfig, AHugeFileAndDeepNestingAreRefused) {
+    EXPECT_NE(problems(std::string(file_bytes_max + 1, '#')).find("write at most 1048576"),
+              std::string::npos);
+    EXPECT_NE(problems("a = " + std::string(100'000, '[')).find("not TOML"), std::string::npos);
+}
+
+TEST(ReadConfig, ATerminalIsSafeFromWhatTheFileHolds) {
+    auto const text = problems("[server]\n\"a\\u001B[31m\" = 1\nlisten = \"\\u202E\"\n");
+    EXPECT_EQ(text.find('\x1B'), std::string::npos);
+    EXPECT_EQ(text.find("\u202E"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dormouse::config

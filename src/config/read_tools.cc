@@ -1,0 +1,144 @@
+#include "config/parts.h"
+
+#include "json/json.h"
+
+#include <filesystem>
+#include <utility>
+
+namespace dormouse::config {
+
+namespace {
+
+constexpr std::string_view http_keys[] = {"url",   "method",       "headers",    "body",
+                                          "later", "external_ref", "secret_env", "poll"};
+constexpr std::string_view command_keys[] = {"command", "cwd", "env_allow"};
+
+void check_kind(Section const& section, ToolKind kind) {
+    bool const http = kind == ToolKind::http;
+    for (std::string_view const name : http_keys) {
+        if (!http) section.forbid(name, "is for kind \"http\" only");
+    }
+    for (std::string_view const name : command_keys) {
+        if (http) section.forbid(name, "is for kind \"command\" only");
+    }
+    if (http) {
+        section.require("url", "add the address of the web service");
+    } else {
+        section.require("command", "add the program and its arguments");
+    }
+}
+
+Json read_body(Section const& section) {
+    std::string text;
+    section.read("body", text);
+    if (text.empty()) return {};
+    auto const body = json::check(text);
+    if (body) return json::compact(*body);
+    section.report("body", "is not JSON: " + body.error().detail,
+                   "write JSON between three single quotes: '''{ … }'''");
+    return {};
+}
+
+std::optional<Poll> read_poll(Section const& section, Reading const& reading) {
+    Node const* const node = section.node("poll");
+    if (node == nullptr) return std::nullopt;
+    Section const table(reading.report, reading.world, "tool.poll", *node, section.line("poll"));
+    Poll out;
+    table.read("url", out.url);
+    table.read("every", out.every);
+    table.read("done", out.done);
+    table.read("output", out.output);
+    return out;
+}
+
+HttpTool read_http(Section const& section, Reading const& reading) {
+    HttpTool out;
+    section.read("url", out.url);
+    section.read("method", out.method);
+    section.read("external_ref", out.external_ref);
+    out.headers = read_headers(section, reading);
+    out.body = read_body(section);
+    out.secret = read_secret(section, "secret_env", reading);
+    out.poll = read_poll(section, reading);
+    if (auto const later = section.word("later")) out.later = static_cast<Later>(*later);
+    return out;
+}
+
+// A program with a slash in its name, and the folder to run in, are seen from the file's folder.
+std::string beside(Reading const& reading, std::string const& name) {
+    return (std::filesystem::path(reading.folder) / name).lexically_normal().string();
+}
+
+CommandTool read_command(Section const& section, Reading const& reading) {
+    CommandTool out;
+    section.read("command", out.command);
+    section.read("cwd", out.cwd);
+    section.read("env_allow", out.env_allow);
+    if (!out.cwd.empty()) {
+        out.cwd = beside(reading, out.cwd);
+        if (!reading.world.is_folder(out.cwd)) {
+            section.report("cwd", "is no folder: " + out.cwd, "make it, or name another one");
+        }
+    }
+    if (section.node("command") == nullptr) return out;
+    if (out.command.empty() || out.command.front().empty()) {
+        section.report("command", "names no program", "write for example [\"./deploy.sh\"]");
+        return out;
+    }
+    std::string& program = out.command.front();
+    if (program.contains('/')) program = beside(reading, program);
+    if (!reading.world.is_program(program)) {
+        section.report("command", "names no program that can be run: " + program,
+                       "name one in $PATH, or a file (as seen from the folder of this one) that "
+                       "may be executed");
+    }
+    return out;
+}
+
+}  // namespace
+
+Tool read_tool(Section const& section, Reading const& reading) {
+    Tool out;
+    section.read("name", out.name);
+    section.read("description", out.description);
+    section.read("timeout", out.timeout);
+    section.read("time_limit", out.time_limit);
+    section.read("estimated_duration", out.estimated);
+    if (auto const crash = section.word("crash")) {
+        out.crash = static_cast<session::CrashPolicy>(*crash);
+    }
+    out.input_schema = read_schema(section, "input_schema_file", reading);
+    if (out.input_schema.is_null()) out.input_schema = Json::trusted(R"({"type":"object"})");
+    out.result_schema = read_schema(section, "result_schema_file", reading);
+    out.http = read_http(section, reading);
+    out.command = read_command(section, reading);
+    if (auto const kind = section.word("kind")) {
+        out.kind = static_cast<ToolKind>(*kind);
+        check_kind(section, out.kind);
+    }
+    return out;
+}
+
+Gate read_gate(Section const& section, Reading const& /*reading*/) {
+    Gate out;
+    section.read("id", out.id);
+    section.read("tools", out.tools);
+    section.read("ask", out.ask);
+    section.read("answerers", out.answerers);
+    section.read("need", out.need);
+    section.read("timeout", out.timeout);
+    section.read("forbid_requester", out.forbid_requester);
+    if (out.timeout == Duration::max()) out.timeout.reset();
+    if (auto const expiry = section.word("on_expiry")) {
+        out.on_expiry = static_cast<OnExpiry>(*expiry);
+    }
+    if (section.node("tools") && out.tools.empty()) {
+        section.report("tools", "is empty", "name the tools that this gate stands before");
+    }
+    for (std::string const& tool : out.tools) {
+        if (!section.given("id")) out.id += (out.id.empty() ? "" : ",") + tool;
+    }
+    return out;
+}
+
+}  // namespace dormouse::config

@@ -1,0 +1,116 @@
+#include "config/parts.h"
+#include "config/values.h"
+
+#include "base/text.h"
+
+#include <algorithm>
+#include <map>
+
+namespace dormouse::config {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool has(Names const& names, std::string const& name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+std::string joined(Names const& names) {
+    std::string out;
+    for (std::string const& name : names) out += (out.empty() ? "" : ", ") + name;
+    return out;
+}
+
+std::string suggestion(std::string const& name, Names const& names, std::string const& of) {
+    std::vector<std::string_view> const views(names.begin(), names.end());
+    auto const near = nearest(name, views);
+    if (!near.empty()) return "did you mean \"" + std::string(near) + "\"?";
+    return names.empty() ? "add a " + of : "there are " + joined(names) + "; or add a " + of;
+}
+
+// Each name once; those in `taken` not at all.
+template <class T>
+Names unique(std::vector<Placed<T>> const& list, std::string T::* name, std::string_view key,
+             Names const& taken) {
+    Names out;
+    std::map<std::string, std::uint32_t> seen;
+    for (auto const& [value, section] : list) {
+        std::string const& own = value.*name;
+        if (own.empty()) continue;  // missing, and reported
+        auto const [at, fresh] = seen.emplace(own, section.line(key));
+        if (!fresh) {
+            section.report(key,
+                           "is " + shown(own) + " again, as in line " + std::to_string(at->second),
+                           "choose another one");
+        } else if (has(taken, own)) {
+            section.report(key, "is " + shown(own) + ", which is there already (built in)",
+                           "choose another one");
+        }
+        out.push_back(own);
+    }
+    return out;
+}
+
+// The tools that `patterns` of `section` stand for, each once.
+Names resolve(Section const& section, Names const& patterns, Names const& tools) {
+    Names out;
+    for (std::string const& pattern : patterns) {
+        if (pattern.starts_with("mcp:") || pattern.starts_with("acp:")) {
+            section.report("tools",
+                           "names " + shown(pattern) + ": tools of " +
+                               (pattern.front() == 'm' ? "MCP servers" : "ACP programs") +
+                               " come with a later release",
+                           "leave it out until then");
+            continue;
+        }
+        bool found = false;
+        for (std::string const& tool : tools) {
+            if (!matches(pattern, tool)) continue;
+            found = true;
+            if (!has(out, tool)) out.push_back(tool);
+        }
+        if (!found) {
+            section.report("tools", "names " + shown(pattern) + ", and there is no such tool",
+                           suggestion(pattern, tools, "[[tool]] of that name"));
+        }
+    }
+    return out;
+}
+
+void check_voters(Placed<Gate> const& gate) {
+    auto const& answerers = gate.value.answerers;
+    bool const named = std::ranges::none_of(
+        answerers, [](std::string const& who) { return who.starts_with("role:"); });
+    if (answerers.empty() || !named || gate.value.need <= answerers.size()) return;
+    gate.section.report("need",
+                        "is " + std::to_string(gate.value.need) + ", and " +
+                            std::to_string(answerers.size()) + " may answer",
+                        "name more answerers, or need fewer");
+}
+
+}  // namespace
+
+void relate(Server const& server, Parts& parts, World const& world) {
+    bool const demo = server.demo.value_or(parts.agents.empty());
+    Names tools = world.builtin_tools;
+    if (demo) tools.insert(tools.end(), world.demo_tools.begin(), world.demo_tools.end());
+    Names const models = unique(parts.models, &Model::id, "id", {});
+    Names const own_tools = unique(parts.tools, &Tool::name, "name", tools);
+    unique(parts.agents, &Agent::id, "id", demo ? world.demo_agents : Names{});
+    unique(parts.gates, &Gate::id, "id", {});
+    tools.insert(tools.begin(), own_tools.begin(), own_tools.end());
+    for (auto& [agent, section] : parts.agents) {
+        if (!agent.model.empty() && !has(models, agent.model)) {
+            section.report("model", "is " + shown(agent.model) + ", and there is no such model",
+                           suggestion(agent.model, models, "[[model]] with that id"));
+        }
+        agent.tools = resolve(section, agent.tools, tools);
+    }
+    for (auto const& gate : parts.gates) {
+        (void)resolve(gate.section, gate.value.tools, tools);
+        check_voters(gate);
+    }
+}
+
+}  // namespace dormouse::config

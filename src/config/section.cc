@@ -1,0 +1,331 @@
+#include "config/section.h"
+
+#include "config/values.h"
+
+#include "base/check.h"
+#include "base/text.h"
+
+#include <algorithm>
+
+namespace dormouse::config {
+
+namespace {
+
+constexpr std::size_t shown_max = 60;
+constexpr std::size_t list_max = 1'000;
+
+std::string limits_text(Key const& key) {
+    return std::to_string(key.min) + " to " + std::to_string(key.max);
+}
+
+std::string quoted_words(Key const& key) {
+    std::string out;
+    for (std::string const& word : split_words(key.words)) {
+        out += (out.empty() ? "\"" : ", \"") + word + "\"";
+    }
+    return out;
+}
+
+std::string duration_advice(Key const& key) {
+    return "write a duration from \"" + duration_text(key.min) + "\" to \"" +
+           duration_text(key.max) + "\", a number and ms, s, m, h or d" +
+           (key.none ? ", or \"none\"" : "");
+}
+
+// What a value of this kind looks like.
+std::string advice(Key const& key) {
+    switch (key.kind) {
+        case Kind::flag: return "write true or false";
+        case Kind::number: return "write a whole number from " + limits_text(key);
+        case Kind::duration: return duration_advice(key);
+        case Kind::text: return "write a string in quotes";
+        case Kind::word: return "write one of " + quoted_words(key);
+        case Kind::texts: return "write a list of strings, for example [\"a\", \"b\"]";
+        case Kind::table: return "write a table, for example { name = \"value\" }";
+        case Kind::mixed: break;
+    }
+    return {};
+}
+
+bool right_kind(Key const& key, Node const& node) {
+    switch (key.kind) {
+        case Kind::flag: return node.get<bool>() != nullptr;
+        case Kind::number: return node.get<std::int64_t>() != nullptr;
+        case Kind::duration:
+        case Kind::text:
+        case Kind::word: return node.get<std::string>() != nullptr;
+        case Kind::texts: return node.get<Node::Array>() != nullptr;
+        case Kind::table: return node.get<Node::Table>() != nullptr;
+        case Kind::mixed: break;
+    }
+    return true;
+}
+
+struct Wrong {
+    std::string what;  // behind the key's name
+    std::string advice;
+};
+using Check = std::optional<Wrong>;
+
+Check check_duration(Key const& key, std::string const& text) {
+    if (key.none && text == "none") return std::nullopt;
+    auto const parsed = parse_duration(text);
+    if (parsed && parsed->count() >= key.min && parsed->count() <= key.max) return std::nullopt;
+    return Wrong{"is " + shown(text), duration_advice(key)};
+}
+
+Check check_word(Key const& key, std::string const& text) {
+    auto const words = split_words(key.words);
+    if (std::ranges::find(words, text) != words.end()) return std::nullopt;
+    std::vector<std::string_view> const views(words.begin(), words.end());
+    auto const near = nearest(text, views);
+    std::string const todo = "did you mean \"" + std::string(near) + "\"? It is one of ";
+    return Wrong{"is " + shown(text), near.empty() ? advice(key) : todo + quoted_words(key)};
+}
+
+// Whoever writes a password or a key into the file does not want it in a log as well.
+bool may_show(Form form, std::string_view text) {
+    if (form == Form::variable || form == Form::variables) return false;
+    return !text.contains('@');
+}
+
+Check check_text(Key const& key, std::string const& text, World const& world) {
+    auto const size = static_cast<std::int64_t>(text.size());
+    if (size < key.min) return Wrong{"is empty", "write something, or leave it out"};
+    if (size > key.max) {
+        return Wrong{"has " + std::to_string(size) + " bytes",
+                     "write at most " + std::to_string(key.max)};
+    }
+    if (auto const todo = misfit(key.form, text)) {
+        return Wrong{may_show(key.form, text) ? "is " + shown(text) : "has not the right form",
+                     *todo};
+    }
+    if (key.form == Form::variable && !world.variable(text)) {
+        return Wrong{"names a variable of the environment that is not set" + shown_variable(text),
+                     "set it where the server is started, or name another one"};
+    }
+    return std::nullopt;
+}
+
+Check check_texts(Key const& key, Node::Array const& list, World const& world) {
+    if (list.size() > list_max) {
+        return Wrong{"has " + std::to_string(list.size()) + " elements",
+                     "write at most " + std::to_string(list_max)};
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        auto const* const text = list[i].get<std::string>();
+        std::string const place = "element " + std::to_string(i + 1) + " ";
+        if (text == nullptr) return Wrong{place + "is " + std::string(list[i].kind()), advice(key)};
+        if (auto wrong = check_text(key, *text, world)) {
+            return Wrong{place + wrong->what, wrong->advice};
+        }
+    }
+    return std::nullopt;
+}
+
+Check check_value(Key const& key, Node const& node, World const& world) {
+    if (!right_kind(key, node)) return Wrong{"is " + std::string(node.kind()), advice(key)};
+    switch (key.kind) {
+        case Kind::number: {
+            auto const number = *node.get<std::int64_t>();
+            if (number >= key.min && number <= key.max) return std::nullopt;
+            return Wrong{"is " + std::to_string(number), advice(key)};
+        }
+        case Kind::duration: return check_duration(key, *node.get<std::string>());
+        case Kind::word: return check_word(key, *node.get<std::string>());
+        case Kind::text: return check_text(key, *node.get<std::string>(), world);
+        case Kind::texts: return check_texts(key, *node.get<Node::Array>(), world);
+        default: return std::nullopt;
+    }
+}
+
+std::string title_of(std::string_view section, Node::Table const* table) {
+    std::string title = heading(section);
+    if (table == nullptr || !is_list(section)) return title;
+    for (std::string_view const name : {"id", "name"}) {
+        Node const* const node = find_key(section, name) ? find(*table, name) : nullptr;
+        auto const* const text = node ? node->get<std::string>() : nullptr;
+        if (text && !misfit(Form::id, *text) && text->size() <= 64) return title + " " + *text;
+    }
+    return title;
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+    if (text.size() <= shown_max) return "\"" + escape_for_terminal(text) + "\"";
+    std::size_t end = shown_max;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return "\"" + escape_for_terminal(text.substr(0, end)) + "…\"";
+}
+
+std::string shown_variable(std::string_view name) {
+    constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    bool const shows = name.size() <= 60 && name.find_first_not_of(plain) == std::string::npos;
+    return shows ? ": " + std::string(name) : std::string();
+}
+
+void Report::add(std::uint32_t line, std::string what, std::string_view advice) {
+    problems_.push_back({line, std::move(what) + "; " + std::string(advice)});
+}
+
+std::vector<Problem> Report::take() {
+    std::ranges::stable_sort(problems_, {}, &Problem::line);
+    return std::move(problems_);
+}
+
+Section::Section(Report& report, World const& world, std::string_view section, Node const& node,
+                 std::uint32_t line)
+    : report_(report),
+      world_(world),
+      section_(section),
+      line_(line),
+      title_(title_of(section, node.get<Node::Table>())),
+      table_(node.get<Node::Table>()) {
+    if (table_ == nullptr) {
+        std::string const how = is_list(section) ? heading(section) : "a table";
+        report_.add(line_, heading(section) + " is " + std::string(node.kind()),
+                    "write it as " + how + " with its keys below");
+        return;
+    }
+    for (Member const& member : *table_) check_member(member);
+    for (Key const* const key : keys_of(section_)) {
+        if (key->required && find(*table_, key->name) == nullptr) {
+            report_.add(line_, title_ + " has no " + std::string(key->name),
+                        "add it: " + std::string(key->about));
+            bad_.push_back(key->name);
+        }
+    }
+}
+
+void Section::check_member(Member const& member) {
+    Key const* const key = find_key(section_, member.name);
+    if (key == nullptr) return unknown(member);
+    if (auto const wrong = check_value(*key, member.node, world_)) {
+        report_.add(member.line, label(key->name) + " " + wrong->what, wrong->advice);
+        bad_.push_back(key->name);
+    }
+}
+
+void Section::unknown(Member const& member) const {
+    std::string const name = shown(member.name);
+    if (comes_later(section_, member.name)) {
+        report_.add(member.line, title_ + ": " + member.name + " comes with a later release",
+                    "leave it out until then");
+        return;
+    }
+    std::vector<std::string_view> known;
+    std::string list;
+    for (Key const* const key : keys_of(section_)) {
+        known.push_back(key->name);
+        list += (list.empty() ? "" : ", ") + std::string(key->name);
+    }
+    auto near = nearest(member.name, known);
+    // A secret in the place of the variable that holds it.
+    Key const* const variable = find_key(section_, member.name + "_env");
+    if (near.empty() && variable) near = variable->name;
+    report_.add(member.line, title_ + " has no key " + name,
+                near.empty() ? "its keys are " + list : "did you mean " + std::string(near) + "?");
+}
+
+Key const& Section::key(std::string_view name) const {
+    Key const* const key = find_key(section_, name);
+    CHECK(key != nullptr);
+    return *key;
+}
+
+Node const* Section::node(std::string_view name) const {
+    CHECK(find_key(section_, name) != nullptr);
+    if (table_ == nullptr || std::ranges::find(bad_, name) != bad_.end()) return nullptr;
+    return find(*table_, name);
+}
+
+bool Section::given(std::string_view name) const {
+    return table_ != nullptr && find(*table_, name) != nullptr;
+}
+
+std::uint32_t Section::line(std::string_view name) const {
+    if (table_ == nullptr) return line_;
+    auto const at = std::ranges::find(*table_, name, &Member::name);
+    return at == table_->end() ? line_ : at->line;
+}
+
+void Section::read(std::string_view name, bool& out) const {
+    CHECK(key(name).kind == Kind::flag);
+    if (auto const* const found = node(name)) out = *found->get<bool>();
+}
+
+void Section::read(std::string_view name, std::optional<bool>& out) const {
+    bool value = false;
+    read(name, value);
+    if (node(name)) out = value;
+}
+
+void Section::read(std::string_view name, std::uint32_t& out) const {
+    CHECK(key(name).kind == Kind::number);
+    if (auto const* const found = node(name)) {
+        out = static_cast<std::uint32_t>(*found->get<std::int64_t>());
+    }
+}
+
+void Section::read(std::string_view name, std::optional<std::uint32_t>& out) const {
+    std::uint32_t value = 0;
+    read(name, value);
+    if (node(name)) out = value;
+}
+
+void Section::read(std::string_view name, std::optional<Duration>& out) const {
+    CHECK(key(name).kind == Kind::duration);
+    if (auto const* const found = node(name)) {
+        out = parse_duration(*found->get<std::string>()).value_or(Duration::max());
+    }
+}
+
+void Section::read(std::string_view name, Duration& out) const {
+    std::optional<Duration> value;
+    read(name, value);
+    out = value.value_or(out);
+}
+
+void Section::read(std::string_view name, std::string& out) const {
+    CHECK(key(name).kind == Kind::text || key(name).kind == Kind::word);
+    if (auto const* const found = node(name)) out = *found->get<std::string>();
+}
+
+void Section::read(std::string_view name, std::vector<std::string>& out) const {
+    CHECK(key(name).kind == Kind::texts);
+    auto const* const found = node(name);
+    if (found == nullptr) return;
+    out.clear();
+    for (Node const& element : *found->get<Node::Array>())
+        out.push_back(*element.get<std::string>());
+}
+
+std::optional<std::size_t> Section::word(std::string_view name) const {
+    std::string text;
+    read(name, text);
+    auto const words = split_words(key(name).words);
+    auto const at = std::ranges::find(words, text);
+    if (at == words.end()) return std::nullopt;
+    return static_cast<std::size_t>(at - words.begin());
+}
+
+std::string Section::label(std::string_view name) const {
+    return title_ + (is_list(section_) ? ": " : " ") + std::string(name);
+}
+
+void Section::report(std::string_view name, std::string const& what,
+                     std::string_view advice) const {
+    report_.add(line(name), label(name) + " " + what, advice);
+}
+
+void Section::forbid(std::string_view name, std::string const& why) const {
+    if (given(name)) report(name, why, "leave it out");
+}
+
+void Section::require(std::string_view name, std::string const& why) const {
+    if (given(name)) return;
+    report_.add(line_, title_ + " has no " + std::string(name), why);
+}
+
+}  // namespace dormouse::config

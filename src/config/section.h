@@ -1,0 +1,82 @@
+#pragma once
+// One table of the file, checked against the rows of keys.h when it is made: what is unknown, of
+// the wrong type, out of bounds or missing is reported, all of it, and then reads as absent.
+
+#include "config/keys.h"
+#include "config/node.h"
+#include "config/world.h"
+
+#include <dormouse/time.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dormouse::config {
+
+// Where all problems of a file come together.
+class Report {
+public:
+    void add(std::uint32_t line, std::string what, std::string_view advice);
+    // In the order of the file.
+    [[nodiscard]] std::vector<Problem> take();
+    [[nodiscard]] bool empty() const { return problems_.empty(); }
+
+private:
+    std::vector<Problem> problems_;
+};
+
+class Section {
+public:
+    // All outlive this. `line`: where its heading stands.
+    Section(Report& report, World const& world, std::string_view section, Node const& node,
+            std::uint32_t line);
+
+    // Absent or reported: `out` stays as it is. CHECKs that the key's kind is one of the type's.
+    void read(std::string_view name, bool& out) const;
+    void read(std::string_view name, std::optional<bool>& out) const;
+    void read(std::string_view name, std::uint32_t& out) const;
+    void read(std::string_view name, std::optional<std::uint32_t>& out) const;
+    void read(std::string_view name, Duration& out) const;
+    // "none" is Duration::max().
+    void read(std::string_view name, std::optional<Duration>& out) const;
+    void read(std::string_view name, std::string& out) const;
+    void read(std::string_view name, std::vector<std::string>& out) const;
+    // The place of its word in Key::words.
+    [[nodiscard]] std::optional<std::size_t> word(std::string_view name) const;
+    // The value as it stands, of the right kind; nullptr when absent or reported.
+    [[nodiscard]] Node const* node(std::string_view name) const;
+    [[nodiscard]] bool given(std::string_view name) const;          // also when it was reported
+    [[nodiscard]] std::uint32_t line(std::string_view name) const;  // the heading's when absent
+    [[nodiscard]] std::uint32_t line() const { return line_; }
+
+    // "[[tool]] deploy: timeout"
+    [[nodiscard]] std::string label(std::string_view name) const;
+    void report(std::string_view name, std::string const& what, std::string_view advice) const;
+    void forbid(std::string_view name, std::string const& why) const;
+    void require(std::string_view name, std::string const& why) const;
+
+private:
+    void check_member(Member const& member);
+    void unknown(Member const& member) const;
+    [[nodiscard]] Key const& key(std::string_view name) const;
+
+    Report& report_;
+    World const& world_;
+    std::string_view section_;
+    std::uint32_t line_;
+    std::string title_;
+    Node::Table const* table_ = nullptr;  // nullptr: it is no table
+    std::vector<std::string_view> bad_;   // reported
+};
+
+// A value for a message: quoted, made safe for a terminal, cut after 60 bytes. What could be a
+// secret is left out.
+[[nodiscard]] std::string shown(std::string_view text);
+// ": NAME" when that can be no pasted secret: variables are in capitals by custom.
+[[nodiscard]] std::string shown_variable(std::string_view name);
+
+}  // namespace dormouse::config

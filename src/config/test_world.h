@@ -1,0 +1,48 @@
+#pragma once
+// A world for tests: what is in it is named here.
+
+#include "config/world.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace dormouse::config {
+
+struct TestWorld {
+    std::map<std::string, std::string> variables = {{"KEY", "s3cr3t-value"}};
+    std::map<std::string, std::string> files = {
+        {"/etc/d/schema.json", R"({"type": "object", "required": ["ref"]})"},
+        {"/etc/d/text.json", "not JSON"},
+        {"/etc/d/list.json", "[]"},
+        {"/etc/d/broken.json", R"({"type": 5})"},
+    };
+    std::vector<std::string> folders = {"/etc/d/work"};
+    std::vector<std::string> programs = {"node", "/etc/d/run.sh"};
+
+    [[nodiscard]] World world() const {
+        World out;
+        out.variable = [this](std::string const& name) -> std::optional<std::string> {
+            auto const at = variables.find(name);
+            return at == variables.end() ? std::nullopt : std::optional(at->second);
+        };
+        out.read_file = [this](std::string const& path) -> Result<std::string> {
+            auto const at = files.find(path);
+            if (at == files.end()) return fail(Code::not_found, "there is no such file");
+            return at->second;
+        };
+        out.is_folder = [this](std::string const& path) {
+            return std::ranges::find(folders, path) != folders.end();
+        };
+        out.is_program = [this](std::string const& program) {
+            return std::ranges::find(programs, program) != programs.end();
+        };
+        out.current_folder = "/etc/d";
+        out.builtin_tools = {"ask_human", "wait_for"};
+        out.demo_tools = {"dangerous"};
+        out.demo_agents = {"demo"};
+        return out;
+    }
+};
+
+}  // namespace dormouse::config

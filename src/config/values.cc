@@ -1,0 +1,184 @@
+#include "config/values.h"
+
+#include "base/text.h"
+#include "json/json.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::config {
+
+namespace {
+
+constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view digits = "0123456789";
+
+bool made_of(std::string_view text, std::string_view more) {
+    return std::ranges::all_of(text, [more](char c) {
+        return letters.contains(c) || digits.contains(c) || more.contains(c);
+    });
+}
+
+bool is_variable(std::string_view text) {
+    return !text.empty() && made_of(text, "_") && !digits.contains(text.front());
+}
+
+// HOST, HOST:PORT, [::1]:PORT
+bool is_host(std::string_view text) {
+    std::string_view name = text;
+    std::string_view port;
+    if (text.starts_with('[')) {
+        auto const end = text.find(']');
+        if (end == std::string_view::npos) return false;
+        name = text.substr(1, end - 1);
+        port = text.substr(end + 1);
+        if (!made_of(name, ":.") || !name.contains(':')) return false;
+    } else {
+        auto const colon = std::min(text.find(':'), text.size());
+        name = text.substr(0, colon);
+        port = text.substr(colon);
+        if (!made_of(name, ".-")) return false;
+    }
+    if (name.empty()) return false;
+    if (port.empty()) return true;
+    auto const number = port.starts_with(':') ? parse_number(port.substr(1)) : std::nullopt;
+    return number && *number > 0 && *number <= 65'535;
+}
+
+// What stands behind http:// or https://; nullopt for another scheme.
+std::optional<std::string_view> behind_scheme(std::string_view url) {
+    for (std::string_view const scheme : {"http://", "https://"}) {
+        if (url.starts_with(scheme)) return url.substr(scheme.size());
+    }
+    return std::nullopt;
+}
+
+bool plain_url_text(std::string_view text) {
+    return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+}
+
+bool is_url(std::string_view url) {
+    auto const rest = behind_scheme(url);
+    return rest && plain_url_text(url) && !url.contains('#') && !url.contains('?') &&
+           !url.ends_with('/') && is_host(rest->substr(0, rest->find('/')));
+}
+
+// A URL that may end in a slash and have a query, and {input.NAME} in its path and query.
+bool is_template_url(std::string_view url) {
+    auto const rest = behind_scheme(url);
+    return rest && plain_url_text(url) && !url.contains('#') &&
+           is_host(rest->substr(0, rest->find_first_of("/?")));
+}
+
+bool is_origin(std::string_view text) {
+    auto const rest = behind_scheme(text);
+    return rest && is_host(*rest);
+}
+
+bool is_pointer(std::string_view text) {
+    if (!text.empty() && text.front() != '/') return false;
+    for (std::size_t at = text.find('~'); at != std::string_view::npos;
+         at = text.find('~', at + 1)) {
+        auto const next = text.substr(at + 1, 1);
+        if (next != "0" && next != "1") return false;
+    }
+    return true;
+}
+
+bool fits(Form form, std::string_view text) {
+    switch (form) {
+        case Form::id: return !text.empty() && made_of(text, "_.-");
+        case Form::tool: return !text.empty() && made_of(text, "_-");
+        case Form::pattern: return !text.empty() && made_of(text, "_-*:/.");
+        case Form::address: return parse_address(text).has_value();
+        case Form::url: return is_url(text);
+        case Form::template_url: return is_template_url(text);
+        case Form::origin: return is_origin(text);
+        case Form::host: return is_host(text);
+        case Form::pointer: return is_pointer(text);
+        case Form::variable:
+        case Form::variables: return is_variable(text);
+        case Form::any:
+        case Form::file: return !text.contains('\0');
+    }
+    return true;
+}
+
+std::string_view advice(Form form) {
+    switch (form) {
+        case Form::id: return "use letters, digits and _ . - only";
+        case Form::tool: return "use letters, digits and _ - only: models take no other names";
+        case Form::pattern: return "use letters, digits and _ - and * for any text";
+        case Form::address: return "write HOST:PORT, for example \"127.0.0.1:3676\"";
+        case Form::url:
+            return "write a URL without a slash at its end, for example \"https://dm.example.org\"";
+        case Form::template_url: return "write a URL, for example \"https://example.org/jobs\"";
+        case Form::origin:
+            return "write scheme, host and port, for example \"https://app.example.org\"";
+        case Form::host:
+            return "write a host and perhaps a port, for example \"dm.example.org:8443\"";
+        case Form::pointer:
+            return "write a JSON pointer, for example \"/id\" (~0 is ~ and ~1 is / in it)";
+        case Form::variable:
+        case Form::variables:
+            return "name a variable of the environment, for example \"GH_TOKEN\", not its value";
+        case Form::any:
+        case Form::file: return "leave out the zero byte";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::optional<Address> parse_address(std::string_view text) {
+    auto const colon = text.rfind(':');
+    if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+    auto const port = parse_number(text.substr(colon + 1));
+    if (!port || *port > 65'535) return std::nullopt;
+    std::string_view host = text.substr(0, colon);
+    bool const brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
+    if (brackets) host = host.substr(1, host.size() - 2);
+    if (!made_of(host, brackets ? ":." : ".-") || host.contains(':') != brackets) {
+        return std::nullopt;
+    }
+    if (host == "localhost") host = "127.0.0.1";
+    return Address{std::string(host), static_cast<std::uint16_t>(*port),
+                   host.starts_with("127.") || host == "::1"};
+}
+
+std::optional<std::string> misfit(Form form, std::string_view text) {
+    if (fits(form, text)) return std::nullopt;
+    return std::string(advice(form));
+}
+
+bool matches(std::string_view pattern, std::string_view name) {
+    std::size_t p = 0, n = 0;
+    std::optional<std::size_t> star;  // the last one met, and what it stands for so far
+    std::size_t taken = 0;
+    while (n < name.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            taken = n;
+        } else if (p < pattern.size() && pattern[p] == name[n]) {
+            ++p;
+            ++n;
+        } else if (star) {
+            p = *star + 1;
+            n = ++taken;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+std::string duration_text(std::int64_t ms) {
+    constexpr std::pair<std::int64_t, char const*> units[] = {
+        {86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}};
+    for (auto const& [size, name] : units) {
+        if (ms >= size && ms % size == 0) return std::to_string(ms / size) + name;
+    }
+    return std::to_string(ms) + "ms";
+}
+
+}  // namespace dormouse::config
