@@ -11,7 +11,7 @@ void add_demo_agents(Registry& registry);
 
 // Their model. The last user message decides what is called; when the calls have settled it says
 // one line for each.
-class DemoModel final : public Model {
+class DemoModel final : public ComputedModel {
 public:
     [[nodiscard]] Reply reply(session::ModelView const& view) const override;
 };

@@ -11,13 +11,6 @@ using namespace dormouse::session;
 
 namespace {
 
-Json text_parts(std::string const& text) {
-    json::Writer out;
-    out.begin_array();
-    if (!text.empty()) out.begin_object().member("type", "text").member("text", text).end_object();
-    return out.end_array().json();
-}
-
 Sha256 digest_of(ToolResult const& result) {
     if (auto const* done = std::get_if<Done>(&result))
         return sha256(json::canonical_object("output", done->output));
@@ -64,12 +57,7 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
         Trouble const gone{"agent_gone", "There is no agent '" + request.agent + "' any more."};
         return done(ModelFailure{ask.turn, ask.step, ask.attempt, gone, false, std::nullopt});
     }
-    Reply const reply = agent->model->reply(request.view);
-    if (!reply.text.empty()) delta({port::Delta::Kind::text, reply.text});
-    ModelReply out{ask.turn, ask.step,   ask.attempt, reply.finish, text_parts(reply.text),
-                   {},       reply.usage};
-    for (ModelCall const& call : reply.calls) out.calls.push_back(registry_.prepare(*agent, call));
-    done(std::move(out));
+    models_.ask(*agent, std::move(request), std::move(delta), std::move(done));
 }
 
 void AgentEffects::run_tool(SessionId session, EffectId id, std::string, RunTool run,
@@ -109,6 +97,7 @@ void AgentEffects::ask_gate(SessionId, EffectId, std::string, AskGate ask, port:
 }
 
 void AgentEffects::stop(SessionId session, EffectId id) {
+    if (id.call == 0) return models_.stop(session, id);
     if (auto found = running_.find({session, id}); found != running_.end())
         found->second.request_stop();
 }

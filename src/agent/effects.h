@@ -2,6 +2,7 @@
 // Does what sessions of our own agents owe: asks the model, runs tools on worker threads, asks
 // gates.
 
+#include "agent/model_requests.h"
 #include "agent/tool.h"
 #include "port/effects.h"
 
@@ -11,7 +12,7 @@ class AgentEffects final : public port::Effects {
 public:
     // All outlive this. On the loop.
     AgentEffects(Registry const& registry, port::Workers& workers)
-        : registry_(registry), workers_(workers) {}
+        : registry_(registry), workers_(workers), models_(registry) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
@@ -28,6 +29,7 @@ private:
     Registry const& registry_;
     port::Workers& workers_;
     std::map<Key, std::stop_source> running_;  // tools on worker threads
+    ModelRequests models_;
 };
 
 }  // namespace dormouse::agent

@@ -67,6 +67,10 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
         return spec;
     }
     spec.terms = tool->terms;
+    if (call.unreadable) {
+        spec.refused = "the arguments can not be read: " + *call.unreadable;
+        return spec;
+    }
     if (auto const violations = schemas_.at(tool->name).violations(spec.input);
         !violations.empty()) {
         spec.refused = bad_arguments(violations);

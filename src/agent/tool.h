@@ -4,6 +4,7 @@
 
 #include <dormouse/error.h>
 
+#include "agent/model.h"
 #include "json/schema.h"
 #include "port/effects.h"
 #include "session/vocabulary.h"
@@ -65,32 +66,14 @@ struct Gate {
     std::function<Verdict(GateCall const&)> decide;
 };
 
-// What a model says to a view. `calls` in request order.
-struct ModelCall {
-    std::string id;
-    std::string tool;
-    Json input;
-};
-struct Reply {
-    std::string text;
-    std::vector<ModelCall> calls;
-    session::FinishReason finish = session::FinishReason::stop;
-    session::Usage usage;
-};
-
-class Model {
-public:
-    virtual ~Model() = default;
-    // Pure, for models that compute; real ones bring an interface of their own.
-    [[nodiscard]] virtual Reply reply(session::ModelView const& view) const = 0;
-};
-
 struct Agent {
     std::string id;
     std::string description;
-    std::shared_ptr<Model const> model;
+    std::shared_ptr<Model> model;
     std::vector<std::string> tools;
     session::TurnTerms terms = {};
+    std::string instructions = {};
+    std::string model_id = "scripted";  // what lists show
 };
 
 class Registry {

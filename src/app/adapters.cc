@@ -7,7 +7,7 @@ namespace dormouse::app {
 std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
     std::vector<port::AgentEntry> out;
     for (agent::Agent const& agent : registry_.agents()) {
-        out.push_back({agent.id, "model", agent.description, "scripted", agent.tools});
+        out.push_back({agent.id, "model", agent.description, agent.model_id, agent.tools});
     }
     return out;
 }

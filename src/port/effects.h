@@ -18,6 +18,9 @@ struct Delta {
     enum class Kind : std::uint8_t { text, reasoning, input };
     Kind kind = Kind::text;
     std::string text;
+    // Of kind input: which call of the reply, from 1, and its tool.
+    std::uint32_t call = 0;
+    std::string tool = {};
 };
 
 struct ModelRequest {
@@ -25,6 +28,7 @@ struct ModelRequest {
     std::string agent;
     session::AskModel ask;
     session::ModelView view;
+    session::EffectId id = {};
 };
 
 // Each start gets exactly one outcome, or none after stop(). Outcomes and deltas come on the loop;

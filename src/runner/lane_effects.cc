@@ -43,7 +43,7 @@ void Lane::start(Effect const& effect) {
 void Lane::ask_model(Effect const& effect, AskModel const& ask) {
     auto const request = [&host = host_, session = id_, agent = state_->agent, id = effect.id,
                           ask](wire::History const& history) {
-        port::ModelRequest out{session, agent, ask, wire::model_view(history, ask.view_seq)};
+        port::ModelRequest out{session, agent, ask, wire::model_view(history, ask.view_seq), id};
         host.effects().ask_model(
             std::move(out),
             [&host, session, ask](port::Delta const& delta) { host.delta(session, ask, delta); },

@@ -109,7 +109,9 @@ void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& d
         .member("turnID", numbered_id("trn_", session, ask.turn))
         .member("step", ask.step);
     out.member("attempt", ask.attempt).member("kind", kinds[static_cast<std::size_t>(delta.kind)]);
-    out.member("text", delta.text).end_object();
+    out.member("text", delta.text);
+    if (delta.call > 0) out.member("call", delta.call).member("tool", delta.tool);
+    out.end_object();
     auto const bytes =
         std::make_shared<std::string const>("event: delta\ndata: " + out.take() + "\n\n");
     for (auto it = first; it != last; ++it) it->second->out->send(bytes);

@@ -24,7 +24,7 @@ constexpr Word jobs[] = {
 };
 
 // The demo model, which also knows the simulator's tools.
-class Model final : public agent::Model {
+class Model final : public agent::ComputedModel {
 public:
     [[nodiscard]] agent::Reply reply(ModelView const& view) const override {
         agent::Reply reply = demo_.reply(view);

@@ -1,0 +1,126 @@
+#include "agent/model_requests.h"
+
+#include "json/json.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::agent {
+
+using namespace dormouse::session;
+
+namespace {
+
+Json parts_of(Reply const& reply) {
+    json::Writer out;
+    out.begin_array();
+    auto const part = [&out](std::string_view type, std::string const& text) {
+        if (!text.empty())
+            out.begin_object().member("type", type).member("text", text).end_object();
+    };
+    part("reasoning", reply.reasoning);
+    part("text", reply.text);
+    return out.end_array().json();
+}
+
+Command::Body body_of(Registry const& registry, Agent const& agent, AskModel const& ask,
+                      ModelOutcome outcome) {
+    if (auto* trouble = std::get_if<ModelTrouble>(&outcome)) {
+        return ModelFailure{ask.turn,           ask.step,
+                            ask.attempt,        std::move(trouble->error),
+                            trouble->may_retry, trouble->retry_after};
+    }
+    auto const& reply = std::get<Reply>(outcome);
+    ModelReply out{ask.turn, ask.step, ask.attempt, reply.finish, parts_of(reply), {}, reply.usage};
+    for (ModelCall const& call : reply.calls) out.calls.push_back(registry.prepare(agent, call));
+    return out;
+}
+
+}  // namespace
+
+ModelRequests::~ModelRequests() {
+    for (auto const& [key, request] : requests_) {
+        request->ended = true;
+        if (request->stop) request->stop();
+    }
+}
+
+void ModelRequests::ask(Agent const& agent, port::ModelRequest request,
+                        port::Fn<void(port::Delta)> delta, port::Outcome done) {
+    Key const key{request.session, request.id};
+    stop(key.first, key.second);
+    auto const entry = std::make_shared<Request>(Request{
+        key, &agent, request.ask, std::move(request.view), std::move(delta), std::move(done)});
+    requests_.emplace(key, entry);
+    lines_[agent.model.get()].waiting.push_back(entry);
+    begin_waiting(*agent.model);
+}
+
+void ModelRequests::stop(SessionId session, EffectId id) {
+    auto const found = requests_.find({session, id});
+    if (found == requests_.end()) return;
+    RequestPtr const request = found->second;
+    end(request);
+    if (request->stop) request->stop();
+    begin_waiting(*request->agent->model);
+}
+
+std::size_t ModelRequests::waiting(Model const& model) const {
+    auto const found = lines_.find(&model);
+    return found == lines_.end() ? 0 : found->second.waiting.size();
+}
+
+void ModelRequests::begin_waiting(Model& model) {
+    Line& line = lines_[&model];
+    while (!line.waiting.empty() && line.running < model.concurrency()) {
+        RequestPtr const next = std::move(line.waiting.front());
+        line.waiting.pop_front();
+        begin(next);
+    }
+}
+
+void ModelRequests::begin(RequestPtr const& request) {
+    Model& model = *request->agent->model;
+    request->running = true;
+    ++lines_[&model].running;
+    auto delta = [weak = std::weak_ptr(request)](port::Delta said) {
+        if (auto const alive = weak.lock(); alive && !alive->ended) alive->delta(std::move(said));
+    };
+    auto done = [this, weak = std::weak_ptr(request)](ModelOutcome outcome) {
+        if (auto const alive = weak.lock(); alive && !alive->ended)
+            finish(alive, std::move(outcome));
+    };
+    Model::Stop stop = model.ask(question_for(*request), std::move(delta), std::move(done));
+    // Stopped by what it said meanwhile: too early to have had anything to stop.
+    if (request->ended && request->running && stop) stop();
+    request->stop = std::move(stop);
+}
+
+Question ModelRequests::question_for(Request& request) const {
+    Question out{std::move(request.view), request.agent->instructions, {}};
+    for (std::string const& name : request.agent->tools) {
+        if (Tool const* const tool = registry_.tool(name))
+            out.tools.push_back({tool->name, tool->description, tool->schema});
+    }
+    return out;
+}
+
+void ModelRequests::finish(RequestPtr const& request, ModelOutcome outcome) {
+    end(request);
+    request->running = false;
+    request->done(body_of(registry_, *request->agent, request->ask, std::move(outcome)));
+    begin_waiting(*request->agent->model);
+}
+
+void ModelRequests::end(RequestPtr const& request) {
+    request->ended = true;
+    requests_.erase(request->key);
+    Line& line = lines_[request->agent->model.get()];
+    if (request->running) {
+        --line.running;
+    } else {
+        std::erase(line.waiting, request);
+    }
+}
+
+}  // namespace dormouse::agent

@@ -1,0 +1,61 @@
+#pragma once
+// The requests to models that run or wait: of each model at most its `concurrency` at once, the
+// others oldest first.
+
+#include "agent/tool.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+
+namespace dormouse::agent {
+
+class ModelRequests {
+public:
+    // `registry` outlives this. On the loop.
+    explicit ModelRequests(Registry const& registry) : registry_(registry) {}
+    ~ModelRequests();  // stops all
+    ModelRequests(ModelRequests const&) = delete;
+    ModelRequests& operator=(ModelRequests const&) = delete;
+
+    // Exactly one outcome, ModelReply or ModelFailure, unless it is stopped.
+    void ask(Agent const& agent, port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+             port::Outcome done);
+    // What runs is aborted, what waits leaves its place.
+    void stop(SessionId session, session::EffectId id);
+
+    // How many wait for `model`.
+    [[nodiscard]] std::size_t waiting(Model const& model) const;
+
+private:
+    using Key = std::pair<SessionId, session::EffectId>;
+    struct Request {
+        Key key;
+        Agent const* agent;
+        session::AskModel ask;
+        session::ModelView view;  // until it is begun
+        port::Fn<void(port::Delta)> delta;
+        port::Outcome done;
+        Model::Stop stop = {};
+        bool running = false;
+        bool ended = false;
+    };
+    using RequestPtr = std::shared_ptr<Request>;
+    // Of one model.
+    struct Line {
+        std::size_t running = 0;
+        std::deque<RequestPtr> waiting;
+    };
+
+    void begin_waiting(Model& model);
+    void begin(RequestPtr const& request);
+    void finish(RequestPtr const& request, ModelOutcome outcome);
+    void end(RequestPtr const& request);
+    [[nodiscard]] Question question_for(Request& request) const;
+
+    Registry const& registry_;
+    std::map<Key, RequestPtr> requests_;
+    std::map<Model const*, Line> lines_;
+};
+
+}  // namespace dormouse::agent

@@ -1,0 +1,167 @@
+#include "agent/model_requests.h"
+
+#include "json/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dormouse::agent {
+namespace {
+
+using namespace session;
+using testing::ElementsAre;
+
+// Answers when the test says so.
+class SlowModel final : public Model {
+public:
+    struct Asked {
+        Question question;
+        port::Fn<void(port::Delta)> delta;
+        port::Fn<void(ModelOutcome)> done;
+    };
+
+    Stop ask(Question question, port::Fn<void(port::Delta)> delta,
+             port::Fn<void(ModelOutcome)> done) override {
+        asked.push_back({std::move(question), std::move(delta), std::move(done)});
+        return [this, n = asked.size() - 1] { stopped.push_back(n); };
+    }
+    std::size_t concurrency() const override { return 2; }
+
+    std::vector<Asked> asked;
+    std::vector<std::size_t> stopped;
+};
+
+class ModelRequestsTest : public testing::Test {
+protected:
+    ModelRequestsTest() {
+        Tool tool;
+        tool.name = "deploy";
+        tool.description = "Deploys.";
+        tool.schema = Json::trusted(R"({"type":"object","required":["target"]})");
+        tool.terms.may_pause = {PauseReason::tool_result};
+        tool.registers = [](Json const&) { return PauseTerms(); };
+        registry.add(std::move(tool));
+        Agent agent;
+        agent.id = "ops";
+        agent.model = model;
+        agent.tools = {"deploy"};
+        agent.instructions = "Be brief.";
+        registry.add(std::move(agent));
+    }
+
+    // Of session n: what comes of it is outcomes[n].
+    void ask(std::uint32_t n) {
+        port::ModelRequest request{session(n), "ops", {1, 2, 3, 4}, {}, {n, 0}};
+        requests.ask(
+            *registry.agent("ops"), std::move(request),
+            [this](port::Delta const& delta) { deltas.push_back(delta.text); },
+            [this, n](Command::Body body) {
+                order.push_back(n);
+                outcomes.emplace(n, std::move(body));
+            });
+    }
+    void stop(std::uint32_t n) { requests.stop(session(n), {n, 0}); }
+    static SessionId session(std::uint32_t n) { return SessionId::make(n, {}); }
+    [[nodiscard]] ModelReply const& reply(std::uint32_t n) const {
+        return std::get<ModelReply>(outcomes.at(n));
+    }
+
+    std::shared_ptr<SlowModel> model = std::make_shared<SlowModel>();
+    Registry registry;
+    ModelRequests requests{registry};
+    std::vector<std::string> deltas;
+    std::vector<std::uint32_t> order;
+    std::map<std::uint32_t, Command::Body> outcomes;
+};
+
+TEST_F(ModelRequestsTest, TheModelGetsInstructionsAndTheToolsOfTheAgent) {
+    ask(1);
+    Question const& question = model->asked.at(0).question;
+    EXPECT_EQ(question.instructions, "Be brief.");
+    ASSERT_EQ(question.tools.size(), 1U);
+    EXPECT_EQ(question.tools[0].name, "deploy");
+    EXPECT_EQ(question.tools[0].description, "Deploys.");
+    EXPECT_EQ(question.tools[0].schema, registry.tool("deploy")->schema);
+}
+
+TEST_F(ModelRequestsTest, AReplyCarriesWhatItWasAskedFor) {
+    ask(1);
+    model->asked[0].delta({port::Delta::Kind::text, "so"});
+    Reply said;
+    said.text = "so be it";
+    said.reasoning = "hm";
+    said.calls = {{"a", "deploy", Json::trusted(R"({"target":"x"})")},
+                  {"b", "deploy", Json::trusted("{}")},
+                  {"c", "deploy", Json::trusted(R"("{\"targ")"), "it ends too early"}};
+    said.usage = {3, 4, 1};
+    model->asked[0].done(std::move(said));
+    EXPECT_THAT(deltas, ElementsAre("so"));
+    EXPECT_EQ(reply(1).step, 2U);
+    EXPECT_EQ(reply(1).attempt, 3U);
+    EXPECT_EQ(reply(1).parts.text(),
+              R"([{"type":"reasoning","text":"hm"},{"type":"text","text":"so be it"}])");
+    EXPECT_EQ(reply(1).usage, (Usage{3, 4, 1}));
+    ASSERT_EQ(reply(1).calls.size(), 3U);
+    EXPECT_TRUE(reply(1).calls[0].at_once);
+    EXPECT_TRUE(reply(1).calls[1].refused);
+    EXPECT_EQ(reply(1).calls[2].refused, "the arguments can not be read: it ends too early");
+    EXPECT_FALSE(reply(1).calls[2].at_once);
+}
+
+TEST_F(ModelRequestsTest, AFailureTellsWhetherAndWhenToTryAgain) {
+    ask(1);
+    model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, Duration(7'000)});
+    auto const& failure = std::get<ModelFailure>(outcomes.at(1));
+    EXPECT_EQ(failure.turn, 1U);
+    EXPECT_EQ(failure.step, 2U);
+    EXPECT_EQ(failure.attempt, 3U);
+    EXPECT_EQ(failure.error, (Trouble{"model_failed", "busy"}));
+    EXPECT_TRUE(failure.may_retry);
+    EXPECT_EQ(failure.retry_after, Duration(7'000));
+}
+
+TEST_F(ModelRequestsTest, MoreThanItsConcurrencyWaitOldestFirst) {
+    for (std::uint32_t n = 1; n <= 5; ++n) ask(n);
+    EXPECT_EQ(model->asked.size(), 2U);
+    EXPECT_EQ(requests.waiting(*model), 3U);
+    model->asked[1].done(Reply());
+    EXPECT_EQ(model->asked.size(), 3U);
+    model->asked[2].done(Reply());
+    model->asked[3].done(Reply());
+    model->asked[4].done(Reply());
+    model->asked[0].done(Reply());
+    EXPECT_EQ(requests.waiting(*model), 0U);
+    EXPECT_THAT(order, ElementsAre(2, 3, 4, 5, 1));
+}
+
+TEST_F(ModelRequestsTest, StoppingAbortsWhatRunsAndLetsTheNextIn) {
+    for (std::uint32_t n = 1; n <= 4; ++n) ask(n);
+    stop(3);  // waits
+    EXPECT_EQ(requests.waiting(*model), 1U);
+    stop(1);  // runs
+    EXPECT_THAT(model->stopped, ElementsAre(0));
+    EXPECT_EQ(model->asked.size(), 3U);
+    model->asked[0].delta({port::Delta::Kind::text, "late"});
+    model->asked[0].done(Reply());
+    EXPECT_TRUE(outcomes.empty());
+    EXPECT_TRUE(deltas.empty());
+    model->asked[2].done(Reply());
+    EXPECT_THAT(order, ElementsAre(4));
+    stop(4);  // ended
+    stop(9);  // never was
+    EXPECT_THAT(model->stopped, ElementsAre(0));
+}
+
+TEST_F(ModelRequestsTest, WhatRunsAtTheEndIsStopped) {
+    {
+        ModelRequests short_lived(registry);
+        short_lived.ask(
+            *registry.agent("ops"), {session(1), "ops", {}, {}, {}}, [](auto const&) {},
+            [](auto const&) { FAIL(); });
+    }
+    EXPECT_THAT(model->stopped, ElementsAre(0));
+    model->asked[0].done(Reply());
+}
+
+}  // namespace
+}  // namespace dormouse::agent
