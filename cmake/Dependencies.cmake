@@ -28,6 +28,10 @@ find_package(spdlog REQUIRED)
 add_library(spdlog INTERFACE)
 target_link_libraries(spdlog INTERFACE spdlog::spdlog fmt::fmt)
 
+find_package(CURL 7.87 REQUIRED)
+add_library(curl INTERFACE)
+target_link_libraries(curl INTERFACE CURL::libcurl)
+
 find_package(CLI11 REQUIRED)
 add_library(cli11 INTERFACE)
 target_link_libraries(cli11 INTERFACE CLI11::CLI11)

@@ -13,7 +13,7 @@ fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 
 packages=(g++ cmake ninja-build ccache lld-19 python3 libboost1.81-dev libfmt-dev libspdlog-dev
           libcli11-dev libvalijson-dev librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev
-          libssl-dev)
+          libssl-dev libcurl4-openssl-dev)
 [ "${1-}" != ci ] || packages+=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 sqlite=build/sqlite
 pin=tools/sqlite/package.sha512

@@ -1,0 +1,77 @@
+#pragma once
+// One request on libcurl. For io/http_client.cc alone, on its thread: the only header that names
+// libcurl.
+
+#include "port/http.h"
+
+#include <curl/curl.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace dormouse::io {
+
+struct HttpClientOptions;
+
+class HttpTransfer {
+public:
+    using Instant = std::chrono::steady_clock::time_point;
+    // Where what comes goes to.
+    struct Sink {
+        port::Fn<void(port::HttpHead)> head;
+        port::Fn<void(std::string)> data;
+    };
+
+    HttpTransfer(port::HttpRequest request, HttpClientOptions const& options, Sink sink);
+
+    // Why it cannot be sent at all; nullopt: handle() is ready for a multi handle.
+    [[nodiscard]] std::optional<port::HttpFailure> const& broken() const { return broken_; }
+    [[nodiscard]] CURL* handle() const { return easy_.get(); }
+    // When it fails for being idle; max(): never.
+    [[nodiscard]] Instant idle_end() const;
+    // What the end of the transfer means to whoever asked; nullopt: all is well.
+    [[nodiscard]] std::optional<port::HttpFailure> verdict(CURLcode code) const;
+    [[nodiscard]] port::HttpFailure idled() const;
+
+private:
+    struct FreeEasy {
+        void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+    };
+    struct FreeList {
+        void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+    };
+
+    void set_up(HttpClientOptions const& options);
+    void set_headers();
+    void set_limits();
+    bool take_header(std::string_view line);
+    bool take_data(std::string_view bytes);
+    void moved() { last_moved_ = std::chrono::steady_clock::now(); }
+    [[nodiscard]] bool will_follow() const;
+    [[nodiscard]] bool sent() const;
+
+    static std::size_t on_header(char* bytes, std::size_t, std::size_t size, void* self);
+    static std::size_t on_data(char* bytes, std::size_t, std::size_t size, void* self);
+    static int on_progress(void* self, curl_off_t, curl_off_t down, curl_off_t, curl_off_t up);
+
+    port::HttpRequest request_;
+    Sink sink_;
+    // Before the handle, which refers to them until it is freed.
+    std::array<char, CURL_ERROR_SIZE> error_{};
+    std::unique_ptr<curl_slist, FreeList> headers_;
+    std::unique_ptr<CURL, FreeEasy> easy_;
+    std::optional<port::HttpFailure> broken_;
+
+    port::HttpHead head_;
+    bool head_out_ = false;
+    std::size_t head_bytes_ = 0;
+    std::size_t body_bytes_ = 0;
+    bool too_large_ = false;
+    curl_off_t progress_ = 0;
+    Instant last_moved_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace dormouse::io
