@@ -2,8 +2,10 @@
 
 #include "json/json.h"
 #include "json/schema.h"
+#include "session/limits.h"
 
 #include <memory>
+#include <utility>
 
 namespace dormouse::agent {
 
@@ -14,9 +16,10 @@ namespace {
 Sha256 digest_of(ToolResult const& result) {
     if (auto const* done = std::get_if<Done>(&result))
         return sha256(json::canonical_object("output", done->output));
-    auto const* failed = std::get_if<Failed>(&result);
-    return sha256(json::canonical_object(
-        "error", Json::trusted(json::quote(failed ? failed->message : "paused"))));
+    std::string_view error = "paused";
+    if (auto const* failed = std::get_if<Failed>(&result)) error = failed->message;
+    if (auto const* lost = std::get_if<Lost>(&result)) error = lost->message;
+    return sha256(json::canonical_object("error", Json::trusted(json::quote(error))));
 }
 
 ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
@@ -28,7 +31,9 @@ ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
         outcome.what = ToolOutcome::Done{json::compact(done->output), done->title,
                                          json::compact(done->metadata)};
     } else if (auto* failed = std::get_if<Failed>(&result)) {
-        outcome.what = ToolOutcome::Failed{failed->message, false};
+        outcome.what = ToolOutcome::Failed{failed->message, failed->nothing_done};
+    } else if (auto* lost = std::get_if<Lost>(&result)) {
+        outcome.what = ToolOutcome::Lost{lost->message, lost->retry_after};
     } else {
         outcome.what = std::get<PauseTerms>(std::move(result));
     }
@@ -60,23 +65,59 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
     models_.ask(*agent, std::move(request), std::move(delta), std::move(done));
 }
 
+ToolCall AgentEffects::call_of(Tool const& tool, RunTool const& run) const {
+    ToolCall call{run.pending, run.attempt, run.input, tool.name};
+    call.decision = run.decision;
+    if (surroundings_.callback_url && tool.terms.may_pause_for(PauseReason::tool_result))
+        call.callback_url = surroundings_.callback_url(run.pending);
+    if (!surroundings_.now) return call;
+    Duration time = tool.terms.time_limit;
+    if (tool.terms.may_pause_for(PauseReason::tool_result))
+        time = tool.terms.pause_timeout.value_or(limits::pause_timeout_default);
+    if (time != Duration::max()) call.deadline = surroundings_.now() + time;
+    return call;
+}
+
 void AgentEffects::run_tool(SessionId session, EffectId id, std::string, RunTool run,
                             port::Outcome done) {
     Tool const* const tool = registry_.tool(run.tool);
     if (!tool)
         return done(outcome_of(run, Failed{"the tool '" + run.tool + "' is not there any more"}));
+    if (tool->start) return start_on_loop(*tool, {session, id}, std::move(run), std::move(done));
+    run_on_worker(*tool, {session, id}, std::move(run), std::move(done));
+}
+
+void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, port::Outcome done) {
     // Filled in on the worker, read on the loop after it.
     auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait to run"});
-    ToolCall const call{run.pending, run.attempt, run.input};
-    auto job = [tool, call, result](std::stop_token stop) {
-        *result = run_guarded(*tool, call, std::move(stop));
+    auto job = [&tool, call = call_of(tool, run), result](std::stop_token stop) {
+        *result = run_guarded(tool, call, std::move(stop));
     };
-    auto finished = [this, key = Key(session, id), run = std::move(run), result,
+    auto finished = [this, key, run = std::move(run), result,
                      done = std::move(done)](bool) mutable {
         running_.erase(key);
         done(outcome_of(run, std::move(*result)));
     };
-    running_[{session, id}] = workers_.run(std::move(job), std::move(finished));
+    running_[key] = [source = workers_.run(std::move(job), std::move(finished))]() mutable {
+        source.request_stop();
+    };
+}
+
+void AgentEffects::start_on_loop(Tool const& tool, Key key, RunTool run, port::Outcome done) {
+    ToolCall call = call_of(tool, run);
+    auto const over = std::make_shared<bool>(false);
+    auto finished = [this, key, over, run = std::move(run),
+                     done = std::move(done)](ToolResult result) mutable {
+        if (std::exchange(*over, true)) return;
+        running_.erase(key);
+        done(outcome_of(run, std::move(result)));
+    };
+    StopTool stop = tool.start(std::move(call), std::move(finished));
+    if (*over) return;  // it was quicker than its start
+    running_[key] = [over, stop = std::move(stop)]() mutable {
+        *over = true;
+        if (stop) stop();
+    };
 }
 
 void AgentEffects::ask_gate(SessionId, EffectId, std::string, AskGate ask, port::Outcome done) {
@@ -98,8 +139,8 @@ void AgentEffects::ask_gate(SessionId, EffectId, std::string, AskGate ask, port:
 
 void AgentEffects::stop(SessionId session, EffectId id) {
     if (id.call == 0) return models_.stop(session, id);
-    if (auto found = running_.find({session, id}); found != running_.end())
-        found->second.request_stop();
+    // Taken out first: what ends may look at what runs.
+    if (auto stopped = running_.extract({session, id})) stopped.mapped()();
 }
 
 std::optional<TurnTerms> AgentEffects::terms(std::string const& agent) const {

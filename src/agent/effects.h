@@ -8,11 +8,20 @@
 
 namespace dormouse::agent {
 
+// What a call is told of where it runs. Either may be left out, and is then not told.
+struct Surroundings {
+    std::function<std::string(PendingId const&)> callback_url = {};
+    std::function<Time()> now = {};
+};
+
 class AgentEffects final : public port::Effects {
 public:
     // All outlive this. On the loop.
-    AgentEffects(Registry const& registry, port::Workers& workers)
-        : registry_(registry), workers_(workers), models_(registry) {}
+    AgentEffects(Registry const& registry, port::Workers& workers, Surroundings surroundings = {})
+        : registry_(registry),
+          workers_(workers),
+          surroundings_(std::move(surroundings)),
+          models_(registry) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
@@ -26,9 +35,14 @@ public:
 private:
     using Key = std::pair<SessionId, session::EffectId>;
 
+    [[nodiscard]] ToolCall call_of(Tool const& tool, session::RunTool const& run) const;
+    void run_on_worker(Tool const& tool, Key key, session::RunTool run, port::Outcome done);
+    void start_on_loop(Tool const& tool, Key key, session::RunTool run, port::Outcome done);
+
     Registry const& registry_;
     port::Workers& workers_;
-    std::map<Key, std::stop_source> running_;  // tools on worker threads
+    Surroundings surroundings_;
+    std::map<Key, StopTool> running_;
     ModelRequests models_;
 };
 

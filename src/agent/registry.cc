@@ -36,6 +36,7 @@ std::string bad_arguments(std::vector<json::Violation> const& violations) {
 
 void Registry::add(Tool tool) {
     CHECK(!this->tool(tool.name));
+    CHECK(tool.registers || tool.run || tool.start);
     schemas_.emplace(tool.name, json::Schema(tool.schema));
     tools_.push_back(std::move(tool));
 }
@@ -54,6 +55,41 @@ Tool const* Registry::tool(std::string_view name) const { return find(tools_, na
 Gate const* Registry::gate(std::string_view name) const { return find(gates_, name, &Gate::name); }
 Agent const* Registry::agent(std::string_view id) const { return find(agents_, id, &Agent::id); }
 
+bool fits_pattern(std::string_view pattern, std::string_view name) {
+    std::size_t at = 0, in = 0;
+    std::size_t star = std::string_view::npos, from = 0;  // the newest star, and what it began at
+    while (in < name.size()) {
+        if (at < pattern.size() && pattern[at] == '*') {
+            star = at++;
+            from = in;
+        } else if (at < pattern.size() && pattern[at] == name[in]) {
+            ++at;
+            ++in;
+        } else if (star != std::string_view::npos) {
+            at = star + 1;
+            in = ++from;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', at) == std::string_view::npos;
+}
+
+// First added is outermost.
+std::vector<std::string> Registry::gates_of(Tool const& tool) const {
+    std::vector<std::string> names;
+    for (Gate const& gate : gates_) {
+        bool const fits = std::ranges::any_of(gate.tools, [&](std::string const& pattern) {
+            return fits_pattern(pattern, tool.name);
+        });
+        if (fits) names.push_back(gate.name);
+    }
+    for (std::string const& own : tool.terms.gates) {
+        if (std::ranges::find(names, own) == names.end()) names.push_back(own);
+    }
+    return names;
+}
+
 session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) const {
     session::CallSpec spec;
     spec.model_id = call.id;
@@ -67,6 +103,7 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
         return spec;
     }
     spec.terms = tool->terms;
+    spec.terms.gates = gates_of(*tool);
     if (call.unreadable) {
         spec.refused = "the arguments can not be read: " + *call.unreadable;
         return spec;

@@ -23,6 +23,14 @@ struct ToolCall {
     PendingId pending;          // where its outcome may be sent; also its idempotency key
     std::uint32_t attempt = 1;  // how often this call was durably started
     Json input;
+    std::string tool = {};
+    std::string callback_url = {};  // takes the outcome by POST; empty: this runtime has no address
+    std::optional<Time> deadline = {};                 // an outcome that comes later is of no use
+    std::optional<session::Submission> decision = {};  // what its own pause was answered with
+
+    [[nodiscard]] SessionId session_id() const { return pending.session; }
+    [[nodiscard]] std::string call_id() const { return "call_" + std::to_string(pending.call); }
+    [[nodiscard]] std::string idempotency_key() const { return pending.text(); }
 };
 
 struct Done {
@@ -30,10 +38,20 @@ struct Done {
     std::string title = {};
     Json metadata = {};
 };
+// Told to the model, unless nothing was done and trying again may help.
 struct Failed {
     std::string message;
+    bool nothing_done = false;
 };
-using ToolResult = std::variant<Done, Failed, session::PauseTerms>;
+// Nobody knows what the attempt did: the tool's crash policy decides.
+struct Lost {
+    std::string message;
+    std::optional<Duration> retry_after = {};  // the other side's word
+};
+using ToolResult = std::variant<Done, Failed, session::PauseTerms, Lost>;
+
+// Ends what start() began; nothing comes of it afterwards. Called at most once, on the loop.
+using StopTool = port::Fn<void()>;
 
 struct Tool {
     std::string name;
@@ -43,8 +61,13 @@ struct Tool {
     // Set for a tool that does nothing but register: the pause that a call makes at once. Pure.
     std::function<session::PauseTerms(Json const& input)> registers = {};
     // Runs on a worker thread; may block; should end soon after a stop request. REQUIRED unless
-    // `registers` is set.
+    // `registers` or `start` is set.
     std::function<ToolResult(ToolCall const&, std::stop_token)> run = {};
+    // The asynchronous form, for what waits on sockets and pipes. On the loop; must not block.
+    // `done` is called once, on the loop, perhaps before start returns; never after the stop.
+    std::function<StopTool(ToolCall call, port::Fn<void(ToolResult)> done)> start = {};
+    // JSON Schema of its output, null: any. What comes from outside is checked at the door.
+    Json result_schema = {};
 };
 
 struct GateCall {
@@ -64,6 +87,9 @@ using Verdict = std::variant<Allow, Deny, session::PauseTerms>;
 struct Gate {
     std::string name;
     std::function<Verdict(GateCall const&)> decide;
+    // Also asked, before those that a tool names itself, for tools whose name fits one of these;
+    // `*` stands for any text.
+    std::vector<std::string> tools = {};
 };
 
 struct Agent {
@@ -75,6 +101,9 @@ struct Agent {
     std::string instructions = {};
     std::string model_id = "scripted";  // what lists show
 };
+
+// `*` stands for any text, also none; nothing else is special.
+[[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view name);
 
 class Registry {
 public:
@@ -94,6 +123,8 @@ public:
     [[nodiscard]] session::CallSpec prepare(Agent const& agent, ModelCall const& call) const;
 
 private:
+    [[nodiscard]] std::vector<std::string> gates_of(Tool const& tool) const;
+
     // A handful of each, in the order of adding: that is the order in which they are listed.
     std::vector<Tool> tools_;
     std::map<std::string, json::Schema, std::less<>> schemas_;  // by tool

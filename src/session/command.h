@@ -78,7 +78,13 @@ struct ToolOutcome {
         std::string message;
         bool may_retry = false;  // nothing ran, or the tool is idempotent: try again later
     };
-    std::variant<Done, Failed, PauseTerms> what;
+    // Nobody knows what the attempt did: the tool's crash policy decides, as if a crash had cut it
+    // off (rule 3), only that a retry waits.
+    struct Lost {
+        std::string message;
+        std::optional<Duration> retry_after = {};  // the other side's word
+    };
+    std::variant<Done, Failed, PauseTerms, Lost> what;
     Sha256 digest = {};  // of the outcome, for a note if it comes too late
 };
 

@@ -169,6 +169,7 @@ struct InDoubt {
     CrashPolicy policy = CrashPolicy::never;
     std::optional<PendingId> question;
     std::optional<Time> deadline;
+    std::string why = {};  // empty: a crash cut the attempt off
 };
 
 // Something that came too late to change anything: kept once per digest.

@@ -30,6 +30,9 @@ inline constexpr Duration model_time_limit{600'000};                // of one re
 inline constexpr Duration gate_time_limit{60'000};
 inline constexpr Duration retry_base{1'000};
 inline constexpr Duration retry_max{60'000};
+inline constexpr Duration retry_after_max{3'600'000};  // longer is not waited at another's word
+// A capability dies with the call that it is for, and for so long is still told what became of it.
+inline constexpr Duration capability_afterlife{std::int64_t{7} * 24 * 3600 * 1000};
 inline constexpr Duration claim_max{3'600'000};
 
 static_assert(tool_concurrency_max + 1 <= owed_max,

@@ -288,5 +288,39 @@ TEST_F(SubmitTest, ResultsSettleTheirOwnCallsInAnyOrder) {
     EXPECT_EQ(said(submit(two, result("b"))), "duplicate");
 }
 
+TEST_F(SubmitTest, WhoAskedForTheTurnMayNotAnswerWhereThatIsForbidden) {
+    asks_for({pausing(PauseReason::approval)});
+    PauseTerms terms = pause_for(PauseReason::approval);
+    terms.answer.forbid_requester = true;
+    (void)pauses(1, terms);
+    EXPECT_EQ(said(submit(pending(1), decision(true))), "not_an_answerer");
+    by.name = "bob";
+    EXPECT_EQ(said(submit(pending(1), decision(true))), "applied");
+}
+
+TEST_F(SubmitTest, ACapabilityIsForAJobsResultAndNotForWhatPeopleAreAsked) {
+    asks_for({job(), pausing(PauseReason::user_input)});
+    PendingId const asked = pending(2);
+    (void)pauses(1);
+    (void)pauses(2, pause_for(PauseReason::user_input));
+    by = {ActorType::capability, ""};
+    EXPECT_EQ(said(submit(asked, result("x"))), "wrong_kind");
+    EXPECT_EQ(said(submit(pending(1), result("x"))), "applied");
+}
+
+TEST_F(SubmitTest, ACapabilityDiesSevenDaysAfterItsCallWasSettled) {
+    waits_for({job()});
+    PendingId const key = pending(1);
+    by = {ActorType::capability, ""};
+    (void)submit(key, result("x"));
+    now += limits::capability_afterlife;
+    EXPECT_EQ(said(submit(key, result("x"))), "duplicate");
+    EXPECT_EQ(said(submit(key, result("y"))), "conflict");
+    now += Duration(1);
+    EXPECT_EQ(said(submit(key, result("x"))), "not_found");
+    by = {ActorType::token, "ann"};
+    EXPECT_EQ(said(submit(key, result("x"))), "duplicate");
+}
+
 }  // namespace
 }  // namespace dormouse::session::testing

@@ -180,5 +180,75 @@ TEST_F(ToolTest, ReentryIsTheModelsBusinessOnlyWhenItIsOver) {
     EXPECT_TRUE(owes<RunTool>()->decision) << "the next attempt has the decision too";
 }
 
+TEST_F(ToolTest, ALostOutcomeOfARetryToolIsTriedAgainUnderTheSameId) {
+    asks_for({with_policy(plain(), CrashPolicy::retry)});
+    PendingId const key = pending(1);
+    auto const d = loses(1);
+    EXPECT_EQ(types(d), "tool_failed");
+    EXPECT_EQ(first<ToolFailed>(d).error, "no answer");
+    auto const again = later(first<ToolFailed>(d).retry_at - now);
+    EXPECT_EQ(types(again), "tool_started");
+    EXPECT_EQ(first<ToolStarted>(again).pending, key);
+}
+
+TEST_F(ToolTest, ALostOutcomeWaitsAsLongAsTheOtherSideSaidButNotForEver) {
+    asks_for({with_policy(plain(), CrashPolicy::retry), with_policy(plain(), CrashPolicy::retry)});
+    EXPECT_EQ(first<ToolFailed>(loses(1, Duration(90'000))).retry_at, now + Duration(90'000));
+    EXPECT_EQ(first<ToolFailed>(loses(2, Duration::max())).retry_at, now + limits::retry_after_max);
+}
+
+TEST_F(ToolTest, LosingARetryToolAgainAndAgainEndsAsItsError) {
+    asks_for({with_policy(plain(), CrashPolicy::retry)});
+    for (std::uint32_t i = 1; i < limits::tool_attempts_max; ++i) {
+        ASSERT_EQ(types(loses(1)), "tool_failed");
+        ASSERT_EQ(types(later(limits::retry_max)), "tool_started");
+    }
+    auto const d = loses(1);
+    EXPECT_EQ(types(d), "tool_finished model_requested");
+    EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
+    EXPECT_EQ(first<ToolFinished>(d).error, "no answer");
+}
+
+TEST_F(ToolTest, ALostOutcomeOfANeverToolThatCannotPauseIsUnknown) {
+    asks_for({with_policy(plain(), CrashPolicy::never)});
+    auto const d = loses(1);
+    EXPECT_EQ(types(d), "tool_finished model_requested");
+    EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::unknown);
+    EXPECT_EQ(first<ToolFinished>(d).error, "outcome unknown: no answer");
+}
+
+TEST_F(ToolTest, ALostOutcomeOfANeverToolThatMayPauseWaitsForWhatItsJobSays) {
+    asks_for({with_policy(job(), CrashPolicy::never)});
+    PendingId const key = pending(1);
+    auto const d = loses(1);
+    EXPECT_EQ(types(d), "in_doubt");
+    EXPECT_EQ(first<InDoubt>(d).why, "no answer");
+    EXPECT_EQ(first<InDoubt>(d).deadline, now + limits::pause_timeout_default);
+    EXPECT_EQ(types(submit(key, result("deployed"))), "submitted model_requested");
+}
+
+TEST_F(ToolTest, ALostOutcomeOfAnAskToolIsAQuestionForAPerson) {
+    asks_for({with_policy(plain(), CrashPolicy::ask)});
+    PendingId const key = pending(1);
+    EXPECT_EQ(types(loses(1)), "in_doubt");
+    ASSERT_TRUE(call(1).question);
+    auto const d = submit(call(1).question->pending, verdict("run_again"));
+    EXPECT_EQ(first<ToolStarted>(d).pending, key);
+    EXPECT_EQ(types(loses(1)), "in_doubt") << "and asked again";
+    EXPECT_EQ(types(submit(call(1).question->pending, verdict("give_up"))),
+              "submitted expired model_requested");
+}
+
+TEST_F(ToolTest, AnAttemptBeforeTheNewestSaysNothingByBeingLost) {
+    asks_for({with_policy(plain(), CrashPolicy::retry)});
+    PendingId const key = pending(1);
+    (void)loses(1);
+    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Lost{"twice", {}})), "");
+    (void)later(limits::retry_max);
+    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Lost{"late", {}})), "");
+    EXPECT_EQ(types(finish(1)), "tool_finished model_requested");
+    EXPECT_EQ(types(outcome(key, 2, ToolOutcome::Lost{"later", {}})), "");
+}
+
 }  // namespace
 }  // namespace dormouse::session::testing

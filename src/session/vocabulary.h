@@ -96,6 +96,7 @@ struct AnswerTerms {
     std::vector<std::string> from =
         {};  // names or "role:…"; empty: whoever has the right to answer
     std::uint32_t need = 1;
+    bool forbid_requester = false;  // not whoever asked for the turn
     friend bool operator==(AnswerTerms const&, AnswerTerms const&) = default;
 };
 

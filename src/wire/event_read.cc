@@ -139,7 +139,7 @@ struct Read {
     }
     void operator()(InDoubt& e) const {
         e = {pending(), word("policy", CrashPolicy::never), PendingId::parse(string("question")),
-             time("timeout")};
+             time("timeout"), string("why")};
     }
     void operator()(Note& e) const {
         e = {call(),           number("generation"), string("about"), read_digest(data["digest"]),

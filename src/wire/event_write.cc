@@ -145,6 +145,7 @@ struct Write {
         out.member("policy", text(e.policy));
         if (e.question) out.member("question", e.question->text());
         time_member("timeout", e.deadline);
+        text_member("why", e.why);
     }
     void operator()(Note const& e) const {
         out.member("callID", call_text(e.call))

@@ -210,8 +210,9 @@ struct HistoryFold {
         PauseTerms asked;
         asked.reason = PauseReason::elicitation;
         asked.continuation = Continuation::reentry;
-        asked.message =
-            "The server stopped while this tool ran. Run it again, say what it gave, or give up?";
+        asked.message = (e.why.empty() ? "The server stopped while this tool ran."
+                                       : "Nobody knows what this tool did: " + e.why + ".") +
+                        " Run it again, say what it gave, or give up?";
         open(*e.question, asked, std::nullopt, "");
     }
     void operator()(TurnEnded const& e) const {

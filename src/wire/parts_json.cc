@@ -66,6 +66,7 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     write_duration(out, "estimatedDuration", terms.estimated);
     if (terms.on_deadline != OnDeadline::tell) out.member("onDeadline", text(terms.on_deadline));
     if (terms.answer.need != 1) out.member("need", terms.answer.need);
+    if (terms.answer.forbid_requester) out.member("forbidRequester", true);
     if (terms.answer.from.empty()) return;
     out.key("from").begin_array();
     for (std::string const& from : terms.answer.from) out.value(from);
@@ -90,6 +91,7 @@ PauseTerms read_pause_terms(json::View object) {
     terms.on_deadline =
         parse<OnDeadline>(object["onDeadline"].string_or("tell")).value_or(OnDeadline::tell);
     terms.answer.need = static_cast<std::uint32_t>(object["need"].integer_or(1));
+    terms.answer.forbid_requester = object["forbidRequester"].boolean_or(false);
     object["from"].elements(
         [&](json::View from) { terms.answer.from.push_back(from.string_or("")); });
     return terms;

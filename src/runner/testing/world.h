@@ -194,9 +194,7 @@ public:
                                      {}});
     }
     // The newest tool has run.
-    void finish(
-        std::variant<session::ToolOutcome::Done, session::ToolOutcome::Failed, session::PauseTerms>
-            what) {
+    void finish(decltype(session::ToolOutcome::what) what) {
         Ran one = std::move(ran.back());
         ran.pop_back();
         one.done(session::ToolOutcome{one.run.pending, one.run.attempt, std::move(what), {}});

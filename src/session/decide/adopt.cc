@@ -6,27 +6,27 @@
 // everything else is as it was, and nothing is written when nothing is in doubt.
 namespace dormouse::session {
 
-namespace {
-
-void doubt(Decider& d, Call const& call) {
+void doubt(Decider& d, Call const& call, std::string const& why) {
     bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
     bool const asks = call.spec.terms.crash == CrashPolicy::ask;
-    InDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt};
+    InDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt, why};
     if (!outside && !asks) {
-        d.emit(ToolFinished{
-            call.no, call.attempt, ErrorReason::unknown, {}, "outcome unknown", {}, {}});
-        return;
+        std::string const text = why.empty() ? "outcome unknown" : "outcome unknown: " + why;
+        return end_run(d, {call.no, call.attempt, ErrorReason::unknown, {}, text, {}, {}},
+                       sha256(text));
     }
     if (outside) in_doubt.deadline = deadline_of(PauseTerms{}, call.spec.terms, d.at);
     if (asks) in_doubt.question = d.new_pending(call);
     d.emit(std::move(in_doubt));
 }
 
+namespace {
+
 void verdict(Decider& d, Call const& call) {
     if (call.spec.terms.crash == CrashPolicy::retry) {
         d.emit(ToolStarted{call.pending, call.attempt + 1, d.epoch});
     } else {
-        doubt(d, call);
+        doubt(d, call, "");
     }
 }
 

@@ -54,6 +54,10 @@ void fall_due(Decider& d);
 [[nodiscard]] std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool,
                                               Time at);
 
+// adopt.cc: nobody knows what became of an attempt, and its tool is not to be run again unasked.
+// `why` may be empty.
+void doubt(Decider& d, Call const& call, std::string const& why);
+
 // tool.cc: what became of a run. One that was in doubt is listed as waiting: its outcome leaves a
 // receipt (P2).
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);

@@ -54,7 +54,8 @@ std::optional<Error> refuse_early(Call const& call, Offer const& offer) {
     return error;
 }
 
-std::optional<Error> refuse(Call const& call, Offer const& offer, Actor const& by) {
+std::optional<Error> refuse(State const& state, Call const& call, Offer const& offer,
+                            Actor const& by) {
     bool const question = call.question && call.question->pending == offer.pending;
     if (question) {
         if (offer.what.kind != SubmissionKind::decision)
@@ -74,6 +75,13 @@ std::optional<Error> refuse(Call const& call, Offer const& offer, Actor const& b
     }
     if (!may_answer(terms.answer, by))
         return Error{Code::not_an_answerer, "You are not among those asked."};
+    if (terms.answer.forbid_requester && state.turn->by == by) {
+        return Error{Code::not_an_answerer,
+                     "You asked for this yourself; somebody else must answer."};
+    }
+    // A capability is for the job that was started, never for what people are asked.
+    if (by.type == ActorType::capability && terms.reason != PauseReason::tool_result)
+        return wrong_kind(terms.reason).error();
     if (!fits(terms.reason, offer.what.kind)) return wrong_kind(terms.reason).error();
     if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {
         std::string const shown = digest_text(call.spec.input_digest);
@@ -146,6 +154,8 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 Judged answer_closed(Decider& d, PendingId const& pending, std::optional<Sha256> const& digest) {
     auto const receipt = d.closed(pending);
     if (!receipt) return unknown();
+    bool const capability = d.command.by.type == ActorType::capability;
+    if (capability && d.at > receipt->at + limits::capability_afterlife) return unknown();
     bool const settled =
         receipt->status == CallStatus::completed || receipt->status == CallStatus::failed;
     if (settled && digest && receipt->digest == *digest) {
@@ -194,7 +204,8 @@ Receipt settle(Decider& d, Call const& call, Offer const& offer) {
 Judged submit(Decider& d, Offer const& offer) {
     Call const* const call = open_pause(d.state, offer.pending);
     if (!call) return answer_closed(d, offer.pending, offer.what.digest);
-    if (auto error = refuse(*call, offer, d.command.by)) return std::unexpected(std::move(*error));
+    if (auto error = refuse(d.state, *call, offer, d.command.by))
+        return std::unexpected(std::move(*error));
     if (offer.what.output.size() > limits::output_bytes_max) {
         return fail(Code::too_large, "An output may have 1 MiB.",
                     Json::trusted(R"({"limit":"output_bytes","max":1048576})"));

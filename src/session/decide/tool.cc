@@ -42,6 +42,10 @@ void finish(Decider& d, ToolOutcome const& c, ToolOutcome::Done const& outcome) 
     end_run(d, std::move(finished), c.digest);
 }
 
+Duration back_off(std::uint32_t attempt) {
+    return std::min(limits::retry_max, limits::retry_base * (1 << attempt));
+}
+
 void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c,
                     ToolOutcome::Failed const& failed) {
     bool const again = failed.may_retry && call.phase == CallPhase::running &&
@@ -49,8 +53,21 @@ void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c,
     if (!again)
         return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, failed.message, {}, {}},
                        c.digest);
-    Duration const delay = std::min(limits::retry_max, limits::retry_base * (1 << c.attempt));
-    d.emit(ToolFailed{call.no, c.attempt, failed.message, d.at + delay});
+    d.emit(ToolFailed{call.no, c.attempt, failed.message, d.at + back_off(c.attempt)});
+}
+
+// An attempt before the newest says nothing by being lost: the newest one counts.
+void attempt_lost(Decider& d, Call const& call, ToolOutcome const& c,
+                  ToolOutcome::Lost const& lost) {
+    if (call.phase != CallPhase::running || c.attempt != call.attempt) return;
+    if (call.spec.terms.crash != CrashPolicy::retry) return doubt(d, call, lost.message);
+    if (c.attempt >= limits::tool_attempts_max) {
+        return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, lost.message, {}, {}},
+                       c.digest);
+    }
+    Duration const asked = std::min(limits::retry_after_max, lost.retry_after.value_or(Duration()));
+    Duration const delay = std::max(back_off(c.attempt), asked);
+    d.emit(ToolFailed{call.no, c.attempt, lost.message, d.at + delay});
 }
 
 void pause(Decider& d, Call const& call, ToolOutcome const& c, PauseTerms const& terms) {
@@ -93,6 +110,10 @@ Judged judge(Decider& d, ToolOutcome const& c) {
         if (!open && d.command.found.receipt)
             note(d, c.pending, "late_outcome", c.digest,
                  "The tool answered after its call was settled.");
+        return done(d);
+    }
+    if (auto const* lost = std::get_if<ToolOutcome::Lost>(&c.what)) {
+        attempt_lost(d, *call, c, *lost);
         return done(d);
     }
     supersede_question(d, *call);

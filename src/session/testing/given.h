@@ -113,12 +113,16 @@ public:
         Call const& call = state.calls.at(no);
         return outcome(call.pending, call.attempt, ToolOutcome::Failed{"refused", may_retry});
     }
+    Decision loses(CallNo no, std::optional<Duration> retry_after = {}) {
+        Call const& call = state.calls.at(no);
+        return outcome(call.pending, call.attempt, ToolOutcome::Lost{"no answer", retry_after});
+    }
     Decision pauses(CallNo no, PauseTerms pause = {}) {
         Call const& call = state.calls.at(no);
         return outcome(call.pending, call.attempt, std::move(pause));
     }
     Decision outcome(PendingId const& pending, std::uint32_t attempt,
-                     std::variant<ToolOutcome::Done, ToolOutcome::Failed, PauseTerms> what) {
+                     decltype(ToolOutcome::what) what) {
         Sha256 const digest = sha256("outcome of attempt " + std::to_string(attempt));
         return when(ToolOutcome{pending, attempt, std::move(what), digest});
     }

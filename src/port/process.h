@@ -1,0 +1,53 @@
+#pragma once
+// Programs that are run: what the world must offer for it. Implemented by io/process.h.
+
+#include "port/world.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dormouse::port {
+
+struct ProcessEnd {
+    enum class How : std::uint8_t {
+        exited,       // `status` is the exit status
+        signalled,    // `status` is the signal
+        timed_out,    // its time was up, and it was ended
+        flooded,      // it wrote more than it may, and was ended
+        not_started,  // `error` says why; nothing ran
+    };
+    How how = How::exited;
+    int status = 0;
+    std::string output;      // standard output
+    std::string error;       // the end of standard error
+    std::string side;        // what came on descriptor 3
+    bool try_again = false;  // not_started, and another time it may work
+};
+
+struct ProcessSpec {
+    std::vector<std::string> argv;  // no shell; argv[0] is looked up in PATH unless it has a slash
+    std::string cwd = {};           // empty: that of this process
+    std::vector<std::string> environment = {};  // NAME=value: all that it gets
+    std::string input = {};                     // its standard input
+    Duration time_limit{600'000};
+    std::size_t output_max = std::size_t{1} << 20;
+    std::size_t error_kept = std::size_t{16} << 10;
+    std::size_t side_max = std::size_t{64} << 10;
+    // Asked when it has exited by itself: may what it left behind in its group go on? Empty: no.
+    std::function<bool(ProcessEnd const&)> may_leave_behind = {};
+};
+
+// Each program leads a process group of its own, gets descriptors 0 to 3 and no others, and leaves
+// no zombie. Whatever is still in its group when it ends is ended with it. On the loop.
+class Processes {
+public:
+    using Number = std::uint64_t;
+    virtual ~Processes() = default;
+    // `done` comes once, on the loop and not from inside start(); never after stop().
+    virtual Number start(ProcessSpec spec, Fn<void(ProcessEnd)> done) = 0;
+    // Asks the group to end and soon makes it. Of one that has ended: nothing.
+    virtual void stop(Number process) = 0;
+};
+
+}  // namespace dormouse::port
