@@ -55,6 +55,7 @@ struct Route {
     std::vector<std::string_view> pattern;  // segments; "{}" takes any one
     std::size_t body_max;
     Handler handler;
+    std::string_view query = {};  // names of the query's parameters, a space between them
 };
 
 class Api final : public HttpHandler {

@@ -5,6 +5,8 @@ namespace dormouse::server {
 namespace {
 constexpr std::size_t usual = std::size_t{1} << 20;
 constexpr std::size_t large = std::size_t{8} << 20;  // results and prompts
+constexpr std::string_view pending_query =
+    "sessionID project status tool reason changedSince wait limit cursor";
 }  // namespace
 
 std::vector<Route> all_routes() {
@@ -13,24 +15,24 @@ std::vector<Route> all_routes() {
         {"POST", {"async-tool", "error"}, large, post_error},
         {"POST", {"async-tool", "decision"}, large, post_decision},
         {"POST", {"async-tool", "progress"}, usual, post_progress},
-        {"GET", {"async-tool", "pending"}, usual, list_pending},
-        {"GET", {"async-tool", "pending", "{}"}, usual, get_pending},
+        {"GET", {"async-tool", "pending"}, usual, list_pending, pending_query},
+        {"GET", {"async-tool", "pending", "{}"}, usual, get_pending, "wait"},
         {"DELETE", {"async-tool", "pending", "{}"}, usual, delete_pending},
         {"POST", {"async-tool", "pending", "{}", "claim"}, usual, post_claim},
-        {"POST", {"api", "projects", "{}", "sessions"}, large, create_session},
-        {"GET", {"api", "projects", "{}", "sessions"}, usual, list_sessions},
-        {"GET", {"api", "sessions", "{}"}, usual, get_session},
+        {"POST", {"api", "projects", "{}", "sessions"}, large, create_session, "wait"},
+        {"GET", {"api", "projects", "{}", "sessions"}, usual, list_sessions, "limit cursor"},
+        {"GET", {"api", "sessions", "{}"}, usual, get_session, "wait"},
         {"PATCH", {"api", "sessions", "{}"}, usual, patch_session},
         {"DELETE", {"api", "sessions", "{}"}, usual, delete_session},
-        {"POST", {"api", "sessions", "{}", "prompt"}, large, post_prompt},
+        {"POST", {"api", "sessions", "{}", "prompt"}, large, post_prompt, "wait"},
         {"POST", {"api", "sessions", "{}", "cancel"}, usual, cancel_session},
         {"POST", {"api", "sessions", "{}", "resume"}, usual, resume_session},
         {"POST", {"api", "sessions", "{}", "end"}, usual, end_session},
         {"POST", {"api", "sessions", "{}", "retry"}, usual, retry_session},
         {"POST", {"api", "sessions", "{}", "fork"}, usual, fork_session},
-        {"GET", {"api", "sessions", "{}", "messages"}, usual, list_messages},
-        {"GET", {"api", "sessions", "{}", "turns"}, usual, list_turns},
-        {"GET", {"api", "sessions", "{}", "events"}, usual, list_events},
+        {"GET", {"api", "sessions", "{}", "messages"}, usual, list_messages, "limit cursor"},
+        {"GET", {"api", "sessions", "{}", "turns"}, usual, list_turns, "limit cursor"},
+        {"GET", {"api", "sessions", "{}", "events"}, usual, list_events, "after view limit cursor"},
         {"GET", {"api", "agents"}, usual, get_agents},
         {"GET", {"api", "explain", "{}"}, usual, get_explain},
         {"GET", {"api", "doctor"}, usual, get_doctor},
