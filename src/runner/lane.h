@@ -42,6 +42,8 @@ public:
     virtual void store_failed(Error const& error) = 0;
     // The lane wants a tick at `at` (the scan would bring it within a second or two).
     virtual void wake_soon(SessionId session, Time at) = 0;
+    // These records of the lane have become durable; its state() holds them.
+    virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
     // The lane has nothing in flight and may be put away.
     virtual void rested(SessionId session) = 0;
     virtual void delta(SessionId session, session::AskModel const& ask,

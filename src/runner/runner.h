@@ -65,6 +65,9 @@ public:
         std::vector<wire::RecordPtr> records;
     };
     void read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
+    // The first of these records, about `page_bytes` of them and at least one if there is one.
+    static constexpr std::size_t page_bytes = std::size_t{256} << 10;
+    void read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
 
     [[nodiscard]] Time now() const override { return clock_.now(); }
     [[nodiscard]] bool draining() const override { return draining_; }
@@ -77,6 +80,9 @@ public:
     // Provisional text of replies that are coming, for streams.
     using DeltaSink = std::function<void(SessionId, session::AskModel const&, port::Delta const&)>;
     void on_delta(DeltaSink sink) { delta_sink_ = std::move(sink); }
+    // Every append of every session, as soon as it is durable.
+    using AppendSink = std::function<void(Lane const&, std::vector<wire::RecordPtr> const&)>;
+    void on_append(AppendSink sink) { append_sink_ = std::move(sink); }
     void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
 
 private:
@@ -90,6 +96,9 @@ private:
                      session::Command::Body outcome) override;
     void store_failed(Error const& error) override;
     void wake_soon(SessionId session, Time at) override;
+    void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
+        if (append_sink_) append_sink_(lane, records);
+    }
     void rested(SessionId session) override;
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
 
@@ -102,6 +111,7 @@ private:
                  port::Fn<void(Result<Read>)> done);
     void read_stored(SessionId session, Seq next, Seq head, std::vector<wire::RecordPtr> records,
                      port::Fn<void(Result<Read>)> done);
+    void read_stored_page(SessionId session, Seq from, Seq head, port::Fn<void(Result<Read>)> done);
     void read_nothing(SessionId session, Seq next, port::Fn<void(Result<Read>)> done);
     [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);
     void scan();
@@ -134,6 +144,7 @@ private:
     Time drain_until_{};
     port::Fn<void()> drained_;
     DeltaSink delta_sink_;
+    AppendSink append_sink_;
     std::function<void()> on_failed_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

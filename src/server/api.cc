@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "json/json.h"
 #include "server/body.h"
+#include "server/changes.h"
 #include "server/streams.h"
 #include "server/waits.h"
 
@@ -85,14 +86,22 @@ Api::Api(Services services)
     : services_(services),
       streams_(std::make_unique<Streams>(services.runner)),
       waits_(std::make_unique<Waits>(services_)),
+      changes_(std::make_unique<Changes>(services.runner.now())),
       routes_(all_routes()) {
     services_.runner.on_delta(
         [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
             streams_->delta(session, ask, delta);
         });
+    services_.runner.on_append(
+        [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
+            changes_->note(lane, records, services_.runner.now());
+        });
 }
 
-Api::~Api() { services_.runner.on_delta({}); }
+Api::~Api() {
+    services_.runner.on_delta({});
+    services_.runner.on_append({});
+}
 
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     auto error = services_.gate.refuse(head);

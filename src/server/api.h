@@ -16,6 +16,7 @@
 
 namespace dormouse::server {
 
+class Changes;
 class Streams;
 class Waits;
 
@@ -72,6 +73,7 @@ public:
     [[nodiscard]] Services& services() { return services_; }
     [[nodiscard]] Streams& streams() { return *streams_; }
     [[nodiscard]] Waits& waits() { return *waits_; }
+    [[nodiscard]] Changes& changes() { return *changes_; }
 
 private:
     void route(ExchangePtr exchange);
@@ -79,6 +81,7 @@ private:
     Services services_;
     std::unique_ptr<Streams> streams_;
     std::unique_ptr<Waits> waits_;
+    std::unique_ptr<Changes> changes_;
     std::vector<Route> const routes_;
 };
 
