@@ -27,6 +27,7 @@ from shapes import (
 
 ROUTES = [
     ('POST', '/async-tool/result'),
+    ('POST', '/async-tool/results'),
     ('POST', '/async-tool/error'),
     ('POST', '/async-tool/decision'),
     ('POST', '/async-tool/progress'),
@@ -48,10 +49,19 @@ ROUTES = [
     ('GET', '/api/sessions/{}/messages'),
     ('GET', '/api/sessions/{}/turns'),
     ('GET', '/api/sessions/{}/events'),
+    ('POST', '/api/projects/{}/acp/session'),
+    ('GET', '/api/projects/{}/acp/session'),
+    ('GET', '/api/projects/{}/acp/session/{}'),
+    ('DELETE', '/api/projects/{}/acp/session/{}'),
+    ('POST', '/api/projects/{}/acp/session/{}/prompt'),
+    ('POST', '/api/projects/{}/acp/session/{}/resume'),
+    ('POST', '/api/projects/{}/acp/session/{}/cancel'),
     ('GET', '/api/events'),
     ('GET', '/api/agents'),
+    ('GET', '/api/tools'),
     ('GET', '/api/explain/{}'),
     ('GET', '/api/doctor'),
+    ('GET', '/openapi.json'),
     ('GET', '/healthz'),
     ('GET', '/readyz'),
 ]
@@ -61,7 +71,7 @@ OPEN = ('/healthz', '/readyz')
 class Routes(Contract):
     def test_this_table_names_every_route_of_the_server(self):
         source = (ROOT / 'src/server/routes.cc').read_text()
-        rows = re.findall(r'\{"([A-Z]+)", \{([^}]*(?:\{\}[^}]*)*)\}, ', source)
+        rows = re.findall(r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s', source)
         found = [(m, '/' + '/'.join(re.findall(r'"([^"]*)"', path))) for m, path in rows]
         self.assertEqual(found, ROUTES)
 

@@ -32,6 +32,7 @@ enum class Code : std::uint8_t {
     not_an_answerer,
     not_found,
     method_not_allowed,
+    request_timeout,
     conflict,
     cancelled,
     wrong_state,

@@ -38,6 +38,8 @@ constexpr std::array table{
              "There is nothing with this id or path"},
     CodeInfo{Code::method_not_allowed, "method_not_allowed", Next::fix, 405, 2,
              "This path does not take this method"},
+    CodeInfo{Code::request_timeout, "request_timeout", Next::retry, 408, 8,
+             "The request took too long to arrive"},
     CodeInfo{Code::conflict, "conflict", Next::stop, 409, 4,
              "Another outcome already settled this call"},
     CodeInfo{Code::cancelled, "cancelled", Next::stop, 409, 5, "The call was cancelled"},

@@ -194,8 +194,7 @@ void Lane::send(Draft draft) {
 void Lane::committed(Result<void> durable) {
     if (!durable) return forget(durable.error());
     remember(fresh_);
-    fresh_.clear();
-    host_.appended(id_);
+    host_.appended(*this, std::exchange(fresh_, {}));
     release();
 }
 

@@ -37,13 +37,13 @@ public:
     // The same after a second: the store did not take it.
     virtual void offer_later(SessionId session, session::EffectId id,
                              session::Command::Body outcome) = 0;
-    // An append of the session is durable.
-    virtual void appended(SessionId session) = 0;
     // The store did not take or give what a lane asked of it; after fail_stop it never will again
     // (P10).
     virtual void store_failed(Error const& error) = 0;
     // The lane wants a tick at `at` (the scan would bring it within a second or two).
     virtual void wake_soon(SessionId session, Time at) = 0;
+    // These records of the lane have become durable; its state() holds them.
+    virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
     // The lane has nothing in flight and may be put away.
     virtual void rested(SessionId session) = 0;
     virtual void delta(SessionId session, session::AskModel const& ask,

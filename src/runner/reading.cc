@@ -122,6 +122,22 @@ Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId 
     return out;
 }
 
+Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store, SessionId session,
+                                                       Seq from, Seq to, std::size_t max_bytes) {
+    auto frames = store.page(session, from, max_bytes);
+    if (!frames) return std::unexpected(std::move(frames.error()));
+    std::vector<wire::RecordPtr> out;
+    for (port::Frame const& frame : *frames) {
+        auto records = wire::unpack(session, frame.first, frame.bytes);
+        if (!records) return std::unexpected(std::move(records.error()));
+        for (wire::RecordPtr& record : *records) {
+            Seq const seq = record->event.seq;
+            if (seq >= from && seq <= to) out.push_back(std::move(record));
+        }
+    }
+    return out;
+}
+
 Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wanted) {
     Found found;
     if (wanted.receipt) {

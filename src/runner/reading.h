@@ -25,6 +25,11 @@ struct LoadedSession {
                                                                 SessionId session, Seq from,
                                                                 Seq to);
 
+// The first of them: about `max_bytes`, and at least one if there is one.
+[[nodiscard]] Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store,
+                                                                     SessionId session, Seq from,
+                                                                     Seq to, std::size_t max_bytes);
+
 // What was found for a command's Wanted.
 [[nodiscard]] Result<session::Found> read_found(port::Store& store, SessionId session,
                                                 session::Wanted const& wanted);

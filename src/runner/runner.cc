@@ -152,6 +152,46 @@ void Runner::read_stored(SessionId session, Seq next, Seq head,
               });
 }
 
+void Runner::read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
+    look(session, [this, session, from,
+                   done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+        if (!lane) return done(std::unexpected(std::move(lane.error())));
+        Seq const head = (*lane)->state().head;
+        auto const& recent = (*lane)->recent();
+        bool const covered = from > head || (!recent.empty() && recent.front()->event.seq <= from);
+        if (!covered) return read_stored_page(session, from, head, std::move(done));
+        Read page{*lane, {}};
+        std::size_t bytes = 0;
+        for (wire::RecordPtr const& record : recent) {
+            if (record->event.seq < from) continue;
+            if (bytes >= page_bytes) break;
+            bytes += record->data.size();
+            page.records.push_back(record);
+        }
+        done(std::move(page));
+    });
+}
+
+void Runner::read_stored_page(SessionId session, Seq from, Seq head,
+                              port::Fn<void(Result<Read>)> done) {
+    auto question = [session, from, head](port::Store& store) {
+        return read_some_records(store, session, from, head, page_bytes);
+    };
+    using Records = std::vector<wire::RecordPtr>;
+    port::ask(
+        world_.journal, std::move(question),
+        [this, alive = alive_, session, done = std::move(done)](Result<Records> read) mutable {
+            if (!*alive) return;
+            if (!read) return done(std::unexpected(std::move(read.error())));
+            if (read->empty()) return done(fail(Code::not_found, "There is nothing with this id."));
+            look(session, [records = std::move(*read),
+                           done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+                if (!lane) return done(std::unexpected(std::move(lane.error())));
+                done(Read{std::move(*lane), std::move(records)});
+            });
+        });
+}
+
 void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
     lane(session)->offer(id, std::move(outcome));
 }

@@ -65,6 +65,9 @@ public:
         std::vector<wire::RecordPtr> records;
     };
     void read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
+    // The first of these records, about `page_bytes` of them and at least one if there is one.
+    static constexpr std::size_t page_bytes = std::size_t{256} << 10;
+    void read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
 
     [[nodiscard]] Time now() const override { return clock_.now(); }
     [[nodiscard]] bool draining() const override { return draining_; }
@@ -77,10 +80,10 @@ public:
     // Provisional text of replies that are coming, for streams.
     using DeltaSink = std::function<void(SessionId, session::AskModel const&, port::Delta const&)>;
     void on_delta(DeltaSink sink) { delta_sink_ = std::move(sink); }
+    // Every append of every session, as soon as it is durable.
+    using AppendSink = std::function<void(Lane const&, std::vector<wire::RecordPtr> const&)>;
+    void on_append(AppendSink sink) { append_sink_ = std::move(sink); }
     void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
-    // Called after every append of any session that became durable, before its readers are woken.
-    // It must not call the runner back.
-    void on_append(std::function<void(SessionId)> sink) { append_sink_ = std::move(sink); }
 
 private:
     [[nodiscard]] Random random() override { return world_.entropy.random(); }
@@ -91,11 +94,11 @@ private:
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;
-    void appended(SessionId session) override {
-        if (append_sink_) append_sink_(session);
-    }
     void store_failed(Error const& error) override;
     void wake_soon(SessionId session, Time at) override;
+    void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
+        if (append_sink_) append_sink_(lane, records);
+    }
     void rested(SessionId session) override;
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
 
@@ -108,6 +111,7 @@ private:
                  port::Fn<void(Result<Read>)> done);
     void read_stored(SessionId session, Seq next, Seq head, std::vector<wire::RecordPtr> records,
                      port::Fn<void(Result<Read>)> done);
+    void read_stored_page(SessionId session, Seq from, Seq head, port::Fn<void(Result<Read>)> done);
     void read_nothing(SessionId session, Seq next, port::Fn<void(Result<Read>)> done);
     [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);
     void scan();
@@ -140,8 +144,8 @@ private:
     Time drain_until_{};
     port::Fn<void()> drained_;
     DeltaSink delta_sink_;
+    AppendSink append_sink_;
     std::function<void()> on_failed_;
-    std::function<void(SessionId)> append_sink_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

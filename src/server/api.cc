@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 #include "json/json.h"
+#include "server/body.h"
+#include "server/changes.h"
 #include "server/feed_streams.h"
 #include "server/streams.h"
 #include "server/waits.h"
@@ -29,6 +31,29 @@ template <class Segments> bool matches(Route const& route, Segments const& segme
                               [](std::string_view pattern, std::string_view segment) {
                                   return pattern == "{}" ? !segment.empty() : pattern == segment;
                               });
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+    std::vector<std::string_view> out;
+    while (!text.empty()) {
+        std::size_t const end = std::min(text.find(' '), text.size());
+        if (end > 0) out.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
+// A parameter that is not taken would be ignored, and one that is given twice half of the time.
+std::optional<Error> refuse_query(HttpRequest const& request, Route const& route) {
+    auto const known = words(route.query);
+    for (auto it = request.query.begin(); it != request.query.end(); ++it) {
+        std::string const& name = it->first;
+        if (std::ranges::find(known, name) == known.end()) return unknown_field("?", name, known);
+        bool const again = std::any_of(request.query.begin(), it,
+                                       [&](auto const& earlier) { return earlier.first == name; });
+        if (again) return bad_value("?" + name, "is given twice");
+    }
+    return std::nullopt;
 }
 
 std::string allowed_methods(std::vector<Route> const& routes,
@@ -63,12 +88,17 @@ Api::Api(Services services)
       streams_(std::make_unique<Streams>(services.runner)),
       feed_streams_(std::make_unique<FeedStreams>(services.loop, services.journal)),
       waits_(std::make_unique<Waits>(services_)),
+      changes_(std::make_unique<Changes>(services.runner.now())),
       routes_(all_routes()) {
     services_.runner.on_delta(
         [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
             streams_->delta(session, ask, delta);
         });
-    services_.runner.on_append([this](SessionId) { feed_streams_->appended(); });
+    services_.runner.on_append(
+        [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
+            changes_->note(lane, records, services_.runner.now());
+            feed_streams_->appended();
+        });
 }
 
 Api::~Api() {
@@ -118,6 +148,7 @@ void Api::route(ExchangePtr exchange) {
         for (std::size_t i = 0; i < route.pattern.size(); ++i) {
             if (route.pattern[i] == "{}") exchange->params.push_back(request.segments[i]);
         }
+        if (auto const error = refuse_query(request, route)) return exchange->fail(*error);
         return route.handler(*this, std::move(exchange));
     }
     std::string const methods = allowed_methods(routes_, request.segments);

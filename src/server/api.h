@@ -16,6 +16,7 @@
 
 namespace dormouse::server {
 
+class Changes;
 class FeedStreams;
 class Streams;
 class Waits;
@@ -56,6 +57,7 @@ struct Route {
     std::vector<std::string_view> pattern;  // segments; "{}" takes any one
     std::size_t body_max;
     Handler handler;
+    std::string_view query = {};  // names of the query's parameters, a space between them
 };
 
 class Api final : public HttpHandler {
@@ -73,6 +75,7 @@ public:
     [[nodiscard]] Streams& streams() { return *streams_; }
     [[nodiscard]] FeedStreams& feed_streams() { return *feed_streams_; }
     [[nodiscard]] Waits& waits() { return *waits_; }
+    [[nodiscard]] Changes& changes() { return *changes_; }
 
 private:
     void route(ExchangePtr exchange);
@@ -81,6 +84,7 @@ private:
     std::unique_ptr<Streams> streams_;
     std::unique_ptr<FeedStreams> feed_streams_;
     std::unique_ptr<Waits> waits_;
+    std::unique_ptr<Changes> changes_;
     std::vector<Route> const routes_;
 };
 

@@ -7,21 +7,18 @@
 
 namespace dormouse::server {
 
-namespace {
-
-Error unknown_field(std::string const& pointer, std::string_view name,
+Error unknown_field(std::string const& parent, std::string_view name,
                     std::vector<std::string_view> const& known) {
     std::string_view const near = nearest(name, known);
     json::Writer extra;
-    extra.begin_object().member("field", pointer + "/" + std::string(name));
+    extra.begin_object().member("field", parent + std::string(name));
     extra.member("nearest", near.empty() ? std::nullopt : std::optional(std::string(near)))
         .end_object();
-    std::string detail = "There is no field '" + std::string(name) + "' here.";
+    std::string const what = parent == "?" ? "parameter" : "field";
+    std::string detail = "There is no " + what + " '" + std::string(name) + "' here.";
     if (!near.empty()) detail += " Did you mean '" + std::string(near) + "'?";
     return {Code::unknown_field, detail, extra.json(), 0};
 }
-
-}  // namespace
 
 Error bad_value(std::string const& pointer, std::string const& why) {
     json::Writer extra;
@@ -39,7 +36,7 @@ Body::Body(json::View object, std::string pointer, std::initializer_list<std::st
     std::vector<std::string_view> const names(known);
     object_.members([&](std::string_view name, json::View) {
         bool const is_known = std::ranges::find(names, name) != names.end();
-        if (!is_known && !error_) error_ = unknown_field(pointer_, name, names);
+        if (!is_known && !error_) error_ = unknown_field(pointer_ + "/", name, names);
     });
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dormouse::server {
 
@@ -43,6 +44,9 @@ private:
     std::optional<Error> error_;
 };
 
+// `parent`: the pointer to the object, with '/' at its end, or "?" for a query.
+[[nodiscard]] Error unknown_field(std::string const& parent, std::string_view name,
+                                  std::vector<std::string_view> const& known);
 [[nodiscard]] Error bad_value(std::string const& pointer, std::string const& why);
 
 }  // namespace dormouse::server

@@ -317,7 +317,10 @@ void Connection::run_out_of_time() {
     if (stage_ != Stage::reading || !parser_ || !out_.empty()) return close();
     hub_->log.debug("request took too long to arrive", {{"peer", peer_}});
     keep_alive_ = false;
-    put_reply({408, "text/plain", {}, "The request took too long to arrive.\n"});
+    HttpRequest unknown;
+    unknown.id = hub_->next_request_id();
+    put_reply(hub_->handler.problem(
+        {Code::request_timeout, "The request took too long to arrive.", {}, 0}, unknown));
     settle();
 }
 

@@ -33,8 +33,10 @@ void Connection::begin_stream(std::vector<std::pair<std::string, std::string>> c
 
 bool Connection::send(std::shared_ptr<std::string const> frames) {
     if (!streams()) return false;
-    stream_->queue.push(std::move(frames));
-    if (stream_->queue.bytes() > queue_max) {
+    // Judged by what was left to send before: one event may be larger than the limit.
+    bool const full = stream_->queue.bytes() > queue_max;
+    if (!full) stream_->queue.push(std::move(frames));
+    if (full) {
         hub_->log.info("a reader was too slow and was cut off", {{"peer", peer_}});
         close();
         return false;

@@ -41,10 +41,29 @@ void list_feed(Api& api, ExchangePtr x);
 void get_health(Api& api, ExchangePtr x);
 void get_ready(Api& api, ExchangePtr x);
 void get_agents(Api& api, ExchangePtr x);
+void get_tools(Api& api, ExchangePtr x);
+void get_openapi(Api& api, ExchangePtr x);
 void get_explain(Api& api, ExchangePtr x);
 void get_doctor(Api& api, ExchangePtr x);
 
+// handlers_acp.cc
+void acp_create(Api& api, ExchangePtr x);
+void acp_list(Api& api, ExchangePtr x);
+void acp_get(Api& api, ExchangePtr x);
+void acp_delete(Api& api, ExchangePtr x);
+void acp_prompt(Api& api, ExchangePtr x);
+void acp_resume(Api& api, ExchangePtr x);
+void acp_cancel(Api& api, ExchangePtr x);
+// handlers_batch.cc
+void post_results(Api& api, ExchangePtr x);
+
 // ---- shared
+
+// handlers_async.cc: offers an outcome; `done` gets the answer, which may be a problem.
+void submit_to(Api& api, ExchangePtr x, session::Submit command, port::Fn<void(HttpReply)> done);
+// Reads `result` or `error` of an object that stands at `pointer`, and gives its pendingID.
+[[nodiscard]] std::string read_outcome(Body& body, std::string const& pointer, bool is_error,
+                                       session::Submission& what);
 
 [[nodiscard]] inline Error not_found() {
     return {Code::not_found, "There is nothing with this id."};
@@ -72,6 +91,11 @@ struct Query {
 // when the client has gone; at once if it is so already. `ready` sees durable state.
 void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, ExchangePtr x,
                 std::function<bool(session::State const&)> ready, port::Fn<void()> done);
+
+// Calls `done` with the next change of a pending call of the session, or of the project without
+// one; or when it is `until`; or when the client has gone.
+void wait_for_change(Api& api, std::string const& project, std::optional<SessionId> session,
+                     Time until, ExchangePtr x, port::Fn<void()> done);
 
 // The parts of a message from `text` or `parts` of a body; text parts only.
 struct Input {

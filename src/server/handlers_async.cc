@@ -37,14 +37,18 @@ bool tells_receipt(Code code) {
     return code == Code::conflict || code == Code::expired || code == Code::cancelled;
 }
 
+using ReplyFn = port::Fn<void(HttpReply)>;
+
 // The problem with the winner's receipt, which the core names by its digest only.
-void fail_with_receipt(Api& api, ExchangePtr x, PendingId const& pending, Error error) {
-    if (!tells_receipt(error.code)) return x->fail(error);
+void refused(Api& api, ExchangePtr x, PendingId const& pending, Error error, ReplyFn done) {
+    if (!tells_receipt(error.code)) return done(problem_reply(error, x->request));
     read_history(api, pending.session,
-                 [x, pending, error = std::move(error)](Result<Snapshot> snapshot) mutable {
-                     if (!snapshot) return x->fail(snapshot.error());  // deleted in between
+                 [x, pending, error = std::move(error),
+                  done = std::move(done)](Result<Snapshot> snapshot) mutable {
+                     // Deleted in between.
+                     if (!snapshot) return done(problem_reply(snapshot.error(), x->request));
                      wire::PauseView const* const pause = snapshot->history.pause(pending);
-                     if (!pause || !pause->receipt) return x->fail(error);
+                     if (!pause || !pause->receipt) return done(problem_reply(error, x->request));
                      json::Writer extra;
                      extra.begin_object()
                          .member("digest", digest_text(pause->receipt->digest))
@@ -52,28 +56,56 @@ void fail_with_receipt(Api& api, ExchangePtr x, PendingId const& pending, Error 
                      extra.raw(receipt_object(*pause->receipt,
                                               snapshot->history.consumed(pause->receipt->seq)));
                      error.extra = extra.end_object().json();
-                     x->fail(error);
+                     done(problem_reply(error, x->request));
                  });
 }
 
-void answer_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answer> answer) {
-    if (!answer) return fail_with_receipt(api, std::move(x), pending, std::move(answer.error()));
-    if (answer->outcome != Answer::Outcome::duplicate)
-        return x->json(200, outcome_json(*answer, std::nullopt));
-    read_history(api, pending.session, [x, answer = std::move(*answer)](Result<Snapshot> snapshot) {
-        std::optional<wire::Consumed> consumed;
-        if (snapshot && answer.receipt) consumed = snapshot->history.consumed(answer.receipt->seq);
-        x->json(200, outcome_json(answer, consumed));
-    });
+ReplyFn reply_to(ExchangePtr const& x) {
+    return [x](HttpReply reply) { x->responder->reply(std::move(reply)); };
 }
 
-void submit(Api& api, ExchangePtr x, PendingId const& pending, Submit command) {
+void fail_with_receipt(Api& api, ExchangePtr x, PendingId const& pending, Error error) {
+    refused(api, x, pending, std::move(error), reply_to(x));
+}
+
+HttpReply ok(std::string text) { return {200, "application/json", {}, std::move(text)}; }
+
+void tell_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answer> answer,
+                  ReplyFn done) {
+    if (!answer)
+        return refused(api, std::move(x), pending, std::move(answer.error()), std::move(done));
+    if (answer->outcome != Answer::Outcome::duplicate)
+        return done(ok(outcome_json(*answer, std::nullopt)));
+    read_history(
+        api, pending.session,
+        [answer = std::move(*answer), done = std::move(done)](Result<Snapshot> snapshot) mutable {
+            std::optional<wire::Consumed> consumed;
+            if (snapshot && answer.receipt)
+                consumed = snapshot->history.consumed(answer.receipt->seq);
+            done(ok(outcome_json(answer, consumed)));
+        });
+}
+
+void answer_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answer> answer) {
+    tell_outcome(api, x, pending, std::move(answer), reply_to(x));
+}
+
+}  // namespace
+
+void submit_to(Api& api, ExchangePtr x, Submit command, port::Fn<void(HttpReply)> done) {
     command.via = "http";
-    auto& runner = api.services().runner;
-    runner.command(pending.session, std::move(command), x->asker(),
-                   [&api, x, pending](Result<Answer> answer) {
-                       answer_outcome(api, x, pending, std::move(answer));
-                   });
+    PendingId const pending = command.pending;
+    api.services().runner.command(
+        pending.session, std::move(command), x->asker(),
+        [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
+            tell_outcome(api, x, pending, std::move(answer), std::move(done));
+        });
+}
+
+namespace {
+
+void submit(Api& api, ExchangePtr x, Submit command) {
+    submit_to(api, x, std::move(command), reply_to(x));
 }
 
 // An id of another form is just unknown.
@@ -88,44 +120,54 @@ std::optional<PendingId> pending_of(ExchangePtr const& x, Body& body) {
     return pending;
 }
 
-void read_result(Body& body, json::View object, Submission& what) {
-    Body result(object, "/result", {"title", "output", "metadata"});
+void read_result(Body& body, std::string const& pointer, Submission& what) {
+    body.require("result");
+    auto const object = body.object("result");
+    if (!object) return body.refuse("result", "must be an object with output");
+    Body result(*object, pointer + "/result", {"title", "output", "metadata"});
     result.require("output");
     what.output = result.any("output").value_or(Json());
     what.title = result.string("title").value_or("");
     what.metadata = result.any("metadata").value_or(Json());
+    what.digest = sha256(json::canonical_object("output", what.output));
     if (result.error()) body.refuse(*result.error());
+}
+
+void read_error(Body& body, Submission& what) {
+    what.kind = SubmissionKind::error;
+    what.error = body.required_string("error");
+    what.digest = sha256(json::canonical_object("error", Json::trusted(json::quote(what.error))));
 }
 
 }  // namespace
 
+std::string read_outcome(Body& body, std::string const& pointer, bool is_error, Submission& what) {
+    if (is_error) {
+        read_error(body, what);
+    } else {
+        read_result(body, pointer, what);
+    }
+    return body.required_string("pendingID");
+}
+
 void post_result(Api& api, ExchangePtr x) {
     Body body(json::View(x->body), "", {"pendingID", "result"});
     Submit command;
-    body.require("result");
-    if (auto const result = body.object("result")) {
-        read_result(body, *result, command.what);
-    } else {
-        body.refuse("result", "must be an object with output");
-    }
+    read_result(body, "", command.what);
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
-    command.what.digest = sha256(json::canonical_object("output", command.what.output));
-    submit(api, std::move(x), *pending, std::move(command));
+    submit(api, std::move(x), std::move(command));
 }
 
 void post_error(Api& api, ExchangePtr x) {
     Body body(json::View(x->body), "", {"pendingID", "error"});
     Submit command;
-    command.what.kind = SubmissionKind::error;
-    command.what.error = body.required_string("error");
+    read_error(body, command.what);
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
-    command.what.digest =
-        sha256(json::canonical_object("error", Json::trusted(json::quote(command.what.error))));
-    submit(api, std::move(x), *pending, std::move(command));
+    submit(api, std::move(x), std::move(command));
 }
 
 namespace {
@@ -222,7 +264,7 @@ void post_decision(Api& api, ExchangePtr x) {
                      if (!snapshot) return x->fail(snapshot.error());
                      if (auto error = check_arguments(api, *snapshot, pending, command.what))
                          return x->fail(*error);
-                     submit(api, x, pending, std::move(command));
+                     submit(api, x, std::move(command));
                  });
 }
 

@@ -1,3 +1,4 @@
+#include "server/etag.h"
 #include "server/handlers.h"
 #include "server/objects.h"
 
@@ -87,7 +88,8 @@ void fork_session(Api& api, ExchangePtr x) {
                         if (!lane) return x->fail(lane.error());
                         State const& state = (*lane)->state();
                         x->json(201, session_object(state),
-                                {{"Location", "/api/sessions/" + state.id.text()}});
+                                {{"ETag", etag(state)},
+                                 {"Location", "/api/sessions/" + state.id.text()}});
                     });
             });
     });

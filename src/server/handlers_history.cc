@@ -74,40 +74,56 @@ void list_turns(Api& api, ExchangePtr x) {
 
 namespace {
 
-void page_of_events(Api& api, ExchangePtr x, SessionId id, Seq after) {
+enum class View : std::uint8_t { events, objects };
+
+void answer_events(ExchangePtr const& x, runner::Runner::Read const& read, std::size_t limit,
+                   std::function<std::string(Event const&)> const& subject) {
+    State const& state = read.lane->state();
+    json::Writer out;
+    out.begin_object().key("items").begin_array();
+    std::size_t const count = std::min(limit, read.records.size());
+    Seq last = state.head;
+    for (std::size_t i = 0; i < count; ++i) {
+        wire::Record const& record = *read.records[i];
+        out.raw(wire::event_object(state.id, state.project, record,
+                                   subject ? subject(record.event) : ""));
+        last = record.event.seq;
+    }
+    bool const more = count > 0 && last < state.head;
+    out.end_array().member("next", more ? std::optional(std::to_string(last)) : std::nullopt);
+    x->json(200, out.end_object().take());
+}
+
+void page_of_events(Api& api, ExchangePtr x, SessionId id, Seq after, View view) {
     Query query{x->request};
     std::size_t const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
-    api.services().runner.read(id, after + 1, [x, limit](Result<runner::Runner::Read> read) {
+    auto answer = [&api, x, limit, view, id](Result<runner::Runner::Read> read) {
         if (!read) return x->fail(read.error());
-        json::Writer out;
-        out.begin_object().key("items").begin_array();
-        std::size_t const count = std::min(limit, read->records.size());
-        for (std::size_t i = 0; i < count; ++i) {
-            State const& state = read->lane->state();
-            out.raw(wire::event_object(state.id, state.project, *read->records[i]));
-        }
-        out.end_array().key("next");
-        if (count < read->records.size()) {
-            out.value(std::to_string(read->records[count - 1]->event.seq));
-        } else {
-            out.null();
-        }
-        x->json(200, out.end_object().take());
-    });
+        if (view == View::events) return answer_events(x, *read, limit, {});
+        read_history(api, id, [&api, x, limit, read = std::move(*read)](Result<Snapshot> now) {
+            if (!now) return x->fail(now.error());
+            answer_events(x, read, limit, [&](Event const& event) {
+                return event_subject(now->lane->state(), now->history, event,
+                                     api.services().runner.now());
+            });
+        });
+    };
+    api.services().runner.read_page(id, after + 1, std::move(answer));
 }
 
-void stream_of_events(Api& api, ExchangePtr x, SessionId id, Seq after) {
-    api.services().runner.look(id, [&api, x, after](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return x->fail(lane.error());
-        Seq const head = (*lane)->state().head;
-        if (after > head)
-            return x->fail(
-                {Code::bad_cursor, "The session has only " + std::to_string(head) + " events."});
-        auto const out = x->responder->stream({});
-        out->send(std::make_shared<std::string const>("retry: 1000\n\n"));
-        api.streams().open(*lane, after, out);
-    });
+void stream_of_events(Api& api, ExchangePtr x, SessionId id, Seq after, View view) {
+    api.services().runner.look(
+        id, [&api, x, after, view](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane) return x->fail(lane.error());
+            Seq const head = (*lane)->state().head;
+            if (after > head)
+                return x->fail({Code::bad_cursor,
+                                "The session has only " + std::to_string(head) + " events."});
+            auto const out = x->responder->stream({});
+            out->send(std::make_shared<std::string const>("retry: 1000\n\n"));
+            api.streams().open(*lane, after, out, view == View::objects);
+        });
 }
 
 }  // namespace
@@ -122,10 +138,14 @@ void list_events(Api& api, ExchangePtr x) {
     auto const after = parse_number(place);
     if (!after)
         return x->fail({Code::bad_cursor, "Last-Event-ID, after and cursor are sequence numbers."});
+    std::string_view const view = x->request.query_value("view").value_or("events");
+    if (view != "events" && view != "objects")
+        return x->fail(bad_value("?view", "must be events or objects"));
+    View const shown = view == "objects" ? View::objects : View::events;
     bool const streams =
         x->request.header("accept").find("text/event-stream") != std::string_view::npos;
-    if (streams) return stream_of_events(api, std::move(x), *id, *after);
-    page_of_events(api, std::move(x), *id, *after);
+    if (streams) return stream_of_events(api, std::move(x), *id, *after, shown);
+    page_of_events(api, std::move(x), *id, *after, shown);
 }
 
 }  // namespace dormouse::server

@@ -1,9 +1,12 @@
+#include "server/changes.h"
 #include "server/handlers.h"
 #include "server/objects.h"
 
 #include "json/json.h"
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 // Reading pending calls: one, those of a session, those of a project.
 namespace dormouse::server {
@@ -24,10 +27,12 @@ void answer_pending(Api& api, ExchangePtr const& x, PendingId const& pending) {
 
 struct Filter {
     std::vector<std::string> statuses;
-    std::string tool, reason;
+    std::string project, tool, reason;
     std::size_t limit = 50;
     std::optional<PendingId> cursor;
+    std::optional<Time> changed_since;
     Duration wait{};
+    Time until{};  // when `wait` ends
 
     [[nodiscard]] bool takes(wire::PauseView const& pause, std::string const& tool_name,
                              Time now) const {
@@ -37,21 +42,36 @@ struct Filter {
     }
 };
 
-std::optional<Filter> read_filter(ExchangePtr const& x) {
-    Query query{x->request};
-    Filter filter;
-    filter.limit = query.number("limit", 50, 1, 200);
-    filter.wait = query.wait();
-    filter.tool = x->request.query_value("tool").value_or("");
-    filter.reason = x->request.query_value("reason").value_or("");
-    std::string const status(x->request.query_value("status").value_or(""));
-    filter.statuses =
-        status.empty() ? std::vector<std::string>{"waiting", "processing"} : std::vector{status};
-    constexpr std::array known{"waiting", "processing", "completed",
-                               "failed",  "expired",    "cancelled"};
-    if (!status.empty() && std::ranges::find(known, status) == known.end()) {
+constexpr std::array status_names{"waiting", "processing", "completed",
+                                  "failed",  "expired",    "cancelled"};
+
+// Open calls unless asked otherwise; of what changed also what was settled.
+std::vector<std::string> read_statuses(Query& query) {
+    std::string const status(query.request.query_value("status").value_or(""));
+    if (status.empty()) {
+        bool const changed = query.request.query_value("changedSince").has_value();
+        return {status_names.begin(), changed ? status_names.end() : status_names.begin() + 2};
+    }
+    if (std::ranges::find(status_names, status) == status_names.end()) {
         query.error = bad_value(
             "?status", "must be waiting, processing, completed, failed, expired or cancelled");
+    }
+    return {status};
+}
+
+std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
+    Query query{x->request};
+    Filter filter;
+    filter.statuses = read_statuses(query);
+    filter.limit = query.number("limit", 50, 1, 200);
+    filter.wait = query.wait();
+    filter.until = api.services().runner.now() + filter.wait;
+    filter.project = x->request.query_value("project").value_or("default");
+    filter.tool = x->request.query_value("tool").value_or("");
+    filter.reason = x->request.query_value("reason").value_or("");
+    if (x->request.query_value("changedSince")) {
+        auto const ms = query.number("changedSince", 0, 0, std::uint64_t{1} << 53);
+        filter.changed_since = from_ms(static_cast<std::int64_t>(ms));
     }
     if (!filter.reason.empty() && !parse<PauseReason>(filter.reason)) {
         query.error = bad_value(
@@ -62,6 +82,8 @@ std::optional<Filter> read_filter(ExchangePtr const& x) {
         if (!filter.cursor)
             query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
     }
+    bool const both = x->request.query_value("project") && x->request.query_value("sessionID");
+    if (both) query.error = bad_value("?project", "goes without sessionID, which names it already");
     if (query.error) {
         x->fail(*query.error);
         return std::nullopt;
@@ -69,76 +91,111 @@ std::optional<Filter> read_filter(ExchangePtr const& x) {
     return filter;
 }
 
-std::string page(std::vector<std::string> const& items, std::optional<std::string> const& next) {
+struct Page {
+    std::vector<std::string> items;
+    std::optional<std::string> next;
+};
+
+// `as_of`: what changes later has a time that is not before it, and is found by changedSince.
+void answer_list(ExchangePtr const& x, Page const& page, Time as_of) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
-    for (std::string const& item : items) out.raw(item);
-    return out.end_array().member("next", next).end_object().take();
+    for (std::string const& item : page.items) out.raw(item);
+    out.end_array().member("next", page.next).end_object();
+    x->json(200, out.take(), {{"Dormouse-As-Of", std::to_string(to_ms(as_of))}});
+}
+
+// Nothing is there yet, and there is time for it to come.
+bool waits_on(Api& api, ExchangePtr const& x, Filter const& filter, Page const& page) {
+    bool const nothing = page.items.empty() && !page.next;
+    runner::Runner const& runner = api.services().runner;
+    return nothing && runner.now() < filter.until && !runner.draining() && !x->responder->gone();
 }
 
 // Newest first.
-void answer_session_list(Api& api, ExchangePtr const& x, Snapshot const& snapshot,
-                         Filter const& filter) {
-    Time const now = api.services().runner.now();
-    std::vector<std::string> items;
-    std::optional<std::string> next;
+Page page_of_session(Snapshot const& snapshot, Filter const& filter, Time now) {
+    Page page;
     auto const& calls = snapshot.history.calls();
-    for (auto call = calls.rbegin(); call != calls.rend() && !next; ++call) {
+    for (auto call = calls.rbegin(); call != calls.rend() && !page.next; ++call) {
         auto const& pauses = call->second.pauses;
         for (auto pause = pauses.rbegin(); pause != pauses.rend(); ++pause) {
             auto const place = std::pair(pause->pending.call, pause->pending.generation);
             if (filter.cursor && place >= std::pair(filter.cursor->call, filter.cursor->generation))
                 continue;
+            if (filter.changed_since && pause->changed < *filter.changed_since) continue;
             if (!filter.takes(*pause, call->second.spec.tool, now)) continue;
-            if (items.size() == filter.limit) break;
-            items.push_back(pending_object(snapshot.lane->state(), snapshot.history, *pause, now));
-            if (items.size() == filter.limit) next = pause->pending.text();
+            if (page.items.size() == filter.limit) break;
+            page.items.push_back(
+                pending_object(snapshot.lane->state(), snapshot.history, *pause, now));
+            if (page.items.size() == filter.limit) page.next = pause->pending.text();
         }
     }
-    x->json(200, page(items, next));
+    return page;
+}
+
+void answer_session(Api& api, ExchangePtr x, SessionId session, Filter filter) {
+    Time const as_of = api.services().runner.now();
+    read_history(api, session, [&api, x, session, filter, as_of](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        Page const page = page_of_session(*snapshot, filter, api.services().runner.now());
+        bool const waits = filter.changed_since && waits_on(api, x, filter, page);
+        if (!waits) return answer_list(x, page, as_of);
+        wait_for_change(api, {}, session, filter.until, x,
+                        [&api, x, session, filter] { answer_session(api, x, session, filter); });
+    });
 }
 
 void list_of_session(Api& api, ExchangePtr x, SessionId session, Filter filter) {
+    if (filter.changed_since) return answer_session(api, std::move(x), session, std::move(filter));
     api.services().runner.look(
         session, [&api, x, session, filter](Result<std::shared_ptr<runner::Lane>> lane) {
             if (!lane) return x->fail(lane.error());
             auto const some_wait = [](State const& state) { return state.waiting > 0; };
-            wait_until(api, *lane, filter.wait, x, some_wait, [&api, x, session, filter] {
-                read_history(api, session, [&api, x, filter](Result<Snapshot> snapshot) {
-                    if (!snapshot) return x->fail(snapshot.error());
-                    answer_session_list(api, x, *snapshot, filter);
-                });
-            });
+            wait_until(api, *lane, filter.wait, x, some_wait,
+                       [&api, x, session, filter] { answer_session(api, x, session, filter); });
         });
 }
 
-// A project's list is gathered from its sessions one after the other; rows tell which to ask.
+constexpr Duration append_takes_at_most{5'000};
+
+// A project's list is gathered from its sessions one after the other; `places` tell which to ask.
 struct Gather {
     Api& api;
     ExchangePtr x;
     Filter filter;
-    std::vector<port::PendingListed> rows;
+    Time as_of{};
+    std::vector<PendingId> places = {};  // nonces are not looked at
+    std::optional<Time> changed_since = {};
     std::size_t at = 0;
-    std::vector<std::string> items;
-    std::optional<std::string> next;
+    Page page = {};
 };
 
+void list_of_project(Api& api, ExchangePtr x, Filter filter);
+
+void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
+    Time const now = g.api.services().runner.now();
+    auto const call = snapshot.history.calls().find(place.call);
+    if (call == snapshot.history.calls().end()) return;
+    for (wire::PauseView const& pause : call->second.pauses) {
+        bool const mine = pause.pending.generation == place.generation;
+        bool const new_enough = !g.changed_since || pause.changed >= *g.changed_since;
+        if (!mine || !new_enough || !g.filter.takes(pause, call->second.spec.tool, now)) continue;
+        g.page.items.push_back(
+            pending_object(snapshot.lane->state(), snapshot.history, pause, now));
+    }
+}
+
 void gather(std::shared_ptr<Gather> g) {
-    if (g->at == g->rows.size()) return g->x->json(200, page(g->items, g->next));
-    SessionId const session = g->rows[g->at].session;
+    if (g->at == g->places.size()) {
+        if (!waits_on(g->api, g->x, g->filter, g->page))
+            return answer_list(g->x, g->page, g->as_of);
+        return wait_for_change(g->api, g->filter.project, std::nullopt, g->filter.until, g->x,
+                               [g] { list_of_project(g->api, g->x, g->filter); });
+    }
+    SessionId const session = g->places[g->at].session;
     read_history(g->api, session, [g, session](Result<Snapshot> snapshot) {
-        Time const now = g->api.services().runner.now();
-        for (; g->at < g->rows.size() && g->rows[g->at].session == session; ++g->at) {
-            if (!snapshot) continue;
-            port::PendingRow const& row = g->rows[g->at].row;
-            auto const call = snapshot->history.calls().find(row.call);
-            if (call == snapshot->history.calls().end()) continue;
-            for (wire::PauseView const& pause : call->second.pauses) {
-                bool const mine = pause.pending.generation == row.generation;
-                if (!mine || !g->filter.takes(pause, call->second.spec.tool, now)) continue;
-                g->items.push_back(
-                    pending_object(snapshot->lane->state(), snapshot->history, pause, now));
-            }
+        for (; g->at < g->places.size() && g->places[g->at].session == session; ++g->at) {
+            if (snapshot) gather_from(*g, *snapshot, g->places[g->at]);
         }
         gather(g);
     });
@@ -152,32 +209,57 @@ port::PendingStatus row_status(std::string const& status) {
     return port::PendingStatus::waiting;
 }
 
+// The order of lists: newest session first, in it the newest call, of that the newest pause.
+bool comes_first(PendingId const& a, PendingId const& b) {
+    return std::tuple(b.session.number(), b.call, b.generation) <
+           std::tuple(a.session.number(), a.call, a.generation);
+}
+
+std::vector<PendingId> lately_changed(Api& api, Filter const& filter) {
+    auto places = api.changes().since(filter.project, *filter.changed_since);
+    std::ranges::sort(places, comes_first);
+    if (filter.cursor)
+        std::erase_if(places, [&](PendingId const& p) { return !comes_first(*filter.cursor, p); });
+    if (places.size() > filter.limit) places.resize(filter.limit);
+    return places;
+}
+
+void start_gather(std::shared_ptr<Gather> g) {
+    if (g->places.size() == g->filter.limit) g->page.next = g->places.back().text();
+    gather(std::move(g));
+}
+
 void list_of_project(Api& api, ExchangePtr x, Filter filter) {
+    Time const as_of = api.services().runner.now();
+    auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
+    if (filter.changed_since && api.changes().remembers(*filter.changed_since)) {
+        // These were seen to change since then, whenever the change itself was.
+        g->places = lately_changed(api, filter);
+        return start_gather(g);
+    }
+    // By the times of events, which are a little older than what is seen of them.
+    if (filter.changed_since) g->changed_since = *filter.changed_since - append_takes_at_most;
     port::PendingFilter rows;
-    rows.project = std::string(x->request.query_value("project").value_or("default"));
-    rows.statuses = {row_status(filter.statuses.front())};
+    rows.project = filter.project;
+    bool const all = filter.statuses.size() == status_names.size();
+    if (!all) rows.statuses = {row_status(filter.statuses.front())};
     rows.tool = filter.tool;
     rows.before = filter.cursor;
     rows.limit = static_cast<std::uint32_t>(filter.limit);
     auto question = [rows](port::Store& store) { return store.list_pending(rows); };
-    port::ask(
-        api.services().journal, std::move(question),
-        [&api, x, filter](Result<std::vector<port::PendingListed>> listed) {
-            if (!listed) return x->fail(listed.error());
-            auto const g =
-                std::make_shared<Gather>(Gather{api, x, filter, std::move(*listed), 0, {}, {}});
-            if (g->rows.size() == filter.limit) {
-                port::PendingListed const& last = g->rows.back();
-                g->next = PendingId{last.session, last.row.call, last.row.generation, {}}.text();
-            }
-            gather(g);
-        });
+    port::ask(api.services().journal, std::move(question),
+              [g](Result<std::vector<port::PendingListed>> listed) {
+                  if (!listed) return g->x->fail(listed.error());
+                  for (port::PendingListed const& one : *listed)
+                      g->places.push_back({one.session, one.row.call, one.row.generation, {}});
+                  start_gather(g);
+              });
 }
 
 }  // namespace
 
 void list_pending(Api& api, ExchangePtr x) {
-    auto filter = read_filter(x);
+    auto filter = read_filter(api, x);
     if (!filter) return;
     auto const session = x->request.query_value("sessionID");
     if (!session) return list_of_project(api, std::move(x), std::move(*filter));

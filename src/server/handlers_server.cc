@@ -2,7 +2,10 @@
 #include "server/objects.h"
 
 #include "json/json.h"
+#include "server/openapi.h"
 #include "session/limits.h"
+
+#include <map>
 
 // The server itself: health, agents, explain, doctor.
 namespace dormouse::server {
@@ -46,6 +49,27 @@ void get_agents(Api& api, ExchangePtr x) {
     }
     x->json(200, out.end_array().member_null("next").end_object().take());
 }
+
+// Every tool that an agent may call, by name.
+void get_tools(Api& api, ExchangePtr x) {
+    port::Catalogue const& catalogue = api.services().catalogue;
+    std::map<std::string, std::vector<std::string>> agents_of;
+    for (port::AgentEntry const& agent : catalogue.agents()) {
+        for (std::string const& tool : agent.tools) agents_of[tool].push_back(agent.id);
+    }
+    json::Writer out;
+    out.begin_object().key("items").begin_array();
+    for (auto const& [tool, agents] : agents_of) {
+        auto const schema = catalogue.tool_schema(tool);
+        out.begin_object().member("name", tool).key("agents").begin_array();
+        for (std::string const& agent : agents) out.value(agent);
+        out.end_array();
+        out.member_raw("inputSchema", schema ? schema->text() : "null").end_object();
+    }
+    x->json(200, out.end_array().member_null("next").end_object().take());
+}
+
+void get_openapi(Api&, ExchangePtr x) { x->json(200, std::string(openapi_document())); }
 
 namespace {
 

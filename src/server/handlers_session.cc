@@ -1,3 +1,4 @@
+#include "server/etag.h"
 #include "server/handlers.h"
 #include "server/objects.h"
 
@@ -25,8 +26,6 @@ bool is_name(std::string_view text) {
     };
     return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
 }
-
-std::string etag(State const& state) { return "\"" + std::to_string(state.head) + "\""; }
 
 void answer_session(ExchangePtr const& x, int status, State const& state) {
     std::vector<std::pair<std::string, std::string>> headers{{"ETag", etag(state)}};
@@ -138,7 +137,9 @@ void get_session(Api& api, ExchangePtr x) {
         std::shared_ptr<runner::Lane> const kept = *lane;
         wait_until(api, kept, wait, x, at_rest, [x, kept] {
             if (kept->state().lifecycle == Lifecycle::deleted) return x->fail(not_found());
-            if (x->request.header("if-none-match") == etag(kept->state())) return x->empty(304);
+            std::string const tag = etag(kept->state());
+            if (none_match_names(x->request, tag))
+                return x->responder->reply({304, "", {{"ETag", tag}}, ""});
             answer_session(x, 200, kept->state());
         });
     });
@@ -207,12 +208,9 @@ void patch_session(Api& api, ExchangePtr x) {
     change.labels = read_labels(body);
     if (body.string("alias"))
         body.refuse("alias", "aliases come with mail between agents, in a later release");
-    if (std::string_view match = x->request.header("if-match"); !match.empty()) {
-        bool const quoted = match.size() > 2 && match.front() == '"' && match.back() == '"';
-        change.if_match = quoted ? parse_number(match.substr(1, match.size() - 2)) : std::nullopt;
-        if (!change.if_match)
-            body.refuse(bad_value("If-Match", "must be an ETag of this session, \"<seq>\""));
-    }
+    auto const match = if_match(x->request);
+    if (!match) return x->fail(match.error());
+    change.if_match = *match;
     if (body.error()) return x->fail(*body.error());
     command_then_session(api, std::move(x), std::move(change));
 }
@@ -220,7 +218,9 @@ void patch_session(Api& api, ExchangePtr x) {
 void delete_session(Api& api, ExchangePtr x) {
     auto const id = session_in_path(x);
     if (!id) return;
-    api.services().runner.command(*id, Delete{}, x->asker(), [x](Result<Answer> answer) {
+    auto const match = if_match(x->request);
+    if (!match) return x->fail(match.error());
+    api.services().runner.command(*id, Delete{*match}, x->asker(), [x](Result<Answer> answer) {
         if (!answer) return x->fail(answer.error());
         x->empty(204);
     });

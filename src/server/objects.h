@@ -19,6 +19,14 @@ namespace dormouse::server {
 [[nodiscard]] std::string receipt_object(session::Receipt const& receipt,
                                          std::optional<wire::Consumed> const& consumed);
 
+// What the event is about, as it stands now: a Session, Turn, Message, Part or PendingCall, or
+// null.
+[[nodiscard]] std::string event_subject(session::State const& state, wire::History const& history,
+                                        session::Event const& event, Time now);
+// The part of its message. REQUIRES: the history has the call.
+[[nodiscard]] std::string tool_part_object(session::State const& state,
+                                           wire::History const& history, CallNo call);
+
 void write_actor(json::Writer& out, session::Actor const& actor);  // the object {"type","name"}
 [[nodiscard]] std::string_view pending_status(wire::PauseView const& pause, Time now);
 

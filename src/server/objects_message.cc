@@ -105,6 +105,19 @@ void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
 
 }  // namespace
 
+std::string tool_part_object(State const& state, wire::History const& history, CallNo call) {
+    wire::CallView const& view = history.calls().at(call);
+    wire::MessageView const& message = history.messages().at(view.message);
+    std::size_t index = json::View(message.parts).size();
+    for (CallNo no : message.calls) {
+        if (no == call) break;
+        ++index;
+    }
+    json::Writer out;
+    write_tool_part(out, {state, message}, index, view);
+    return out.take();
+}
+
 std::string message_object(State const& state, wire::History const& history, Seq seq) {
     wire::MessageView const& message = history.messages().at(seq);
     Place const place{state, message};

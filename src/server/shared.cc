@@ -1,3 +1,4 @@
+#include "server/changes.h"
 #include "server/handlers.h"
 #include "server/waits.h"
 
@@ -38,9 +39,7 @@ Duration Query::wait() {
 
 // A long poll: ends once, by the session, the clock or the client.
 struct Waits::Wait {
-    std::shared_ptr<runner::Lane> lane;
-    std::uint64_t watch = 0;
-    std::function<bool(session::State const&)> ready;
+    port::Fn<void()> stop;  // no more news is wanted
     port::Fn<void()> done;
     Time until{};
     ExchangePtr exchange;
@@ -49,7 +48,7 @@ struct Waits::Wait {
         if (!done) return;
         auto then = std::exchange(done, {});
         exchange.reset();
-        lane->unwatch(watch);
+        std::exchange(stop, {})();
         then();
     }
 };
@@ -83,16 +82,29 @@ void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, Exc
                 std::function<bool(session::State const&)> ready, port::Fn<void()> done) {
     if (time == Duration(0) || ready(lane->state())) return done();
     auto const wait = std::make_shared<Waits::Wait>();
-    wait->lane = std::move(lane);
-    wait->ready = std::move(ready);
     wait->done = std::move(done);
     wait->until = api.services().runner.now() + time;
     wait->exchange = std::move(x);
     std::weak_ptr<Waits::Wait> const weak = wait;
-    wait->watch = wait->lane->watch([weak] {
+    // The lane outlives its watchers.
+    auto const watch = lane->watch([weak, ready = std::move(ready), at = lane.get()] {
         auto const self = weak.lock();
-        if (self && self->done && self->ready(self->lane->state())) self->finish();
+        if (self && self->done && ready(at->state())) self->finish();
     });
+    wait->stop = [lane = std::move(lane), watch] { lane->unwatch(watch); };
+    api.waits().add(wait);
+}
+
+void wait_for_change(Api& api, std::string const& project, std::optional<SessionId> session,
+                     Time until, ExchangePtr x, port::Fn<void()> done) {
+    auto const wait = std::make_shared<Waits::Wait>();
+    wait->done = std::move(done);
+    wait->until = until;
+    wait->exchange = std::move(x);
+    auto const watch = api.changes().watch(project, session, [weak = std::weak_ptr(wait)] {
+        if (auto const self = weak.lock()) self->finish();
+    });
+    wait->stop = [&api, watch] { api.changes().unwatch(watch); };
     api.waits().add(wait);
 }
 

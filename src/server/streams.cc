@@ -1,17 +1,20 @@
 #include "server/streams.h"
 
 #include "json/json.h"
+#include "server/objects.h"
 
 namespace dormouse::server {
 
 using namespace dormouse::session;
 
-void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after,
-                   std::shared_ptr<EventStream> out) {
+void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out,
+                   bool objects) {
     auto const reader = std::make_shared<Reader>();
     reader->lane = std::move(lane);
     reader->out = std::move(out);
     reader->cursor = after;
+    reader->head = reader->lane->state().head;
+    reader->objects = objects;
     readers_.emplace(reader->lane->id(), reader);
     std::weak_ptr<Reader> const weak = reader;
     auto const again = [this, weak] {
@@ -29,10 +32,13 @@ void Streams::pump(ReaderPtr const& reader) {
     if (reader->reading || !reader->lane || !reader->lane->loaded()) return;
     auto const lane = reader->lane;  // the reader may leave while it is sent something
     auto const& recent = lane->recent();
-    if (recent.empty() || recent.back()->event.seq <= reader->cursor) return;
+    // A lane that was loaded from a snapshot has no recent records until something happens.
+    Seq const newest = recent.empty() ? reader->head : recent.back()->event.seq;
+    if (newest <= reader->cursor) return;
     // Not before there is room: the page's own look would wake the reader for the next one.
     if (reader->out->queued_bytes() > queued_max) return;
-    if (recent.front()->event.seq > reader->cursor + 1) return read_page(reader);
+    bool const behind = recent.empty() || recent.front()->event.seq > reader->cursor + 1;
+    if (behind || reader->objects) return read_page(reader);
     std::size_t const skip = reader->cursor + 1 - recent.front()->event.seq;
     for (std::size_t i = skip; i < recent.size(); ++i) {
         if (!reader->lane || reader->out->queued_bytes() > queued_max)
@@ -41,9 +47,15 @@ void Streams::pump(ReaderPtr const& reader) {
     }
 }
 
-void Streams::send(ReaderPtr const& reader, wire::RecordPtr const& record) {
+void Streams::send(ReaderPtr const& reader, wire::RecordPtr const& record,
+                   wire::History const* history) {
     reader->cursor = record->event.seq;
-    bool const taken = reader->out->send(frame(*reader->lane, record));
+    runner::Lane const& lane = *reader->lane;
+    bool const taken = reader->out->send(
+        history ? std::make_shared<std::string const>(wire::sse_frame(
+                      lane.id(), lane.state().project, *record,
+                      event_subject(lane.state(), *history, record->event, runner_.now())))
+                : frame(lane, record));
     if (taken && std::holds_alternative<SessionDeleted>(record->event.body)) say_bye(reader);
 }
 
@@ -60,19 +72,44 @@ void Streams::end(ReaderPtr const& reader, Error const& error) {
     reader->out->close();
 }
 
+// A part of what the reader lacks, never all of it: a reader far behind a long session gets one
+// page, and the next when that has gone out.
 void Streams::read_page(ReaderPtr const& reader) {
     reader->reading = true;
     auto const read_on = [this, reader](Result<runner::Runner::Read> read) {
+        if (!reader->lane || !read) {
+            reader->reading = false;
+            if (reader->lane) end(reader, read.error());
+            return;
+        }
+        if (reader->objects) return read_objects(reader, std::move(read->records));
+        reader->reading = false;
+        send_page(reader, read->records, nullptr);
+    };
+    runner_.read_page(reader->lane->id(), reader->cursor + 1, read_on);
+}
+
+void Streams::read_objects(ReaderPtr const& reader, std::vector<wire::RecordPtr> page) {
+    auto const use = [this, reader, page = std::move(page)](Result<runner::Runner::Read> read) {
         reader->reading = false;
         if (!reader->lane) return;
         if (!read) return end(reader, read.error());
-        for (wire::RecordPtr const& record : read->records) {
-            if (!reader->lane || reader->out->queued_bytes() > queued_max) return;
-            if (record->event.seq == reader->cursor + 1) send(reader, record);
-        }
-        pump(reader);
+        wire::History history(reader->lane->id());
+        for (wire::RecordPtr const& record : read->records) history.add(*record);
+        send_page(reader, page, &history);
     };
-    runner_.read(reader->lane->id(), reader->cursor + 1, read_on);
+    runner_.read(reader->lane->id(), 1, use);
+}
+
+// Called from a look: the lane's state is there.
+void Streams::send_page(ReaderPtr const& reader, std::vector<wire::RecordPtr> const& records,
+                        wire::History const* history) {
+    reader->head = reader->lane->state().head;
+    for (wire::RecordPtr const& record : records) {
+        if (!reader->lane || reader->out->queued_bytes() > queued_max) return;
+        if (record->event.seq == reader->cursor + 1) send(reader, record, history);
+    }
+    pump(reader);
 }
 
 void Streams::close(ReaderPtr const& reader) {
@@ -84,6 +121,7 @@ void Streams::close(ReaderPtr const& reader) {
         readers_.erase(it);
         break;
     }
+    if (!readers_.contains(lane->id())) drafts_.erase(lane->id());
     lane->unwatch(reader->watch);
 }
 
@@ -102,13 +140,26 @@ std::shared_ptr<std::string const> Streams::frame(runner::Lane const& lane,
 
 void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
     auto const [first, last] = readers_.equal_range(session);
-    if (first == last) return;
+    if (first == last) {
+        drafts_.erase(session);
+        return;
+    }
+    auto const [place, is_new] = drafts_.try_emplace(session, Draft{ask, delta.kind, 0});
+    Draft& draft = place->second;
+    if (draft.ask != ask) draft = {ask, delta.kind, 0};
+    if (draft.kind != delta.kind) draft = {ask, delta.kind, draft.part + 1};
+    // The message has its id when it is durable; until then the draft has one of its own.
+    std::string const id = session.text().substr(std::string_view("ses_").size()) + "_t" +
+                           std::to_string(ask.turn) + "-" + std::to_string(ask.step) + "-" +
+                           std::to_string(ask.attempt);
     constexpr std::string_view kinds[] = {"text", "reasoning", "input"};
     json::Writer out;
     out.begin_object()
         .member("turnID", numbered_id("trn_", session, ask.turn))
         .member("step", ask.step);
-    out.member("attempt", ask.attempt).member("kind", kinds[static_cast<std::size_t>(delta.kind)]);
+    out.member("attempt", ask.attempt).member("messageID", "msg_" + id);
+    out.member("partID", "prt_" + id + "_" + std::to_string(draft.part));
+    out.member("kind", kinds[static_cast<std::size_t>(delta.kind)]);
     out.member("text", delta.text);
     if (delta.call > 0) out.member("call", delta.call).member("tool", delta.tool);
     out.end_object();

@@ -5,6 +5,7 @@
 
 #include "runner/runner.h"
 #include "server/http.h"
+#include "wire/history.h"
 
 #include <map>
 #include <memory>
@@ -16,8 +17,10 @@ class Streams {
 public:
     explicit Streams(runner::Runner& runner) : runner_(runner) {}
 
-    // Sends what comes after `after`, until the reader goes or the session does.
-    void open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out);
+    // Sends what comes after `after`, until the reader goes or the session does. `objects`: with
+    // what each event is about as it stands then; the session is read for every batch of them.
+    void open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out,
+              bool objects = false);
     // Provisional text for those who follow the session now; it is in no journal and has no id.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
     [[nodiscard]] std::size_t count() const { return readers_.size(); }
@@ -27,14 +30,20 @@ private:
         std::shared_ptr<runner::Lane> lane;
         std::shared_ptr<EventStream> out;
         Seq cursor = 0;
+        Seq head = 0;  // of the session when it was last looked at
         std::uint64_t watch = 0;
         bool reading = false;  // a page of the journal is on its way
+        bool objects = false;
     };
     using ReaderPtr = std::shared_ptr<Reader>;
 
     void pump(ReaderPtr const& reader);
-    void send(ReaderPtr const& reader, wire::RecordPtr const& record);
+    void send(ReaderPtr const& reader, wire::RecordPtr const& record,
+              wire::History const* history = nullptr);
+    void send_page(ReaderPtr const& reader, std::vector<wire::RecordPtr> const& records,
+                   wire::History const* history);
     void read_page(ReaderPtr const& reader);
+    void read_objects(ReaderPtr const& reader, std::vector<wire::RecordPtr> page);
     void say_bye(ReaderPtr const& reader);
     void end(ReaderPtr const& reader, Error const& error);
     void close(ReaderPtr const& reader);
@@ -47,6 +56,13 @@ private:
 
     runner::Runner& runner_;
     std::unordered_multimap<SessionId, ReaderPtr> readers_;
+    // Which part of a reply that is still coming each session has got to.
+    struct Draft {
+        session::AskModel ask;
+        port::Delta::Kind kind{};
+        std::size_t part = 0;
+    };
+    std::unordered_map<SessionId, Draft> drafts_;
     // The newest frames, by record: what several readers of a session share.
     std::map<wire::Record const*, std::pair<wire::RecordPtr, std::shared_ptr<std::string const>>>
         frames_;

@@ -142,7 +142,9 @@ struct Change {
     std::optional<Seq> if_match;  // 412 unless the head is this
 };
 
-struct Delete {};
+struct Delete {
+    std::optional<Seq> if_match = {};  // 412 unless the head is this
+};
 
 // What was found by key before deciding. The lane looks up what wanted() in key.h names.
 struct Found {

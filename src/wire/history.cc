@@ -229,6 +229,10 @@ struct HistoryFold {
     }
     template <class Other> void operator()(Other const&) const {}
 
+    void touch(PendingId const& pending) const {
+        if (PauseView* const pause = find(pending)) pause->changed = event.at;
+    }
+
 private:
     PauseView* find(PendingId const& pending) const {
         auto const call = h.calls_.find(pending.call);
@@ -269,8 +273,40 @@ private:
     }
 };
 
+namespace {
+
+struct Touched {
+    std::vector<PendingId>& out;
+
+    void operator()(CallPaused const& e) const { out.push_back(e.pending); }
+    void operator()(GateAsked const& e) const { out.push_back(e.pending); }
+    void operator()(Submitted const& e) const { out.push_back(e.receipt.pending); }
+    void operator()(Voted const& e) const { out.push_back(e.pending); }
+    void operator()(Progressed const& e) const { out.push_back(e.pending); }
+    void operator()(Claimed const& e) const { out.push_back(e.pending); }
+    void operator()(Expired const& e) const { out.push_back(e.receipt.pending); }
+    void operator()(Cancelled const& e) const {
+        if (e.receipt) out.push_back(e.receipt->pending);
+    }
+    void operator()(InDoubt const& e) const {
+        out.push_back(e.pending);
+        if (e.question) out.push_back(*e.question);
+    }
+    template <class Other> void operator()(Other const&) const {}
+};
+
+}  // namespace
+
+std::vector<PendingId> touched(Event const& event) {
+    std::vector<PendingId> out;
+    std::visit(Touched{out}, event.body);
+    return out;
+}
+
 void History::add(Record const& record) {
-    std::visit(HistoryFold{*this, record.event}, record.event.body);
+    HistoryFold const fold{*this, record.event};
+    std::visit(fold, record.event.body);
+    for (PendingId const& pending : touched(record.event)) fold.touch(pending);
 }
 
 PauseView const* History::pause(PendingId const& pending) const {

@@ -43,6 +43,7 @@ struct PauseView {
     std::uint32_t progress_count = 0;
     std::vector<std::pair<session::Actor, std::pair<bool, Time>>> votes;
     std::string gate;  // set: a gate asked
+    Time changed{};    // of the newest event that names it
 };
 
 struct CallView {
@@ -114,6 +115,9 @@ struct TurnView {
     std::optional<session::Trouble> error;
     bool dropped = false;
 };
+
+// The pending calls that people see change by this event.
+[[nodiscard]] std::vector<PendingId> touched(session::Event const& event);
 
 class History {
 public:

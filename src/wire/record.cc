@@ -104,7 +104,8 @@ Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::
     return records;
 }
 
-std::string event_object(SessionId const& session, std::string_view project, Record const& record) {
+std::string event_object(SessionId const& session, std::string_view project, Record const& record,
+                         std::string_view object) {
     Event const& event = record.event;
     json::Writer out;
     out.begin_object();
@@ -118,15 +119,17 @@ std::string event_object(SessionId const& session, std::string_view project, Rec
     out.member("at", to_ms(event.at));
     if (event.activity)
         out.key("activity").begin_object().member("type", text(*event.activity)).end_object();
-    out.member_raw("data", record.data).end_object();
-    return out.take();
+    out.member_raw("data", record.data);
+    if (!object.empty()) out.member_raw("object", object);
+    return out.end_object().take();
 }
 
-std::string sse_frame(SessionId const& session, std::string_view project, Record const& record) {
+std::string sse_frame(SessionId const& session, std::string_view project, Record const& record,
+                      std::string_view object) {
     std::string out = "id: " + std::to_string(record.event.seq) + "\nevent: ";
     out += type_name(record.event.body);
     out += "\ndata: ";
-    out += event_object(session, project, record);
+    out += event_object(session, project, record, object);
     out += "\n\n";
     return out;
 }

@@ -37,11 +37,12 @@ using RecordPtr = std::shared_ptr<Record const>;
 
 // The Event object of the API: {"seq","type","v","sessionID","projectID","turnID","at","data"} and,
 // when this event changed it, "activity".
+// With an `object` (JSON) also "object".
 [[nodiscard]] std::string event_object(SessionId const& session, std::string_view project,
-                                       Record const& record);
+                                       Record const& record, std::string_view object = {});
 // One Server-Sent Event: id, event and data lines. CR and LF can not occur in JSON text, so none
 // can break it.
 [[nodiscard]] std::string sse_frame(SessionId const& session, std::string_view project,
-                                    Record const& record);
+                                    Record const& record, std::string_view object = {});
 
 }  // namespace dormouse::wire

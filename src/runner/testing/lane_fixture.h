@@ -27,9 +27,9 @@ public:
             lane->offer(id, std::move(outcome));
         });
     }
-    void appended(SessionId) override {}
     void store_failed(Error const&) override { ++failures; }
     void wake_soon(SessionId, Time at) override { wakes.push_back(at); }
+    void appended(Lane const&, std::vector<wire::RecordPtr> const&) override {}
     void rested(SessionId) override { ++rests; }
     void delta(SessionId, session::AskModel const&, port::Delta const& delta) override {
         deltas.push_back(delta.text);

@@ -85,10 +85,16 @@ Judged judge(Decider& d, Move const& c) {
     return wrong_state(d.state, "move");
 }
 
+namespace {
+
+std::unexpected<Error> changed_since() {
+    return fail(Code::precondition_failed, "The session has changed since you read it.");
+}
+
+}  // namespace
+
 Judged judge(Decider& d, Change const& c) {
-    if (c.if_match && *c.if_match != d.state.head) {
-        return fail(Code::precondition_failed, "The session has changed since you read it.");
-    }
+    if (c.if_match && *c.if_match != d.state.head) return changed_since();
     bool const new_title = c.title && *c.title != d.state.title;
     bool const new_alias = c.alias && *c.alias != d.state.alias;
     bool const new_labels = c.labels && !(*c.labels == d.state.labels);
@@ -101,7 +107,8 @@ Judged judge(Decider& d, Change const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, Delete const&) {
+Judged judge(Decider& d, Delete const& c) {
+    if (c.if_match && *c.if_match != d.state.head) return changed_since();
     settle_everything(d, "the session was deleted");
     d.emit(SessionDeleted{d.command.by});
     return done(d);
