@@ -100,7 +100,7 @@ void bash_kinds(std::string& out, std::string const& path, CommandInfo const& co
             pattern = prefix + std::to_string(++number);
         } else {
             for (auto const& name : option.names)
-                pattern += (pattern.empty() ? "" : "|") + prefix + name;
+                (pattern += pattern.empty() ? prefix : "|" + prefix) += name;
         }
         out += "        " + pattern + ") kind=" + in_quotes(kind_of(option)) + " ;;\n";
     }
@@ -164,8 +164,9 @@ _dormouse() {
     _dormouse_kind "$path:${option:-$number}"
     case $kind in
         =*) COMPREPLY=($(compgen -W "${kind#=}" -- "$current")) ;;
-        file) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-        dir) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+        file|dir)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -"${kind:0:1}" -- "$current") ;;
         ''|text) ;;
         *) _dormouse_ids "$kind" "$current" ;;
     esac

@@ -72,10 +72,10 @@ std::string command(std::string const& verb, std::string const& id, std::string 
 }  // namespace
 
 std::string activity_text(json::View activity) {
-    auto const type = activity["type"].string_or("");
+    auto type = activity["type"].string_or("");
     if (type == "busy") return "busy, step " + plain(activity["step"]);
     if (type == "retry") return "tries again: " + plain(activity["message"]);
-    if (type != "waiting_async") return {type};
+    if (type != "waiting_async") return type;
     auto const count = activity["pendingIDs"].size();
     return "waits for " + plain(activity["tool"]) +
            (count > 1 ? " and " + std::to_string(count - 1) + " more" : std::string());
