@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 """The command line (design/07): each command, its exit status, and `--json`."""
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
+import select
 import signal
+import stat
+import struct
 import subprocess
+import termios
 import time
+import unicodedata
 
 from dormouse import BINARY, Case, environment, main, run, wait_for
 
@@ -50,6 +57,72 @@ class Cli(Case):
         said = self.dm('prompt', text, exits=exits)
         session = re.search(r'ses_[A-Za-z0-9_-]{22}', said)[0]
         return said, session, self.server.open_calls(session)[0]
+
+
+    def where(self):
+        return ['--server', f'http://127.0.0.1:{self.server.port}', '--data', self.server.directory]
+
+
+class Terminal:
+    """The binary on a terminal of its own."""
+
+    def __init__(self, *arguments, program=BINARY, columns=80, rows=24, **env):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
+        self.process = subprocess.Popen(
+            [program, *map(str, arguments)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment(**{'TERM': 'xterm', **env}),
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # Ctrl-C comes from it
+        )
+        os.close(slave)
+        self.file = master
+        self.text = ''
+        self.bytes = b''
+
+    def read(self, seconds):
+        """What came; None at the end."""
+        if not select.select([self.file], [], [], seconds)[0]:
+            return ''
+        try:
+            got = os.read(self.file, 65536)
+        except OSError:
+            return None
+        self.bytes += got
+        self.text = self.bytes.decode(errors='replace')
+        return got or None
+
+    def until(self, word, seconds=20):
+        end = time.monotonic() + seconds
+        while word not in self.text:
+            assert time.monotonic() < end, f'no {word!r} in {self.text!r}'
+            if self.read(0.2) is None and word not in self.text:
+                raise AssertionError(f'ended without {word!r}: {self.text!r}')
+        return self.text
+
+    def type(self, text):
+        os.write(self.file, text.encode())
+
+    def ended(self, seconds=20):
+        """Its exit status, after all that it said was read."""
+        end = time.monotonic() + seconds
+        while self.read(0.2) is not None:
+            if self.process.poll() is not None and not select.select([self.file], [], [], 0)[0]:
+                break
+            assert time.monotonic() < end, self.text
+        status = self.process.wait(timeout=seconds)
+        os.close(self.file)
+        return status
+
+
+def columns_of(line):
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in 'WF' else 1
+        for c in line
+    )
 
 
 class MainJob(Cli):
@@ -352,7 +425,7 @@ class Reading(Cli):
         self.assertEqual(json.loads(told[0])['code'], 'conflict')
 
     def test_control_characters_do_not_reach_the_terminal(self):
-        evil = 'x\x1b[2J\x07\u202e\x9b'
+        evil = 'x\x1b[2J\x07\u202e\x9b\u200b\u2066\ufeff\U000e0041'
         _, session, call = self.asleep()
         self.server.error(call['id'], evil)
         self.server.call('PATCH', f'/api/sessions/{session}', {'title': evil})
@@ -364,10 +437,13 @@ class Reading(Cli):
             ('explain', call['id']),
             ('show', call['id']),
             ('pending', '--status', 'failed'),
+            ('candidates', 'session'),
         ):
-            said = self.dm(*command)
-            for character in '\x1b\x07\u202e\x9b':
-                self.assertNotIn(character, said, command)
+            for said in (self.dm(*command), self.dm(*command, '--json')):
+                for character in evil[1:2] + '\x07\u202e\x9b\u200b\u2066\ufeff\U000e0041':
+                    self.assertNotIn(character, said, command)
+        (shown, *_) = self.objects('show', session)
+        self.assertEqual(shown['title'], evil, 'the same value in another spelling')
 
 
 class Ids(Cli):
@@ -390,7 +466,7 @@ class Ids(Cli):
             '--server',
             f'http://127.0.0.1:{self.server.port}',
         )
-        self.assertEqual(ended.returncode, USAGE)
+        self.assertEqual(ended.returncode, CONFLICT)
         for session in self.server.items('/api/projects/default/sessions'):
             self.assertIn(session['id'], ended.stderr)
 
@@ -401,6 +477,195 @@ class Ids(Cli):
         self.dm('show', 'ses_AAAAAAHW1EtoEHiAv8ehiA', exits=NOT_FOUND)
         self.dm('prompt', '-c', 'x', exits=NOT_FOUND)
         self.dm('show', '', exits=USAGE)
+
+
+    def test_a_settled_call_is_meant_too(self):
+        _, session, call = self.asleep()
+        cut = call['id'][:34]
+        self.assertIn('applied', self.dm('result', cut, 'live'))
+        self.assertIn('duplicate', self.dm('result', cut, 'live'))
+        self.dm('result', cut, 'other', exits=CONFLICT)
+        self.server.at_rest(session)
+        self.dm('prompt', '-s', session[:12], 'deploy B', exits=SLEEPS)
+        # Now two calls begin so, and nobody guesses which was meant.
+        self.dm('result', call['id'][:26], 'live', exits=CONFLICT)
+        self.assertEqual(len(self.server.open_calls(session)), 1)
+        self.assertIn(call['id'], self.dm('show', cut))
+        self.assertIn(call['id'], self.dm('explain', cut))
+
+    def test_explain_takes_the_beginning_of_any_id(self):
+        _, session, call = self.asleep()
+        for prefix in ('ses_', 'trn_', 'msg_', 'rcp_', ''):
+            self.assertIn(call['id'], self.dm('explain', prefix + session[4:14]), prefix)
+
+    def test_the_last_session_is_nobody_elses_business(self):
+        self.dm('prompt', 'hello')
+        mode = os.stat(pathlib.Path(self.server.directory, 'last-session')).st_mode
+        self.assertEqual(stat.S_IMODE(mode), 0o600)
+
+
+class Watching(Cli):
+    def watch(self, *arguments):
+        watch = subprocess.Popen(
+            [BINARY, 'watch', *arguments, *self.where()],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(watch.kill)
+        return watch
+
+    def interrupted(self, watch):
+        watch.send_signal(signal.SIGINT)
+        _, errors = watch.communicate(timeout=10)
+        self.assertEqual((watch.returncode, errors), (INTERRUPTED, ''))
+
+    def test_a_line_for_each_change(self):
+        _, session, call = self.asleep()
+        watch = self.watch()
+        line = watch.stdout.readline()
+        self.assertIn('waiting', line)
+        self.assertIn(call['id'], line)
+        self.server.post('/async-tool/progress', {'pendingID': call['id'], 'payload': '50 %'})
+        self.assertIn('progress 50 %', watch.stdout.readline())
+        self.server.result(call['id'], 'live')
+        line = watch.stdout.readline()
+        self.assertIn('completed', line)
+        self.assertIn('by first', line)
+        _, other, call = self.asleep('deploy B')
+        self.assertIn(call['id'], watch.stdout.readline())
+        self.server.delete(f'/api/sessions/{other}')
+        self.assertIn(call['id'], watch.stdout.readline())
+        self.interrupted(watch)
+
+    def test_objects(self):
+        _, session, call = self.asleep()
+        self.asleep('approve X')
+        watch = self.watch('--json', '--tool', 'deploy', '-s', session[:12])
+        self.assertEqual(json.loads(watch.stdout.readline())['id'], call['id'])
+        self.server.error(call['id'], 'no')
+        self.assertEqual(json.loads(watch.stdout.readline())['status'], 'failed')
+        self.interrupted(watch)
+
+    def test_it_outlives_the_server(self):
+        _, session, call = self.asleep()
+        watch = self.watch()
+        watch.stdout.readline()
+        self.server.term()
+        self.assertIn('connection is lost', watch.stderr.readline())
+        self.server.start()
+        self.server.result(call['id'], 'live')
+        self.assertIn('completed', watch.stdout.readline())
+        self.interrupted(watch)
+
+    def test_it_draws_on_a_terminal(self):
+        _, session, call = self.asleep()
+        screen = Terminal('watch', *self.where(), columns=70, rows=10)
+        screen.until(call['id'][:11])
+        self.assertIn('1 waits', screen.text)
+        self.server.result(call['id'], 'live')
+        screen.until('nothing waits')
+        screen.type('\x03')
+        self.assertEqual(screen.ended(), INTERRUPTED)
+
+    def test_it_ends_where_nobody_listens(self):
+        self.server.term()
+        self.dm('watch', exits=UNREACHABLE)
+        self.server.start()
+
+
+class OnATerminal(Cli):
+    def test_colours_unless_told_otherwise(self):
+        self.asleep()
+        for env, coloured in (
+            ({}, True),
+            ({'NO_COLOR': '1'}, False),
+            ({'NO_COLOR': ''}, True),
+            ({'TERM': 'dumb'}, False),
+        ):
+            screen = Terminal('pending', *self.where(), columns=200, **env)
+            self.assertEqual(screen.ended(), DONE)
+            self.assertEqual('\x1b[' in screen.text, coloured, (env, screen.text))
+
+    def test_tables_fit(self):
+        _, session, call = self.asleep()
+        title = '漢字 🐭 e\u0301 ' + 'many words ' * 20
+        self.server.call('PATCH', f'/api/sessions/{session}', {'title': title})
+        for command in (['sessions'], ['pending'], ['agents'], ['tail', session, '--no-follow']):
+            for columns in (40, 80, 132):
+                screen = Terminal(*command, *self.where(), columns=columns, NO_COLOR='1')
+                self.assertEqual(screen.ended(), DONE)
+                for line in screen.text.splitlines():
+                    self.assertLessEqual(columns_of(line), columns, (command, line))
+        # What was cut of an id is still enough of it.
+        screen = Terminal('pending', *self.where(), columns=60, NO_COLOR='1')
+        screen.ended()
+        cut = re.search(r'pnd_\S+', screen.text)[0]
+        self.assertLess(len(cut), len(call['id']))
+        self.assertIn(call['id'], self.dm('show', cut))
+
+    def test_delete_asks(self):
+        session = self.server.create('hello')['id']
+        screen = Terminal('delete', session, *self.where())
+        screen.until('[y/N]')
+        screen.type('n\n')
+        self.assertEqual(screen.ended(), FAILED)
+        self.assertEqual(self.server.get(f'/api/sessions/{session}').status, 200)
+        screen = Terminal('delete', session, *self.where())
+        screen.until('[y/N]')
+        screen.type('y\n')
+        self.assertEqual(screen.ended(), DONE)
+        self.dm('show', session, exits=NOT_FOUND)
+
+
+class Others(Cli):
+    def test_claim_keeps_nobody_out_who_has_the_token(self):
+        _, _, call = self.asleep()
+        self.assertIn('claimed deploy', self.dm('claim', call['id'][:30], '--for', '10m'))
+        self.assertIn('processing', self.dm('pending'))
+        self.dm('claim', call['id'], '--for', '2h', exits=USAGE)
+        self.dm('claim', call['id'], '--for', 'long', exits=USAGE)
+        self.dm('result', call['id'], 'live')
+
+    def test_delete(self):
+        session = self.server.create('hello')['id']
+        self.dm('delete', session[:12], exits=USAGE)
+        self.assertIn(session, self.dm('delete', session[:12], '--yes'))
+        self.dm('show', session, exits=NOT_FOUND)
+        self.dm('delete', session, '--yes', exits=NOT_FOUND)
+
+    def test_agents(self):
+        self.assertIn('demo-each', self.dm('agents'))
+        self.assertEqual(self.objects('agents'), [self.server.get('/api/agents').json])
+
+    def test_a_session_that_ended_is_opened_again(self):
+        session = self.server.create('hello')['id']
+        self.dm('end', session)
+        self.dm('prompt', '-s', session, 'more', exits=CONFLICT)
+        self.assertIn('You said: more', self.dm('prompt', '-s', session, '--reopen', 'more'))
+
+    def test_a_turn_that_fails_and_one_that_is_cancelled(self):
+        _, session, _ = self.asleep()
+        follows = subprocess.Popen(
+            [BINARY, 'prompt', '-s', session, '--when', 'queue', 'hello', *self.where()],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.assertEqual(follows.wait(timeout=20), SLEEPS)
+        follows = subprocess.Popen(
+            [BINARY, 'prompt', 'sleepy 20s', *self.where()],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        wait_for(lambda: len(self.server.items('/api/projects/default/sessions')) == 2)
+        fresh = self.server.items('/api/projects/default/sessions')[0]['id']
+        self.assertIn('sleepy', follows.stdout.readline() + follows.stdout.readline())
+        self.dm('cancel', fresh)
+        follows.communicate(timeout=20)
+        self.assertEqual(follows.returncode, GONE)
 
 
 class Reaching(Cli):
@@ -431,10 +696,24 @@ class Reaching(Cli):
             ['sessions', '--nonsense'],
             ['prompt', '-c', '--new', 'x'],
             ['sessions', '--server', 'nonsense'],
+            ['sessions', '--server', 'http://ann:secret@127.0.0.1:1'],
+            ['sessions', '--server', 'https://127.0.0.1:1'],
         ):
             ended = run(*arguments, env=environment(HOME=self.server.own))
             self.assertEqual(ended.returncode, USAGE, ended)
             self.assertTrue(ended.stderr)
+            self.assertNotIn('secret', ended.stderr)
+
+    def test_a_slip_of_the_pen(self):
+        for arguments, wanted in (
+            (['sesions'], 'dormouse sessions'),
+            (['sessions', '--limt', '3'], '--limit'),
+            (['pending', '--status', 'wating'], 'waiting'),
+        ):
+            ended = run(*arguments, env=environment(HOME=self.server.own))
+            self.assertEqual(ended.returncode, USAGE)
+            self.assertIn(f'Did you mean', ended.stderr)
+            self.assertIn(wanted, ended.stderr)
 
     def test_verify_offline(self):
         _, session, call = self.asleep()

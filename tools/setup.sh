@@ -2,7 +2,7 @@
 # Installs what the build needs and fetches SQLite's source into build/sqlite. Does nothing,
 # quickly, where all is there.
 #   tools/setup.sh        what ./run and ./test need
-#   tools/setup.sh ci     also clang-19 and its tools
+#   tools/setup.sh ci     also clang-19 and its tools, and what reads completions and manual
 # Needs Debian 12 (or a system with the same package names) and root or sudo only if a package is
 # missing.
 set -euo pipefail
@@ -14,7 +14,8 @@ fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 packages=(g++ cmake ninja-build ccache lld-19 python3 libboost1.81-dev libfmt-dev libspdlog-dev
           libcli11-dev libvalijson-dev librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev
           libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev)
-[ "${1-}" != ci ] || packages+=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
+[ "${1-}" != ci ] || packages+=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
+                             zsh fish groff-base mandoc)
 sqlite=build/sqlite
 pin=tools/sqlite/package.sha512
 

@@ -1,9 +1,14 @@
 #include "cli/arguments.h"
 
+#include "base/text.h"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
+#include <string_view>
+#include <utility>
 
 namespace dormouse::cli {
 namespace {
@@ -13,8 +18,12 @@ class Grammar {
 public:
     explicit Grammar(std::string const& version);
     [[nodiscard]] std::expected<Invocation, Notice> parse(std::vector<std::string> words);
+    [[nodiscard]] CLI::App const& app() const { return app_; }
 
 private:
+    [[nodiscard]] std::string help() const;
+    [[nodiscard]] Notice mistake(std::vector<std::string> const& words, std::string what);
+
     template <class Args>
     CLI::App* add(std::string const& name, std::string const& about, std::string const& example,
                   std::shared_ptr<Args> const& args);
@@ -25,7 +34,9 @@ private:
     void add_submissions();
     void add_decisions();
     void add_moves();
+    void add_life();
     void add_checks();
+    void add_shell();
     void add_bench();
 
     CLI::App app_{"Agent sessions that sleep while their tools work, and wake exactly once."};
@@ -40,10 +51,13 @@ Grammar::Grammar(std::string const& version) {
     app_.fallthrough();
     app_.option_defaults()->group("Options of every command");
     app_.add_option("--server", global_.server,
-                    "Address of the server ($DORMOUSE_URL, http://127.0.0.1:3676)");
+                    "Address of the server ($DORMOUSE_URL, http://127.0.0.1:3676)")
+        ->type_name("URL");
     app_.add_option("--data", global_.data,
-                    "Data directory; holds the token ($XDG_DATA_HOME/dormouse)");
-    app_.add_option("--project", global_.project, "Project of lists and new sessions (default)");
+                    "Data directory; holds the token ($XDG_DATA_HOME/dormouse)")
+        ->type_name("DIR");
+    app_.add_option("--project", global_.project, "Project of lists and new sessions (default)")
+        ->type_name("NAME");
     app_.add_flag("--json", global_.json, "Print the API's objects unchanged");
     app_.option_defaults()->group("Options");
     app_.footer(
@@ -57,8 +71,10 @@ Grammar::Grammar(std::string const& version) {
     add_submissions();
     add_decisions();
     add_moves();
+    add_life();
     add_checks();
     add_bench();
+    add_shell();
 }
 
 template <class Args>
@@ -76,18 +92,24 @@ void Grammar::add_programs() {
                         "dormouse serve --listen 127.0.0.1:3676 --data ./sessions", serve);
     auto& options = serve->options;
     s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one")
+        ->type_name("ADDRESS")
         ->capture_default_str();
     s->add_option("--store", options.store, "Where sessions are kept")
-        ->check(CLI::IsMember({"sqlite", "memory"}))
+        ->type_name("STORE")
+        ->check(CLI::IsMember(std::vector<std::string>{"sqlite", "memory"}))
         ->capture_default_str();
     s->add_option("--ready-fd", options.ready_fd,
                   "Write 'ready URL' here instead of to standard output")
+        ->type_name("FD")
         ->check(CLI::NonNegativeNumber);
     s->add_flag("--insecure", options.insecure, "Listen beyond loopback without TLS");
-    s->add_option("--allowed-host", options.allowed_hosts, "One more Host to answer to");
-    s->add_option("--allowed-origin", options.allowed_origins, "One more Origin to answer to");
+    s->add_option("--allowed-host", options.allowed_hosts, "One more Host to answer to")
+        ->type_name("ADDRESS");
+    s->add_option("--allowed-origin", options.allowed_origins, "One more Origin to answer to")
+        ->type_name("ORIGIN");
     s->add_option("--public-url", options.public_url,
-                  "The address under which people know the server: allowed as Host and Origin");
+                  "The address under which people know the server: allowed as Host and Origin")
+        ->type_name("URL");
 
     auto const demo = std::make_shared<DemoArgs>();
     auto* const d = add("demo", "Show the main job: sleep, SIGKILL, restart, wake exactly once",
@@ -100,18 +122,29 @@ void Grammar::add_prompt() {
     auto* const p =
         add("prompt", "Send a prompt and follow the turn live",
             "dormouse prompt 'deploy A'\n  echo 'and now B' | dormouse prompt -c -", args);
-    p->add_option("text", args->text, "What to say; - reads standard input")->required();
+    p->add_option("text", args->text, "What to say; - reads standard input")
+        ->type_name("TEXT")
+        ->required();
     auto* const session =
-        p->add_option("-s,--session", args->session, "Go on with this session (id or alias)");
+        p->add_option("-s,--session", args->session,
+                      "Go on with this session; a unique beginning of its id is enough")
+            ->type_name("SESSION");
     auto* const last =
         p->add_flag("-c,--continue", args->last, "Go on with the session prompted last");
     auto* const fresh = p->add_flag("--new", args->fresh, "A new session (the default)");
     session->excludes(last)->excludes(fresh);
     last->excludes(fresh);
-    p->add_option("-a,--agent", args->agent, "Agent of a new session")->capture_default_str();
-    p->add_option("--when", args->when, "If a turn is open: queue, steer, interrupt or reject")
-        ->check(CLI::IsMember({"queue", "steer", "interrupt", "reject"}));
-    p->add_option("--answers", args->answers, "The pending call that this answers");
+    p->add_option("-a,--agent", args->agent, "Agent of a new session")
+        ->type_name("AGENT")
+        ->capture_default_str()
+        ->excludes(session)
+        ->excludes(last);
+    p->add_option("--when", args->when, "If a turn is open")
+        ->type_name("MODE")
+        ->check(CLI::IsMember(std::vector<std::string>{"queue", "steer", "interrupt", "reject"}));
+    p->add_option("--answers", args->answers, "The pending call that this answers")
+        ->type_name("CALL");
+    p->add_flag("--reopen", args->reopen, "Make a session that ended active again");
     p->add_flag("--no-follow", args->no_follow, "Return as soon as it is accepted");
 }
 
@@ -120,6 +153,7 @@ void Grammar::add_lists() {
     auto* const s =
         add("sessions", "List sessions, newest first", "dormouse sessions --limit 5", sessions);
     s->add_option("--limit", sessions->limit, "How many")
+        ->type_name("N")
         ->check(CLI::Range(1, 200))
         ->capture_default_str();
     s->add_flag("--all", sessions->all, "All of them");
@@ -128,24 +162,42 @@ void Grammar::add_lists() {
     auto* const w = add("show", "A session with its messages, or a pending call",
                         "dormouse show ses_AAAAAAE", show);
     w->add_option("id", show->id, "Session or pending call; a unique beginning is enough")
+        ->type_name("ID")
         ->required();
 
     auto const tail = std::make_shared<TailArgs>();
     auto* const t =
         add("tail", "A session's events, live", "dormouse tail ses_AAAAAAE --after 12", tail);
-    t->add_option("session", tail->session, "Session; a unique beginning is enough")->required();
-    t->add_option("--after", tail->after, "Only events after this sequence number");
+    t->add_option("session", tail->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION")
+        ->required();
+    t->add_option("--after", tail->after, "Only events after this sequence number")
+        ->type_name("SEQ");
     t->add_flag("--no-follow", tail->no_follow, "Only what is there now");
 
     auto const pending = std::make_shared<PendingArgs>();
     auto* const p =
         add("pending", "What waits for an outcome", "dormouse pending --tool deploy", pending);
-    p->add_option("-s,--session", pending->session, "Only of this session");
-    p->add_option("--tool", pending->tool, "Only of this tool");
-    p->add_option("--status", pending->status, "Only in this status (waiting, completed, …)");
+    p->add_option("-s,--session", pending->session, "Only of this session")->type_name("SESSION");
+    p->add_option("--tool", pending->tool, "Only of this tool")->type_name("TOOL");
+    p->add_option("--status", pending->status, "Only in this status (waiting and processing)")
+        ->type_name("STATUS")
+        ->check(CLI::IsMember(std::vector<std::string>{"waiting", "processing", "completed",
+                                                       "failed", "expired", "cancelled"}));
     p->add_option("--limit", pending->limit, "How many")
+        ->type_name("N")
         ->check(CLI::Range(1, 200))
         ->capture_default_str();
+
+    auto const watch = std::make_shared<WatchArgs>();
+    auto* const l = add("watch", "All that waits, live, until Ctrl-C",
+                        "dormouse watch --tool deploy\n  dormouse watch --json", watch);
+    l->add_option("-s,--session", watch->session, "Only of this session")->type_name("SESSION");
+    l->add_option("--tool", watch->tool, "Only of this tool")->type_name("TOOL");
+
+    add("agents", "List the agents of the server", "dormouse agents",
+        std::make_shared<AgentsArgs>());
+    add("tools", "List the tools of the server", "dormouse tools", std::make_shared<ToolsArgs>());
 }
 
 void Grammar::add_submissions() {
@@ -164,16 +216,22 @@ void Grammar::add_submissions() {
     for (auto const& [command, args] :
          {std::pair(r, result), std::pair(e, error), std::pair(g, progress)}) {
         command->add_option("id", args->id, "Pending call; a unique beginning is enough")
+            ->type_name("CALL")
             ->required();
         auto* const one = command->add_option_group("value", "One of these");
-        one->add_option("text", args->text, "Text; - reads standard input");
-        if (command != e) one->add_option("--json-value", args->json_value, "A JSON value");
-        one->add_option("--file", args->file, "A file: JSON if its name ends in .json, else text");
+        one->add_option("text", args->text, "Text; - reads standard input")->type_name("TEXT");
+        if (command != e) {
+            one->add_option("--json-value", args->json_value, "A JSON value")->type_name("JSON");
+        }
+        one->add_option("--file", args->file, "A file: JSON if its name ends in .json, else text")
+            ->type_name("FILE");
         one->require_option(1);
     }
-    r->add_option("--title", result->title, "A title for people");
-    r->add_option("--metadata", result->metadata, "A JSON object kept beside the result");
-    g->add_option("--key", progress->key, "Repeating the same key changes nothing");
+    r->add_option("--title", result->title, "A title for people")->type_name("TEXT");
+    r->add_option("--metadata", result->metadata, "A JSON object kept beside the result")
+        ->type_name("JSON");
+    g->add_option("--key", progress->key, "Repeating the same key changes nothing")
+        ->type_name("KEY");
 }
 
 void Grammar::add_decisions() {
@@ -185,18 +243,32 @@ void Grammar::add_decisions() {
                         "dormouse deny pnd_… --reason 'not on a Friday'", deny);
     for (auto const& [command, args] : {std::pair(a, approve), std::pair(d, deny)}) {
         command->add_option("id", args->id, "Pending call; a unique beginning is enough")
+            ->type_name("CALL")
             ->required();
-        command->add_option("--reason", args->reason, "Why; the model is told");
+        command->add_option("--reason", args->reason, "Why; the model is told")->type_name("TEXT");
     }
-    a->add_option("--arguments", approve->arguments, "JSON: run it with these arguments instead");
-    a->add_option("--content", approve->content, "JSON: what the form was filled in with");
+    a->add_option("--arguments", approve->arguments, "Run it with these arguments instead")
+        ->type_name("JSON");
+    a->add_option("--content", approve->content, "What the form was filled in with")
+        ->type_name("JSON");
 
     auto const cancel = std::make_shared<CancelArgs>();
     auto* const c = add("cancel", "Cancel a pending call, or a session's turn",
                         "dormouse cancel ses_AAAAAAE", cancel);
     c->add_option("id", cancel->id, "Pending call or session; a unique beginning is enough")
+        ->type_name("ID")
         ->required();
     c->add_flag("--all", cancel->all, "Of a session: the queued prompts too");
+
+    auto const claim = std::make_shared<ClaimArgs>();
+    auto* const l = add("claim", "Keep other workers away from a pending call for a while",
+                        "dormouse claim pnd_… --for 10m", claim);
+    l->add_option("id", claim->id, "Pending call; a unique beginning is enough")
+        ->type_name("CALL")
+        ->required();
+    l->add_option("--for", claim->hold, "How long, up to 1h (500ms, 90s, 10m)")
+        ->type_name("TIME")
+        ->capture_default_str();
 }
 
 void Grammar::add_moves() {
@@ -209,26 +281,65 @@ void Grammar::add_moves() {
         auto const args = std::make_shared<MoveArgs>(MoveArgs{.move = name, .session = {}});
         auto* const m = add(name, about, std::string("dormouse ") + name + " ses_AAAAAAE", args);
         m->add_option("session", args->session, "Session; a unique beginning is enough")
+            ->type_name("SESSION")
             ->required();
     }
+}
+
+void Grammar::add_life() {
     auto const fork = std::make_shared<ForkArgs>();
     auto* const f = add("fork", "A new session with the past of another",
                         "dormouse fork ses_AAAAAAE --seq 12", fork);
-    f->add_option("session", fork->session, "Session; a unique beginning is enough")->required();
+    f->add_option("session", fork->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION")
+        ->required();
     f->add_option("--seq", fork->seq,
-                  "Up to the last committed step at or before this event (default: all)");
-    f->add_option("--title", fork->title, "Title of the new session");
+                  "Up to the last committed step at or before this event (default: all)")
+        ->type_name("SEQ");
+    f->add_option("--title", fork->title, "Title of the new session")->type_name("TEXT");
+
+    auto const gone = std::make_shared<DeleteArgs>();
+    auto* const d = add("delete", "Delete a session with its whole history, for good",
+                        "dormouse delete ses_AAAAAAE --yes", gone);
+    d->add_option("session", gone->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION")
+        ->required();
+    d->add_flag("-y,--yes", gone->yes, "Do not ask");
 }
 
 void Grammar::add_checks() {
     auto const explain = std::make_shared<ExplainArgs>();
     auto* const e = add("explain", "Who resolved it, when, and which turn used it",
                         "dormouse explain pnd_…", explain);
-    e->add_option("id", explain->id, "Pending call, session, turn, message or receipt")->required();
+    e->add_option("id", explain->id, "Pending call, session, turn, message or receipt")
+        ->type_name("ID")
+        ->required();
     add("doctor", "Prove that no session is stuck", "dormouse doctor",
         std::make_shared<DoctorArgs>());
     add("verify", "Check the data directory while no server uses it",
         "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
+}
+
+void Grammar::add_shell() {
+    auto const completion = std::make_shared<CompletionArgs>();
+    auto* const c = add("completion", "Print a shell's completion of this command line",
+                        "dormouse completion bash > ~/.local/share/bash-completion/completions/"
+                        "dormouse",
+                        completion);
+    c->add_option("shell", completion->shell, "Which shell")
+        ->type_name("SHELL")
+        ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}))
+        ->required();
+    add("man", "Print the manual page", "dormouse man | man -l -", std::make_shared<ManArgs>());
+
+    auto const candidates = std::make_shared<CandidatesArgs>();
+    auto* const i = add("candidates", "Ids for a shell that completes",
+                        "dormouse candidates session ses_A", candidates);
+    i->group("");  // for programs, not for people
+    i->add_option("kind", candidates->kind, "Which ids")
+        ->check(CLI::IsMember(std::vector<std::string>{"session", "call", "id", "agent", "tool"}))
+        ->required();
+    i->add_option("beginning", candidates->beginning, "Only those that begin so");
 }
 
 void Grammar::add_bench() {
@@ -238,43 +349,223 @@ void Grammar::add_bench() {
             "dormouse bench --jobs 8000 --connections 1,32,64\n  dormouse bench --dormant 1000000",
             bench);
     b->add_option("--jobs", bench->jobs, "Sessions a round (a sixth of it at one connection)")
+        ->type_name("N")
         ->check(CLI::Range(10, 10'000'000))
         ->capture_default_str();
     b->add_option("--rounds", bench->rounds, "Rounds; the median is reported")
+        ->type_name("N")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
     b->add_option("--connections", bench->connections, "Connection counts")
+        ->type_name("LIST")
         ->delimiter(',')
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
     b->add_option("--dormant", bench->dormant, "Also: what this many sleeping sessions cost")
+        ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
     b->add_flag("--growth", bench->growth, "Also: how the file grows with one long session");
 }
 
-std::string command_of(std::vector<std::string> const& words) {
-    auto const at =
-        std::find_if(words.begin(), words.end(), [](auto const& w) { return !w.starts_with('-'); });
-    return at == words.end() ? std::string() : " " + *at;
+std::string in_quotes(std::string_view word) { return "'" + std::string(word) + "'"; }
+
+std::vector<CLI::Option const*> options_of(CLI::App const& app) {
+    auto all = app.get_options();
+    for (auto const* group : app.get_subcommands([](CLI::App const* a) { return !!a; })) {
+        if (!group->get_name().empty()) continue;  // an option group has no name
+        for (auto const* option : options_of(*group)) {
+            if (std::find(all.begin(), all.end(), option) == all.end()) all.push_back(option);
+        }
+    }
+    return all;
+}
+
+std::vector<std::string> names_of(CLI::Option const& option) {
+    std::vector<std::string> names;
+    for (auto const& name : option.get_snames()) names.push_back("-" + name);
+    for (auto const& name : option.get_lnames()) names.push_back("--" + name);
+    return names;
+}
+
+bool shown(CLI::App const* app) { return !app->get_name().empty() && !app->get_group().empty(); }
+
+std::vector<CLI::App const*> commands_of(CLI::App const& app) {
+    return app.get_subcommands([](CLI::App const* each) { return shown(each); });
+}
+
+OptionInfo told(CLI::Option const& option) {
+    OptionInfo info{.names = names_of(option), .about = option.get_description()};
+    info.positional = option.get_positional();
+    if (info.positional) info.names = {option.get_name()};
+    info.required = option.get_required();
+    if (option.get_items_expected_max() == 0) return info;
+    // "MODE:{queue,steer}": the name of the value, and what a check says of it.
+    auto const type = option.get_type_name();
+    auto const open = type.find(":{");
+    info.value = type.substr(0, type.find(':'));
+    if (open == std::string::npos) return info;
+    std::string choice;
+    for (char const c : type.substr(open + 2)) {
+        if (c != ',' && c != '}') {
+            choice += c;
+            continue;
+        }
+        info.choices.push_back(std::exchange(choice, {}));
+        if (c == '}') break;
+    }
+    return info;
+}
+
+// Empty unless the option takes certain words only and this is none of them.
+std::string wrong_choice(OptionInfo const& option, std::string const& value) {
+    if (option.choices.empty() || std::ranges::find(option.choices, value) != option.choices.end())
+        return {};
+    std::string out = option.names.back() + " does not take " + in_quotes(value) + ": ";
+    for (auto const& choice : option.choices)
+        out += (&choice == &option.choices.front() ? "" : ", ") + choice;
+    std::vector<std::string_view> const choices(option.choices.begin(), option.choices.end());
+    auto const near = nearest(value, choices);
+    return near.empty() ? out : out + "\n  Did you mean " + std::string(near) + "?";
+}
+
+// Walks the words as the parser does and says which is unknown, and what is nearest to it.
+class Misspelling {
+public:
+    explicit Misspelling(CLI::App const& program) : program_(program), at_(&program) {}
+
+    // Empty when it finds none. The second line is advice.
+    [[nodiscard]] std::string find(std::vector<std::string> const& words);
+
+private:
+    [[nodiscard]] std::string unknown_command(std::string const& word) const;
+    [[nodiscard]] std::string unknown_option(std::string const& name) const;
+    [[nodiscard]] std::vector<CLI::Option const*> known() const;
+
+    CLI::App const& program_;
+    CLI::App const* at_;
+    std::string path_ = "dormouse";
+};
+
+std::vector<CLI::Option const*> Misspelling::known() const {
+    auto all = options_of(*at_);
+    if (at_ != &program_) {
+        // --version is the program's alone.
+        for (auto const* option : program_.get_options()) {
+            if (option->get_group() != "Options") all.push_back(option);
+        }
+    }
+    return all;
+}
+
+std::string Misspelling::unknown_option(std::string const& name) const {
+    std::vector<std::string> names;
+    for (auto const* option : known()) {
+        for (auto& each : names_of(*option)) names.push_back(std::move(each));
+    }
+    std::vector<std::string_view> const views(names.begin(), names.end());
+    auto const near = nearest(name, views);
+    auto out = "there is no option " + name + (at_ == &program_ ? "" : " of " + in_quotes(path_));
+    return near.empty() ? out : out + "\n  Did you mean " + std::string(near) + "?";
+}
+
+std::string Misspelling::unknown_command(std::string const& word) const {
+    std::vector<std::string_view> names;
+    for (auto const* each : commands_of(*at_)) names.emplace_back(each->get_name());
+    auto const near = nearest(word, names);
+    auto out = "there is no command " + in_quotes(word);
+    return near.empty() ? out : out + "\n  Did you mean: " + path_ + " " + std::string(near);
+}
+
+std::string Misspelling::find(std::vector<std::string> const& words) {
+    for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+        auto const& word = words[i];
+        bool const short_one = word.size() == 2 && word[0] == '-' && word[1] != '-';
+        if (short_one || word.starts_with("--")) {
+            auto const name = word.substr(0, word.find('='));
+            auto const options = known();
+            auto const found = std::find_if(options.begin(), options.end(),
+                                            [&](auto const* o) { return o->check_name(name); });
+            if (found == options.end()) return unknown_option(name);
+            bool const apart = name == word && (*found)->get_items_expected_max() > 0;
+            if (apart && i + 1 == words.size()) return name + " needs a value";
+            auto const value =
+                apart ? words[++i] : word.substr(std::min(word.size(), name.size() + 1));
+            if (auto const wrong = wrong_choice(told(**found), value); !wrong.empty()) return wrong;
+        } else if (!word.starts_with("-") && !commands_of(*at_).empty()) {
+            auto const named =
+                at_->get_subcommands([&](auto const* a) { return a->get_name() == word; });
+            if (named.empty()) return unknown_command(word);
+            at_ = named.front();
+            path_ += " " + word;
+        }
+    }
+    return {};
+}
+
+// A text of several words that was not quoted is the usual reason for words left over.
+std::string left_over(CLI::App const& command, std::vector<std::string> const& words) {
+    auto out = "not expected: " + (words.empty() ? std::string() : words.front());
+    for (auto const* option : options_of(command)) {
+        if (option->get_positional() && option->get_name() == "text")
+            return out + "\n  A text of several words needs quotes: 'deploy A'";
+    }
+    return out;
+}
+
+std::string Grammar::help() const {
+    auto path = app_.get_name();
+    auto const* at = &app_;
+    while (!at->get_subcommands().empty()) {
+        auto const* const next = at->get_subcommands().front();
+        if (at != &app_) path += " " + at->get_name();
+        at = next;
+    }
+    return at == &app_ ? app_.help() : at->help(path);
+}
+
+Notice Grammar::mistake(std::vector<std::string> const& words, std::string what) {
+    std::string help;
+    for (auto const* at = &app_; !at->get_subcommands().empty();) {
+        at = at->get_subcommands().front();
+        help += " " + at->get_name();
+    }
+    if (auto const slip = Misspelling(app_).find(words); !slip.empty()) what = slip;
+    return {status::usage, "dormouse: " + escape_for_terminal(what, true) + "\n  See: dormouse" +
+                               help + " --help\n"};
 }
 
 std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words) {
-    auto const named = command_of(words);
+    if (words.empty()) return std::unexpected(Notice{status::usage, help() + "\n"});
+    auto const typed = words;
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         app_.parse(std::move(words));
     } catch (CLI::CallForHelp const&) {
-        auto const chosen = app_.get_subcommands();
-        auto const help = chosen.empty() ? app_.help() : chosen.front()->help(app_.get_name());
-        return std::unexpected(Notice{status::done, help + "\n"});
+        return std::unexpected(Notice{status::done, help() + "\n"});
     } catch (CLI::CallForVersion const&) {
         return std::unexpected(Notice{status::done, app_.version() + "\n"});
+    } catch (CLI::ExtrasError const&) {
+        auto const chosen = app_.get_subcommands();
+        auto const& command = chosen.empty() ? app_ : *chosen.front();
+        return std::unexpected(mistake(typed, left_over(command, app_.remaining(true))));
     } catch (CLI::ParseError const& error) {
-        auto const help = app_.get_subcommands().empty() ? std::string() : named;
-        return std::unexpected(Notice{status::usage, std::string("dormouse: ") + error.what() +
-                                                         "\n  See: dormouse" + help + " --help\n"});
+        return std::unexpected(mistake(typed, error.what()));
     }
     return Invocation{global_, chosen_()};
+}
+
+CommandInfo told(CLI::App const& app) {
+    CommandInfo info{.name = app.get_name(), .about = app.get_description()};
+    constexpr std::string_view heading = "Example:\n";
+    auto const footer = app.get_footer();
+    if (auto const at = footer.find(heading); at != std::string::npos) {
+        std::istringstream lines(footer.substr(at + heading.size()));
+        for (std::string line; std::getline(lines, line);)
+            if (line.size() > 2) info.examples.push_back(line.substr(2));
+    }
+    for (auto const* option : options_of(app)) info.options.push_back(told(*option));
+    for (auto const* command : commands_of(app)) info.commands.push_back(told(*command));
+    return info;
 }
 
 }  // namespace
@@ -282,6 +573,11 @@ std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words)
 std::expected<Invocation, Notice> parse(std::vector<std::string> words,
                                         std::string const& version) {
     return Grammar(version).parse(std::move(words));
+}
+
+CommandInfo command_table() {
+    Grammar const grammar("");
+    return told(grammar.app());
 }
 
 }  // namespace dormouse::cli

@@ -1,6 +1,8 @@
 #pragma once
 // The command line as values. parse() is pure; the only file that names CLI11 is arguments.cc.
 
+#include <dormouse/time.h>
+
 #include "cli/cli.h"
 #include "cli/settings.h"
 
@@ -28,6 +30,7 @@ struct PromptArgs {
     std::string when;
     std::string answers;
     bool no_follow = false;
+    bool reopen = false;
 };
 struct SessionsArgs {
     int limit = 20;
@@ -47,6 +50,14 @@ struct PendingArgs {
     std::string status;
     int limit = 50;
 };
+// All that waits, as it changes, until Ctrl-C.
+struct WatchArgs {
+    std::string session = {};
+    std::string tool = {};
+    Duration interval{1000};  // between two looks
+};
+struct AgentsArgs {};
+struct ToolsArgs {};
 // An outcome or progress for a pending call. Exactly one of text, json_value and file.
 struct SubmitArgs {
     enum class Kind : std::uint8_t { result, error, progress };
@@ -66,6 +77,10 @@ struct DecideArgs {
     std::string arguments = {};  // JSON
     std::string content = {};    // JSON
 };
+struct ClaimArgs {
+    std::string id;
+    std::string hold = "60s";  // number and unit, as written
+};
 struct CancelArgs {
     std::string id;  // of a session or a pending call
     bool all = false;
@@ -74,6 +89,10 @@ struct CancelArgs {
 struct MoveArgs {
     std::string move;
     std::string session;
+};
+struct DeleteArgs {
+    std::string session;
+    bool yes = false;  // do not ask
 };
 struct ForkArgs {
     std::string session;
@@ -85,6 +104,15 @@ struct ExplainArgs {
 };
 struct DoctorArgs {};
 struct VerifyArgs {};
+struct ManArgs {};
+struct CompletionArgs {
+    std::string shell;
+};
+// What a shell that completes asks: the ids of a kind that begin so. Silent when it cannot tell.
+struct CandidatesArgs {
+    std::string kind;
+    std::string beginning;
+};
 struct BenchArgs {
     int jobs = 8000;
     int rounds = 3;
@@ -93,9 +121,11 @@ struct BenchArgs {
     bool growth = false;
 };
 
-using Command = std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs,
-                             PendingArgs, SubmitArgs, DecideArgs, CancelArgs, MoveArgs, ForkArgs,
-                             ExplainArgs, DoctorArgs, VerifyArgs, BenchArgs>;
+using Command =
+    std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
+                 WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
+                 MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, DoctorArgs, VerifyArgs, ManArgs,
+                 CompletionArgs, CandidatesArgs, BenchArgs>;
 
 struct Invocation {
     Global global;
@@ -111,5 +141,24 @@ struct Notice {
 // `words` without the program's name.
 [[nodiscard]] std::expected<Invocation, Notice> parse(std::vector<std::string> words,
                                                       std::string const& version);
+
+// The grammar as it is told to people: the manual page and shell completion are made from it.
+struct OptionInfo {
+    std::vector<std::string> names = {};    // "-s", "--session"; a positional has its one bare name
+    std::string value = {};                 // what it takes, "SESSION"; empty: a flag
+    std::vector<std::string> choices = {};  // when only these words will do
+    std::string about = {};
+    bool positional = false;
+    bool required = false;
+};
+struct CommandInfo {
+    std::string name = {};  // one word
+    std::string about = {};
+    std::vector<std::string> examples = {};  // lines as one types them
+    std::vector<OptionInfo> options = {};    // positionals among them, in their order
+    std::vector<CommandInfo> commands = {};
+};
+// The program itself: its options are those of every command. Without what is hidden from help.
+[[nodiscard]] CommandInfo command_table();
 
 }  // namespace dormouse::cli

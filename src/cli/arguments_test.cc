@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace dormouse::cli {
 namespace {
 
@@ -53,6 +56,11 @@ TEST(Arguments, prompt_goes_on_with_one_session_or_begins_one) {
     EXPECT_EQ(refused({"prompt", "-c", "--new", "x"}).exit, status::usage);
     EXPECT_EQ(refused({"prompt", "-c", "-s", "ses_1", "x"}).exit, status::usage);
     EXPECT_EQ(refused({"prompt", "--when", "later", "x"}).exit, status::usage);
+    EXPECT_EQ(refused({"prompt", "-s", "ses_1", "-a", "demo", "x"}).exit, status::usage);
+    EXPECT_EQ(refused({"prompt", "-c", "-a", "demo", "x"}).exit, status::usage);
+    EXPECT_EQ(parsed<PromptArgs>({"prompt", "--new", "-a", "ops", "x"}).agent, "ops");
+    EXPECT_TRUE(parsed<PromptArgs>({"prompt", "-c", "--reopen", "x"}).reopen);
+    EXPECT_EQ(parsed<PromptArgs>({"prompt", "--", "--not-an-option"}).text, "--not-an-option");
 }
 
 TEST(Arguments, a_result_has_exactly_one_source) {
@@ -89,17 +97,116 @@ TEST(Arguments, bench_takes_a_list_of_connections) {
     EXPECT_TRUE(args.growth);
 }
 
-TEST(Arguments, every_command_explains_itself_with_an_example) {
-    for (std::string const command :
-         {"serve",  "demo",  "prompt",   "sessions", "show",   "tail",   "pending",
-          "result", "error", "progress", "approve",  "deny",   "cancel", "resume",
-          "retry",  "end",   "fork",     "explain",  "doctor", "verify", "bench"}) {
-        auto const help = refused({command, "--help"});
-        EXPECT_EQ(help.exit, status::done) << command;
-        EXPECT_NE(help.text.find("Usage: dormouse " + command), std::string::npos) << help.text;
-        EXPECT_NE(help.text.find("Example:\n  dormouse " + command), std::string::npos)
-            << help.text;
+// The words of the command after the last |, without a redirection.
+std::vector<std::string> words_of(std::string const& line) {
+    std::vector<std::string> words;
+    std::string word;
+    bool quoted = false;
+    bool any = false;
+    for (char const c : line + " ") {
+        if (c == '\'') {
+            quoted = !quoted;
+            any = true;
+        } else if (c != ' ' || quoted) {
+            word += c;
+            any = true;
+        } else if (any) {
+            words.push_back(std::exchange(word, {}));
+            any = false;
+            if (words.back() == "|") words.clear();
+        }
     }
+    EXPECT_FALSE(quoted) << line;
+    words.erase(std::find(words.begin(), words.end(), ">"), words.end());
+    return words;
+}
+
+void expect_examples(CommandInfo const& command, std::vector<std::string> path) {
+    path.push_back(command.name);
+    std::string name = "dormouse";
+    for (auto const& word : path) name += " " + word;
+    auto words = path;
+    words.emplace_back("--help");
+    auto const help = refused(words);
+    EXPECT_EQ(help.exit, status::done) << name;
+    EXPECT_NE(help.text.find("Usage: " + name), std::string::npos) << help.text;
+    EXPECT_NE(help.text.find("Example:\n  "), std::string::npos) << help.text;
+    for (auto const& each : command.commands) expect_examples(each, path);
+    if (!command.commands.empty()) return;  // its commands have them
+    EXPECT_FALSE(command.about.empty()) << name;
+    EXPECT_FALSE(command.examples.empty()) << name;
+    for (auto const& example : command.examples) {
+        EXPECT_NE(example.find(name), std::string::npos) << example;
+        auto line = example.find("| man") == std::string::npos
+                        ? words_of(example)
+                        : words_of(example.substr(0, example.find('|')));
+        ASSERT_FALSE(line.empty()) << example;
+        EXPECT_EQ(line.front(), "dormouse") << example;
+        line.erase(line.begin());
+        auto const parsed = parse(line, "");
+        EXPECT_TRUE(parsed) << example << "\n" << (parsed ? "" : parsed.error().text);
+    }
+}
+
+TEST(Arguments, every_command_explains_itself_with_an_example_that_parses) {
+    auto const table = command_table();
+    EXPECT_GT(table.commands.size(), 25U);
+    for (auto const& command : table.commands) expect_examples(command, {});
+}
+
+TEST(Arguments, the_table_tells_what_the_grammar_takes) {
+    auto const table = command_table();
+    auto const prompt = std::find_if(table.commands.begin(), table.commands.end(),
+                                     [](auto const& c) { return c.name == "prompt"; });
+    ASSERT_NE(prompt, table.commands.end());
+    auto const when = std::find_if(prompt->options.begin(), prompt->options.end(),
+                                   [](auto const& o) { return o.names.back() == "--when"; });
+    ASSERT_NE(when, prompt->options.end());
+    EXPECT_EQ(when->value, "MODE");
+    EXPECT_EQ(when->choices, (std::vector<std::string>{"queue", "steer", "interrupt", "reject"}));
+    for (auto const& command : table.commands) {
+        EXPECT_NE(command.name, "candidates") << "hidden";
+        for (auto const& option : command.options) {
+            EXPECT_FALSE(option.about.empty()) << command.name << " " << option.names.back();
+            EXPECT_EQ(option.value.find_first_of(":[ "), std::string::npos) << option.value;
+        }
+    }
+}
+
+TEST(Arguments, a_wrong_word_names_the_nearest_right_one) {
+    std::vector<std::pair<std::vector<std::string>, std::string>> const table{
+        {{"sesions"}, "there is no command 'sesions'\n  Did you mean: dormouse sessions\n"},
+        {{"--json", "promt", "x"}, "Did you mean: dormouse prompt\n"},
+        {{"sessions", "--limt", "3"},
+         "no option --limt of 'dormouse sessions'\n  Did you mean "
+         "--limit?\n"},
+        {{"sessions", "--sever", "http://h"}, "Did you mean --server?\n"},
+        {{"prompt", "--noo-follow", "x"}, "Did you mean --no-follow?\n"},
+        {{"--verson"}, "Did you mean --version?\n"},
+        {{"pending", "--status", "wating"}, "Did you mean waiting?\n"},
+        {{"prompt", "--when=steeer", "x"}, "Did you mean steer?\n"},
+        {{"completion", "fisch"}, "{bash,zsh,fish}"},
+        {{"prompt", "deploy", "A"}, "not expected: A\n  A text of several words needs quotes"},
+        {{"pending", "--status"}, "--status needs a value"},
+    };
+    for (auto const& [words, wanted] : table) {
+        auto const notice = refused(words);
+        EXPECT_EQ(notice.exit, status::usage);
+        EXPECT_NE(notice.text.find(wanted), std::string::npos) << notice.text;
+        EXPECT_TRUE(notice.text.starts_with("dormouse: ")) << notice.text;
+    }
+}
+
+TEST(Arguments, what_is_far_from_everything_has_no_neighbour) {
+    auto const notice = refused({"xyzzy-plugh\x1b[2J"});
+    EXPECT_EQ(notice.text.find("Did you mean"), std::string::npos) << notice.text;
+    EXPECT_EQ(notice.text.find('\x1b'), std::string::npos);
+}
+
+TEST(Arguments, without_a_word_it_explains_itself) {
+    auto const notice = refused({});
+    EXPECT_EQ(notice.exit, status::usage);
+    EXPECT_NE(notice.text.find("Subcommands:"), std::string::npos);
 }
 
 TEST(Arguments, a_mistake_is_one_sentence_and_points_to_the_help) {

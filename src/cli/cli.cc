@@ -4,19 +4,27 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <iostream>
 
 namespace dormouse::cli {
 namespace {
 
-std::size_t terminal_columns() {
+bool on_terminal() { return isatty(STDOUT_FILENO) != 0; }
+
+// A terminal that does not say has the size of a VT100.
+Screen screen() {
     winsize size{};
-    if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-    return size.ws_col;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return {};
+    return {.columns = size.ws_col, .rows = std::max<std::size_t>(size.ws_row, 3)};
+}
+
+bool can_draw(Environment const& env) {
+    return on_terminal() && !env.term.empty() && env.term != "dumb";
 }
 
 bool wants_color(Environment const& env) {
-    return isatty(STDOUT_FILENO) != 0 && env.no_color.empty() && env.term != "dumb";
+    return on_terminal() && env.no_color.empty() && env.term != "dumb";
 }
 
 }  // namespace
@@ -36,7 +44,9 @@ int run(int argc, char** argv, Programs const& programs) {
                           .out = std::cout,
                           .err = std::cerr,
                           .style = {wants_color(env)},
-                          .columns = terminal_columns()};
+                          .columns = on_terminal() ? screen().columns : 0,
+                          .screen = can_draw(env) ? screen : std::function<Screen()>(),
+                          .may_ask = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0};
     int const exit = execute(context, parsed->command);
     std::cout.flush();
     return exit;

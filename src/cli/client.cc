@@ -227,8 +227,12 @@ Outcome<void> Client::events(std::string const& target, std::string after,
 
 Outcome<Address> parse_url(std::string_view url) {
     auto const wrong = [&] {
-        return failure(status::usage, "not a server address: " + std::string(url),
-                       "Write it as http://HOST:PORT.");
+        // It may hold a password before an @.
+        bool const secret = url.find('@') != std::string_view::npos;
+        auto const shown = secret ? "a name and password have no place in it" : std::string(url);
+        auto const* const tls = "Write it as http://HOST:PORT; TLS ends at a proxy before it.";
+        return failure(status::usage, "not a server address: " + shown,
+                       url.starts_with("https://") ? tls : "Write it as http://HOST:PORT.");
     };
     constexpr std::string_view scheme = "http://";
     if (!url.starts_with(scheme)) return wrong();

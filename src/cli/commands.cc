@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include <algorithm>
 #include <chrono>
 #include <istream>
 #include <iterator>
@@ -7,19 +8,26 @@
 
 namespace dormouse::cli {
 
-Outcome<Client> Context::connect(int interrupt_fd) const {
+Outcome<Client> Context::connect(int interrupt_fd, std::optional<Duration> time_limit) const {
     auto address = parse_url(server_url(global, env));
     if (!address) return std::unexpected(address.error());
     Client::Options options;
     options.address = *std::move(address);
     options.token = token(global, env);
+    // It becomes a header: a line break in it would end that.
+    auto const visible = [](char c) { return c > ' ' && c < '\x7f'; };
+    if (!std::ranges::all_of(options.token, visible)) {
+        return failure(status::usage, "the token has a character that no token has",
+                       "Look at $DORMOUSE_TOKEN, or at the file token in the data directory.");
+    }
+    if (time_limit) options.time_limit = *time_limit;
     options.interrupt_fd = interrupt_fd;
     return Client(std::move(options));
 }
 
 void Context::show(Json const& json, std::string const& text) const {
     if (global.json) {
-        out << json.text() << '\n';
+        out << json_for_terminal(json.text()) << '\n';
     } else {
         out << text;
     }
@@ -65,7 +73,7 @@ int execute(Context const& context, Command const& command) {
     context.out.flush();
     auto const& failed = exit.error();
     if (context.global.json && !failed.problem.is_null()) {
-        context.err << failed.problem.text() << '\n';
+        context.err << json_for_terminal(failed.problem.text()) << '\n';
     } else {
         context.err << text(failed);
     }

@@ -7,10 +7,17 @@
 #include "cli/render.h"
 #include "cli/settings.h"
 
+#include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 namespace dormouse::cli {
+
+struct Screen {
+    std::size_t columns = 80;
+    std::size_t rows = 24;
+};
 
 // What a command may touch. The referenced objects outlive it.
 struct Context {
@@ -22,10 +29,14 @@ struct Context {
     std::ostream& err;
     Style style = {};
     std::size_t columns = 0;  // of the terminal; 0: not one
+    // The terminal as it is now, if it can be drawn on; empty: lines only.
+    std::function<Screen()> screen = {};
+    bool may_ask = false;  // a person is there to answer
 
-    [[nodiscard]] Outcome<Client> connect(int interrupt_fd = -1) const;
+    [[nodiscard]] Outcome<Client> connect(int interrupt_fd = -1,
+                                          std::optional<Duration> time_limit = {}) const;
     [[nodiscard]] std::string flags() const { return repeated_flags(global); }
-    // Prints `json` unchanged with --json, else `text`.
+    // Prints the value `json` with --json, else `text`.
     void show(Json const& json, std::string const& text) const;
 };
 
@@ -42,14 +53,22 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, ShowArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, TailArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, PendingArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, WatchArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AgentsArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ToolsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, SubmitArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DecideArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ClaimArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CancelArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, MoveArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DeleteArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ForkArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ExplainArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DoctorArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, CandidatesArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
 
 // Runs the command and prints its failure, if any. The exit status.

@@ -1,4 +1,4 @@
-// Commands that change nothing: sessions, show, tail, pending, explain, doctor.
+// Commands that change nothing: sessions, show, tail, pending, agents, tools, explain, doctor.
 
 #include "cli/commands.h"
 #include "cli/resolve.h"
@@ -11,12 +11,13 @@
 namespace dormouse::cli {
 namespace {
 
-// Prints page after page of `target` (which has a query) until the list ends or `all` is false.
+// Prints page after page of `target` until the list ends or `all` is false.
 Outcome<int> print_pages(Context const& context, Client& client, std::string const& target,
                          bool all, std::function<std::string(json::View items)> const& text) {
     std::string cursor;
+    auto const more = (target.find('?') == std::string::npos ? "?cursor=" : "&cursor=");
     do {
-        auto const page = client.get(target + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
+        auto const page = client.get(target + (cursor.empty() ? "" : more + encode(cursor)));
         if (!page) return std::unexpected(page.error());
         json::View const body(page->body);
         cursor = body["next"].string_or("");
@@ -66,7 +67,7 @@ Outcome<int> execute(Context const& context, SessionsArgs const& args) {
     auto const target = "/api/projects/" + encode(context.global.project) +
                         "/sessions?limit=" + std::to_string(args.all ? 200 : args.limit);
     return print_pages(context, *client, target, args.all, [&](json::View items) {
-        return sessions_table(items, wall_clock(), context.style);
+        return sessions_table(items, wall_clock(), context.style, context.columns);
     });
 }
 
@@ -84,7 +85,23 @@ Outcome<int> execute(Context const& context, PendingArgs const& args) {
     if (!args.tool.empty()) target += "&tool=" + encode(args.tool);
     if (!args.status.empty()) target += "&status=" + encode(args.status);
     return print_pages(context, *client, target, false, [&](json::View items) {
-        return pending_table(items, wall_clock(), context.style);
+        return pending_table(items, wall_clock(), context.style, context.columns);
+    });
+}
+
+Outcome<int> execute(Context const& context, AgentsArgs const&) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    return print_pages(context, *client, "/api/agents", true, [&](json::View items) {
+        return agents_table(items, context.style, context.columns);
+    });
+}
+
+Outcome<int> execute(Context const& context, ToolsArgs const&) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    return print_pages(context, *client, "/api/tools", true, [&](json::View items) {
+        return tools_table(items, context.style, context.columns);
     });
 }
 
@@ -126,13 +143,9 @@ Outcome<int> execute(Context const& context, TailArgs const& args) {
 Outcome<int> execute(Context const& context, ExplainArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto id = args.id;
-    if (id.starts_with("pnd_") || id.starts_with("ses_")) {
-        auto const whole = resolve_either(*client, context.global.project, id);
-        if (!whole) return std::unexpected(whole.error());
-        id = *whole;
-    }
-    auto const reply = client->get("/api/explain/" + encode(id));
+    auto const id = resolve_any(*client, context.global.project, args.id);
+    if (!id) return std::unexpected(id.error());
+    auto const reply = client->get("/api/explain/" + encode(*id));
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, explain_text(json::View(reply->body), wall_clock(), context.style));
     return status::done;

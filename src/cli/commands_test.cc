@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 namespace dormouse::cli {
@@ -20,7 +22,7 @@ protected:
     Commands() { std::filesystem::create_directories(folder_); }
     ~Commands() override { std::filesystem::remove_all(folder_); }
 
-    int run(std::vector<std::string> words) {
+    int run(std::vector<std::string> words, bool may_ask = false) {
         for (auto const& word :
              {std::string("--server"), server_.url(), std::string("--data"), folder_}) {
             words.push_back(word);
@@ -39,8 +41,26 @@ protected:
                               .programs = programs,
                               .in = in_,
                               .out = out_,
-                              .err = err_};
+                              .err = err_,
+                              .may_ask = may_ask};
         return execute(context, parsed->command);
+    }
+
+    // watch looks again at once, so that a test can lay down what it sees.
+    int watch(bool json, std::function<Screen()> screen = {}) {
+        Programs const programs{};
+        Environment const env;
+        Global const global{.server = server_.url(), .data = folder_, .json = json};
+        out_.str("");
+        err_.str("");
+        Context const context{.global = global,
+                              .env = env,
+                              .programs = programs,
+                              .in = in_,
+                              .out = out_,
+                              .err = err_,
+                              .screen = std::move(screen)};
+        return execute(context, Command(WatchArgs{.interval = Duration(1)}));
     }
 
     FakeServer server_;
@@ -274,6 +294,145 @@ TEST_F(Commands, show_prints_a_session_with_its_messages) {
     EXPECT_EQ(run({"show", session}), status::done) << err_.str();
     EXPECT_NE(out_.str().find(session), std::string::npos);
     EXPECT_NE(out_.str().find("  hello\n"), std::string::npos);
+}
+
+std::string call(std::string const& id, std::string const& status) {
+    return R"({"id":")" + id + R"(","tool":"deploy","input":{},"reason":"tool_result","status":")" +
+           status + R"(","receipt":null})";
+}
+
+std::string page(std::string const& items) { return R"({"items":[)" + items + R"(],"next":null})"; }
+
+constexpr char const* watched = "GET /async-tool/pending?limit=200&project=default";
+constexpr char const* not_allowed_now = R"({"title":"T","code":"unauthenticated"})";
+
+TEST_F(Commands, watch_prints_a_line_for_each_change) {
+    server_.answer(watched, 200, page(call("pnd_2", "waiting") + "," + call("pnd_1", "waiting")));
+    server_.answer(watched, 200, page(call("pnd_2", "waiting") + "," + call("pnd_1", "waiting")));
+    server_.answer(watched, 200, page(call("pnd_2", "processing")));
+    server_.answer(watched, 200, page(""));
+    server_.answer(watched, 401, not_allowed_now);
+    server_.answer("GET /async-tool/pending/pnd_1", 200, call("pnd_1", "completed"));
+    EXPECT_EQ(watch(true), status::not_allowed);
+    EXPECT_EQ(out_.str(), call("pnd_1", "waiting") + "\n" + call("pnd_2", "waiting") + "\n" +
+                              call("pnd_1", "completed") + "\n" + call("pnd_2", "processing") +
+                              "\n");
+    server_.always(watched, 200, page(call("pnd_1", "waiting")));
+    server_.answer(watched, 200, page(""));
+    server_.answer(watched, 401, not_allowed_now);
+    EXPECT_EQ(watch(false), status::not_allowed);
+    auto const text = out_.str();
+    EXPECT_NE(text.find("  waiting     pnd_1  deploy {}  tool_result"), std::string::npos) << text;
+    EXPECT_NE(text.find("  completed   pnd_1  deploy {}"), std::string::npos) << text;
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+}
+
+TEST_F(Commands, watch_says_what_was_deleted_with_its_session) {
+    server_.answer(watched, 200, page(call("pnd_1", "waiting")));
+    server_.answer(watched, 200, page(""));
+    server_.answer(watched, 401, not_allowed_now);
+    EXPECT_EQ(watch(false), status::not_allowed);
+    EXPECT_NE(out_.str().find("deleted     pnd_1\n"), std::string::npos) << out_.str();
+}
+
+TEST_F(Commands, watch_draws_on_a_terminal_within_its_size) {
+    std::string many;
+    for (int i = 0; i < 50; ++i)
+        many += (i == 0 ? "" : ",") + call("pnd_" + std::to_string(i), "waiting");
+    server_.answer(watched, 200, page(many));
+    server_.answer(watched, 200, page(call("pnd_1", "waiting")));
+    server_.answer(watched, 401, not_allowed_now);
+    EXPECT_EQ(watch(false, [] { return Screen{.columns = 50, .rows = 6}; }), status::not_allowed);
+    auto const text = out_.str();
+    auto const second = text.rfind("\x1b[H");
+    auto const first = text.substr(0, second);
+    EXPECT_TRUE(first.starts_with("\x1b[2J\x1b[H50 wait on ")) << text;
+    EXPECT_LE(std::count(first.begin(), first.end(), '\n'), 6);
+    EXPECT_TRUE(text.substr(second).starts_with("\x1b[H1 waits on ")) << text;
+    EXPECT_TRUE(text.ends_with("\x1b[J"));
+    EXPECT_NE(text.find("pnd_1"), std::string::npos);
+}
+
+TEST_F(Commands, watch_that_never_reached_a_server_ends_at_once) {
+    EXPECT_EQ(run({"watch", "--tool", "x"}), status::not_found);  // the page is not there
+    EXPECT_EQ(server_.seen().back().line, std::string(watched) + "&tool=x");
+}
+
+TEST_F(Commands, agents_and_tools_are_listed) {
+    server_.answer("GET /api/agents", 200,
+                   page(R"({"id":"demo","kind":"model","available":true,"tools":["t"]})"));
+    server_.answer("GET /api/tools", 200,
+                   page(R"({"name":"deploy","kind":"demo","agents":["demo"],"description":"D"})"));
+    EXPECT_EQ(run({"agents"}), status::done) << err_.str();
+    EXPECT_NE(out_.str().find("demo   model  -      available  t\n"), std::string::npos)
+        << out_.str();
+    EXPECT_EQ(run({"tools"}), status::done) << err_.str();
+    EXPECT_NE(out_.str().find("deploy  demo  demo    D\n"), std::string::npos) << out_.str();
+}
+
+TEST_F(Commands, claim_says_for_how_long) {
+    server_.answer("POST /async-tool/pending/" + pending + "/claim", 200,
+                   R"({"id":"x","tool":"deploy","input":{}})");
+    EXPECT_EQ(run({"claim", pending}), status::done) << err_.str();
+    EXPECT_EQ(server_.seen().back().body, R"({"forMs":60000})");
+    EXPECT_EQ(out_.str(), "claimed deploy {} for 60s\n");
+    EXPECT_EQ(run({"claim", pending, "--for", "2h"}), status::done) << err_.str();
+    EXPECT_EQ(server_.seen().back().body, R"({"forMs":7200000})");
+    auto const before = server_.seen().size();
+    for (std::string const wrong : {"", "1", "s", "-1s", "1 s", "1y", "99999999999999999999s"}) {
+        EXPECT_EQ(run({"claim", pending, "--for=" + wrong}), status::usage) << wrong;
+    }
+    EXPECT_EQ(server_.seen().size(), before);
+}
+
+TEST_F(Commands, delete_asks_a_person_and_needs_yes_from_a_program) {
+    auto const line = "DELETE /api/sessions/" + session;
+    server_.answer(line, 204, "");
+    EXPECT_EQ(run({"delete", session}), status::usage);
+    in_.str("n\n");
+    EXPECT_EQ(run({"delete", session}, true), status::failed);
+    in_.clear();
+    in_.str("");
+    EXPECT_EQ(run({"delete", session}, true), status::failed);
+    EXPECT_TRUE(server_.seen().empty());
+    in_.clear();
+    in_.str("y\n");
+    EXPECT_EQ(run({"delete", session}, true), status::done) << err_.str();
+    EXPECT_EQ(run({"delete", session, "--yes"}), status::done) << err_.str();
+    EXPECT_EQ(out_.str(), "deleted " + session + "\n");
+    EXPECT_EQ(server_.seen().size(), 2U);
+}
+
+TEST_F(Commands, a_completed_session_is_opened_again_when_asked) {
+    server_.answer("POST /api/sessions/" + session + "/prompt", 202,
+                   R"({"turnID":"trn_1","messageID":"m","seq":2})");
+    EXPECT_EQ(run({"prompt", "-s", session, "--reopen", "--no-follow", "x"}), status::done);
+    EXPECT_EQ(server_.seen().back().body, R"({"text":"x","reopen":true})");
+}
+
+TEST_F(Commands, json_that_would_steer_the_terminal_is_escaped) {
+    server_.answer("GET /api/agents", 200, page("{\"id\":\"a\u202E\u200B\u009B\"}"));
+    EXPECT_EQ(run({"agents", "--json"}), status::done) << err_.str();
+    EXPECT_EQ(out_.str(), page(R"({"id":"a\u202e\u200b\u009b"})") + "\n");
+    server_.answer("GET /api/doctor", 500, "{\"code\":\"internal\",\"title\":\"\u202E\"}");
+    EXPECT_EQ(run({"doctor", "--json"}), status::failed);
+    EXPECT_EQ(err_.str().find("\u202E"), std::string::npos);
+}
+
+TEST_F(Commands, a_token_never_becomes_more_than_its_header) {
+    std::ofstream(folder_ + "/token") << "dm_secret\x01X-Evil: 1\n";
+    EXPECT_EQ(run({"sessions"}), status::usage);
+    EXPECT_TRUE(server_.seen().empty());
+    EXPECT_EQ(err_.str().find("secret"), std::string::npos);
+}
+
+TEST_F(Commands, a_shell_gets_candidates_or_silence) {
+    server_.answer("GET /api/projects/default/sessions?limit=200", 200,
+                   page(R"({"id":"ses_A","title":"A\u001b[2J\tb"},{"id":"ses_B","title":null})"));
+    EXPECT_EQ(run({"candidates", "session", "ses_A"}), status::done);
+    EXPECT_EQ(out_.str(), "ses_A\tA\\u{1b}[2J\\u{9}b\n");
+    EXPECT_EQ(run({"candidates", "call"}), status::done);
+    EXPECT_EQ(out_.str() + err_.str(), "");
 }
 
 TEST_F(Commands, serve_gets_the_data_directory) {

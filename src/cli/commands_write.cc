@@ -1,14 +1,18 @@
-// Commands that settle calls and move sessions: result, error, progress, approve, deny, cancel,
-// resume, retry, end, fork.
+// Commands that settle calls and move sessions: result, error, progress, approve, deny, claim,
+// cancel, resume, retry, end, delete, fork.
 
 #include "cli/commands.h"
 #include "cli/resolve.h"
 
 #include "base/text.h"
 
+#include <algorithm>
 #include <fstream>
+#include <istream>
 #include <iterator>
 #include <ostream>
+#include <string_view>
+#include <utility>
 
 namespace dormouse::cli {
 namespace {
@@ -91,6 +95,32 @@ Outcome<int> cancel_session(Context const& context, Client& client, std::string 
     return status::done;
 }
 
+// "90s" in ms. Failures: usage.
+Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text) {
+    constexpr std::pair<std::string_view, std::uint64_t> units[] = {
+        {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+    auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    auto const number = parse_number(text.substr(0, digits));
+    for (auto const& [unit, size] : units) {
+        if (unit == text.substr(digits) && number && *number < 1'000'000'000) return *number * size;
+    }
+    return failure(status::usage, std::string(flag) + " is not a time: " + std::string(text),
+                   "A number and ms, s, m, h or d: 90s, 10m.");
+}
+
+// A person is asked; who is none has to say --yes.
+Outcome<bool> sure(Context const& context, std::string const& session) {
+    if (!context.may_ask) {
+        return failure(status::usage, "delete asks first, and nobody is there to answer",
+                       "To delete without being asked: --yes.");
+    }
+    context.err << "Delete " << session << " with its whole history, for good? [y/N] "
+                << std::flush;
+    std::string answer;
+    std::getline(context.in, answer);
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, SubmitArgs const& args) {
@@ -136,6 +166,37 @@ Outcome<int> execute(Context const& context, CancelArgs const& args) {
     auto const reply = client->remove("/async-tool/pending/" + *id);
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, submission_text(json::View(reply->body)));
+    return status::done;
+}
+
+Outcome<int> execute(Context const& context, ClaimArgs const& args) {
+    auto const hold_ms = milliseconds("--for", args.hold);
+    if (!hold_ms) return std::unexpected(hold_ms.error());
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const id = resolve_pending(*client, context.global.project, args.id);
+    if (!id) return std::unexpected(id.error());
+    json::Writer body;
+    body.begin_object().member("forMs", *hold_ms).end_object();
+    auto const reply = client->post("/async-tool/pending/" + *id + "/claim", body.json());
+    if (!reply) return std::unexpected(reply.error());
+    json::View const call(reply->body);
+    auto const what = escape_for_terminal(plain(call["tool"]) + " " + plain(call["input"]));
+    context.show(reply->body, "claimed " + what + " for " + args.hold + "\n");
+    return status::done;
+}
+
+Outcome<int> execute(Context const& context, DeleteArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const id = resolve_session(*client, context.global.project, args.session);
+    if (!id) return std::unexpected(id.error());
+    auto const yes = args.yes ? Outcome<bool>(true) : sure(context, *id);
+    if (!yes) return std::unexpected(yes.error());
+    if (!*yes) return failure(status::failed, "not deleted");
+    auto const reply = client->remove("/api/sessions/" + *id);
+    if (!reply) return std::unexpected(reply.error());
+    if (!context.global.json) context.out << "deleted " << *id << '\n';
     return status::done;
 }
 

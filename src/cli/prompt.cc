@@ -164,7 +164,7 @@ Outcome<std::string> session_of(Context const& context, Client& client, PromptAr
     if (!args.last) return new_session(context, client, args.agent);
     auto const url = server_url(context.global, context.env);
     auto const last = last_session(data_directory(context.global, context.env), url);
-    if (!last.empty()) return last;
+    if (!last.empty()) return {last};
     return failure(status::not_found, "no session was prompted before on " + url,
                    "Start one: dormouse prompt 'TEXT'. Or name one: -s SESSION.");
 }
@@ -175,6 +175,7 @@ Outcome<Reply> send(Client& client, PromptArgs const& args, std::string const& s
     body.begin_object().member("text", text);
     if (!args.when.empty()) body.member("when", args.when);
     if (!answers.empty()) body.member("answers", answers);
+    if (args.reopen) body.member("reopen", true);
     body.end_object();
     return client.post("/api/sessions/" + session + "/prompt", body.json(), Keyed::yes);
 }

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -61,6 +62,48 @@ void outline_into(std::string& out, json::View value, std::size_t depth) {
     }
 }
 
+using Widths = std::vector<std::size_t>;
+
+constexpr std::size_t words_min = 8;  // a column of words gets no narrower
+constexpr std::size_t id_min = 11;    // "pnd_AAAAAAG": what names a session among its neighbours
+
+Widths widths_of(std::vector<std::vector<std::string>> const& rows) {
+    Widths widths(rows.front().size(), 0);
+    for (auto const& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    }
+    return widths;
+}
+
+std::size_t total(Widths const& widths) {
+    std::size_t sum = 2 * (widths.size() - 1);
+    for (auto const each : widths) sum += each;
+    return sum;
+}
+
+// How long the beginnings of the ids in this column must be to differ.
+std::size_t unique_length(std::vector<std::vector<std::string>> const& rows, std::size_t column) {
+    std::vector<std::string_view> ids;
+    for (std::size_t r = 1; r < rows.size(); ++r) ids.emplace_back(rows[r][column]);
+    std::sort(ids.begin(), ids.end());
+    std::size_t length = id_min;
+    for (std::size_t i = 1; i < ids.size(); ++i) {
+        if (ids[i - 1] == ids[i]) continue;
+        auto const [a, b] =
+            std::mismatch(ids[i - 1].begin(), ids[i - 1].end(), ids[i].begin(), ids[i].end());
+        auto const common = static_cast<std::size_t>(a - ids[i - 1].begin());
+        length = std::max(length, common + 1);
+    }
+    return length;
+}
+
+// \uXXXX. REQUIRES: a UTF-16 code unit.
+void append_unit(std::string& out, char32_t unit) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out += digits[(unit >> shift) & 15];
+}
+
 }  // namespace
 
 std::string Style::operator()(Paint paint, std::string_view text) const {
@@ -68,49 +111,84 @@ std::string Style::operator()(Paint paint, std::string_view text) const {
     return std::string(code_of(paint)) + std::string(text) + "\x1b[0m";
 }
 
+Table::Table(std::vector<Column> columns) {
+    auto& head = rows_.emplace_back();
+    for (auto& column : columns) {
+        head.push_back(std::move(column.head));
+        narrow_.push_back(column.narrow);
+    }
+}
+
 void Table::add(std::vector<std::string> cells, Paint paint) {
-    CHECK(cells.size() == rows_.front().size());
+    CHECK(cells.size() == narrow_.size());
     for (auto& cell : cells) cell = escape_for_terminal(cell);
     rows_.push_back(std::move(cells));
     paints_.push_back(paint);
 }
 
-std::string Table::text(Style style) const {
-    std::vector<std::size_t> widths(rows_.front().size(), 0);
-    for (auto const& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+Table::Rows Table::fitted(std::size_t terminal) const {
+    auto rows = rows_;
+    auto widths = widths_of(rows);
+    if (terminal == 0) return rows;
+    for (std::size_t i = 0; i < widths.size() && total(widths) > terminal; ++i) {
+        if (narrow_[i] != Narrow::id) continue;
+        auto const length = unique_length(rows, i);
+        for (std::size_t r = 1; r < rows.size(); ++r)
+            rows[r][i].resize(std::min(rows[r][i].size(), length));
+        widths = widths_of(rows);
     }
+    while (total(widths) > terminal) {
+        std::size_t widest = widths.size();
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            bool const may = narrow_[i] == Narrow::words && widths[i] > words_min;
+            if (may && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+        }
+        if (widest == widths.size()) break;
+        --widths[widest];
+    }
+    for (auto& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) row[i] = shortened(row[i], widths[i]);
+    }
+    return rows;
+}
+
+std::string Table::text(Style style, std::size_t terminal) const {
+    auto const rows = fitted(terminal);
+    auto const widths = widths_of(rows);
     std::string out;
-    for (std::size_t r = 0; r < rows_.size(); ++r) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
         std::string line;
-        for (std::size_t i = 0; i < rows_[r].size(); ++i) {
-            auto const& cell = rows_[r][i];
+        for (std::size_t i = 0; i < rows[r].size(); ++i) {
+            auto const& cell = rows[r][i];
             line += cell;
-            if (i + 1 < rows_[r].size()) line += std::string(widths[i] - width(cell) + 2, ' ');
+            if (i + 1 < rows[r].size()) line += std::string(widths[i] - width(cell) + 2, ' ');
         }
         line.erase(line.find_last_not_of(' ') + 1);
+        if (terminal != 0) line = shortened(line, terminal);
         out += style(paints_[r], line) + "\n";
     }
     return out;
 }
 
-std::size_t width(std::string_view text) {
-    auto const starts_character = [](char c) {
-        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-    };
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
-}
-
-std::string shortened(std::string_view text, std::size_t columns) {
-    if (width(text) <= columns) return std::string(text);
+std::string json_for_terminal(std::string_view json) {
     std::string out;
-    std::size_t used = 0;
-    for (char const c : text) {
-        bool const starts = (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-        if (starts && ++used >= columns) break;
-        out += c;
+    out.reserve(json.size());
+    while (!json.empty()) {
+        auto const next = decode_utf8(json);
+        auto const bytes = json.substr(0, next.length);
+        json.remove_prefix(next.length);
+        // White space between tokens is the only control character that JSON has.
+        bool const space = next.code < 0x20;
+        if (space || escape_for_terminal(bytes) == bytes) {
+            out += bytes;
+        } else if (next.code < 0x10000) {
+            append_unit(out, next.code);
+        } else {
+            append_unit(out, 0xD7C0 + (next.code >> 10));
+            append_unit(out, 0xDC00 + (next.code & 0x3FF));
+        }
     }
-    return out + "…";
+    return out;
 }
 
 std::string in_words(Duration duration) {

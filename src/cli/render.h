@@ -5,6 +5,7 @@
 
 #include <dormouse/time.h>
 
+#include "cli/width.h"
 #include "json/json.h"
 
 #include <string>
@@ -21,24 +22,39 @@ struct Style {
     [[nodiscard]] std::string operator()(Paint paint, std::string_view text) const;
 };
 
+// How a column gives way when the table is wider than the terminal.
+enum class Narrow : std::uint8_t {
+    no,
+    id,     // to the shortest beginnings that are unique here; they go first, nothing is lost
+    words,  // with …, the widest first
+};
+struct Column {
+    Column(char const* name, Narrow how = Narrow::no) : head(name), narrow(how) {}
+    std::string head;
+    Narrow narrow;
+};
+
 // Columns as wide as their widest cell; two spaces between; the last column is not padded.
 class Table {
 public:
-    explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}
-    // Cells are escaped here; REQUIRES: as many as the head has.
+    explicit Table(std::vector<Column> columns);
+    // Cells are escaped here; REQUIRES: as many as there are columns.
     void add(std::vector<std::string> cells, Paint paint = Paint::plain);
-    [[nodiscard]] std::string text(Style style) const;
+    // No line is wider than `terminal` columns (0: not a terminal, nothing is cut).
+    [[nodiscard]] std::string text(Style style, std::size_t terminal = 0) const;
     [[nodiscard]] bool empty() const { return rows_.size() == 1; }
 
 private:
-    std::vector<std::vector<std::string>> rows_;
+    using Rows = std::vector<std::vector<std::string>>;
+    [[nodiscard]] Rows fitted(std::size_t terminal) const;
+
+    std::vector<Narrow> narrow_;
+    Rows rows_;
     std::vector<Paint> paints_{Paint::bold};
 };
 
-// Code points, which is what a terminal shows for most scripts.
-[[nodiscard]] std::size_t width(std::string_view text);
-// At most `columns` wide, with … where something was left out.
-[[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
+// The same JSON value with all that escape_for_terminal() escapes as \uXXXX.
+[[nodiscard]] std::string json_for_terminal(std::string_view json);
 
 // "3 s", "12 min", "5 h 10 min", "3 d 4 h": rounded down to what matters.
 [[nodiscard]] std::string in_words(Duration duration);
@@ -54,8 +70,14 @@ private:
 
 // One line on what the session does: "waits for deploy (pnd_…)", "busy, step 2".
 [[nodiscard]] std::string activity_text(json::View activity);
-[[nodiscard]] std::string sessions_table(json::View items, Time now, Style style);
-[[nodiscard]] std::string pending_table(json::View items, Time now, Style style);
+[[nodiscard]] std::string sessions_table(json::View items, Time now, Style style,
+                                         std::size_t terminal = 0);
+[[nodiscard]] std::string pending_table(json::View items, Time now, Style style,
+                                        std::size_t terminal = 0);
+[[nodiscard]] std::string agents_table(json::View items, Style style, std::size_t terminal = 0);
+[[nodiscard]] std::string tools_table(json::View items, Style style, std::size_t terminal = 0);
+// A call that changed, in a line: "21:13:05  waiting     pnd_…  deploy {"target":"A"}  …".
+[[nodiscard]] std::string pending_line(json::View call, Time now, Style style);
 [[nodiscard]] std::string session_text(json::View session, Time now, Style style);
 [[nodiscard]] std::string message_text(json::View message, Style style);
 [[nodiscard]] std::string pending_text(json::View call, Time now, Style style);

@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "cli/settings.h"
 
+#include <algorithm>
+
 namespace dormouse::cli {
 namespace {
 
@@ -37,6 +39,19 @@ std::string tool_part_text(json::View part, Style style) {
     return out + "\n";
 }
 
+// "deploy, ask_human"
+std::string words_of(json::View list) {
+    std::string out;
+    list.elements([&](json::View each) { out += (out.empty() ? "" : ", ") + plain(each); });
+    return out.empty() ? "-" : out;
+}
+
+std::string latest_progress(json::View call) {
+    std::string out;
+    call["progress"].elements([&](json::View step) { out = plain(step["payload"]); });
+    return shortened(out, input_columns);
+}
+
 std::string waits_for(json::View call) {
     auto const reason = call["reason"].string_or("");
     if (call["inDoubt"].boolean_or(false))
@@ -50,14 +65,14 @@ std::string waits_for(json::View call) {
 
 std::string command(std::string const& verb, std::string const& id, std::string const& rest,
                     std::string const& flags) {
-    return "  dormouse " + verb + " " + shell_word(id) + (rest.empty() ? "" : " " + rest) + flags +
-           "\n";
+    return "  dormouse " + verb + " " + escape_for_terminal(shell_word(id)) +
+           (rest.empty() ? "" : " " + rest) + flags + "\n";
 }
 
 }  // namespace
 
 std::string activity_text(json::View activity) {
-    auto const type = activity["type"].string_or("");
+    auto type = activity["type"].string_or("");
     if (type == "busy") return "busy, step " + plain(activity["step"]);
     if (type == "retry") return "tries again: " + plain(activity["message"]);
     if (type != "waiting_async") return type;
@@ -66,8 +81,13 @@ std::string activity_text(json::View activity) {
            (count > 1 ? " and " + std::to_string(count - 1) + " more" : std::string());
 }
 
-std::string sessions_table(json::View items, Time now, Style style) {
-    Table table({"SESSION", "AGENT", "STATUS", "ACTIVITY", "CHANGED", "TITLE"});
+std::string sessions_table(json::View items, Time now, Style style, std::size_t terminal) {
+    Table table({{"SESSION", Narrow::id},
+                 {"AGENT", Narrow::words},
+                 "STATUS",
+                 {"ACTIVITY", Narrow::words},
+                 "CHANGED",
+                 {"TITLE", Narrow::words}});
     items.elements([&](json::View s) {
         auto const title = s["title"].string_or(s["alias"].string_or(""));
         table.add(
@@ -76,11 +96,16 @@ std::string sessions_table(json::View items, Time now, Style style) {
             paint_of(s["activity"]["type"].string_or("")));
     });
     return table.empty() ? "no sessions yet; start one with: dormouse prompt 'deploy A'\n"
-                         : table.text(style);
+                         : table.text(style, terminal);
 }
 
-std::string pending_table(json::View items, Time now, Style style) {
-    Table table({"PENDING", "CALL", "REASON", "STATUS", "SINCE", "DEADLINE"});
+std::string pending_table(json::View items, Time now, Style style, std::size_t terminal) {
+    Table table({{"PENDING", Narrow::id},
+                 {"CALL", Narrow::words},
+                 {"REASON", Narrow::words},
+                 "STATUS",
+                 "SINCE",
+                 {"DEADLINE", Narrow::words}});
     items.elements([&](json::View call) {
         auto const status = call["status"].string_or("");
         bool const open = status == "waiting" || status == "processing";
@@ -89,7 +114,46 @@ std::string pending_table(json::View items, Time now, Style style) {
                    open ? ahead(call["timeout"].integer_or(0), now) : "-"},
                   open ? Paint::plain : paint_of(status));
     });
-    return table.empty() ? "nothing waits\n" : table.text(style);
+    return table.empty() ? "nothing waits\n" : table.text(style, terminal);
+}
+
+std::string agents_table(json::View items, Style style, std::size_t terminal) {
+    Table table({"AGENT", "KIND", {"MODEL", Narrow::words}, "STATE", {"TOOLS", Narrow::words}});
+    items.elements([&](json::View agent) {
+        bool const there = agent["available"].boolean_or(false);
+        auto const reason = agent["reason"].string_or("not available");
+        table.add({plain(agent["id"]), plain(agent["kind"]), plain(agent["model"]),
+                   there ? "available" : reason, words_of(agent["tools"])},
+                  there ? Paint::plain : Paint::red);
+    });
+    return table.empty() ? "no agents\n" : table.text(style, terminal);
+}
+
+std::string tools_table(json::View items, Style style, std::size_t terminal) {
+    Table table({"TOOL", "KIND", {"AGENTS", Narrow::words}, {"DESCRIPTION", Narrow::words}});
+    items.elements([&](json::View tool) {
+        table.add({plain(tool["name"]), plain(tool["kind"]), words_of(tool["agents"]),
+                   plain(tool["description"])});
+    });
+    return table.empty() ? "no tools\n" : table.text(style, terminal);
+}
+
+std::string pending_line(json::View call, Time now, Style style) {
+    auto status = call["status"].string_or("");
+    auto const receipt = call["receipt"];
+    bool const settled = receipt.exists() && !receipt.is_null();
+    std::int64_t at = call["time"]["created"].integer_or(0);
+    call["progress"].elements([&](json::View step) { at = step["at"].integer_or(at); });
+    if (settled) at = receipt["at"].integer_or(at);
+    auto about = plain(call["reason"]) + ", deadline " + ahead(call["timeout"].integer_or(0), now);
+    if (auto const count = call["progressCount"].integer_or(0); count > 0)
+        about += ", progress " + latest_progress(call);
+    if (settled) about = "by " + plain(receipt["by"]["name"]);
+    auto const paint = paint_of(status);
+    status.resize(std::max(status.size(), std::size_t{10}), ' ');
+    return style(Paint::dim, clock_text(at)) + "  " + style(paint, escape_for_terminal(status)) +
+           "  " + safe(call["id"]) + "  " + escape_for_terminal(call_text(call) + "  " + about) +
+           "\n";
 }
 
 std::string session_text(json::View session, Time now, Style style) {

@@ -41,10 +41,48 @@ TEST(Words, say_durations_as_people_do) {
     EXPECT_EQ(ahead(0, now), "none");
 }
 
-TEST(Words, are_cut_by_characters_not_bytes) {
-    EXPECT_EQ(shortened("äöüß", 4), "äöüß");
-    EXPECT_EQ(shortened("äöüßx", 4), "äöü…");
-    EXPECT_EQ(width("äöü…"), 4U);
+TEST(Table, stays_aligned_with_wide_and_joining_characters) {
+    Table table({"WHO", "WHAT"});
+    table.add({"漢字", "a"});
+    table.add({"e\u0301e\u0301", "b"});
+    EXPECT_EQ(table.text({}), "WHO   WHAT\n漢字  a\ne\u0301e\u0301    b\n");
+}
+
+TEST(Table, gives_way_to_a_narrow_terminal_ids_first) {
+    Table table({{"ID", Narrow::id}, "STATUS", {"TITLE", Narrow::words}});
+    table.add({"ses_AAAAAAAAAAA1xxxxxxxxxx", "active", "a title of many words 漢字漢字"});
+    table.add({"ses_AAAAAAAAAAA2xxxxxxxxxx", "active", "short"});
+    auto const whole = table.text({});
+    EXPECT_EQ(table.text({}, 200), whole);
+    EXPECT_EQ(table.text({}, 56),
+              "ID                STATUS  TITLE\n"
+              "ses_AAAAAAAAAAA1  active  a title of many words 漢字漢字\n"
+              "ses_AAAAAAAAAAA2  active  short\n");
+    EXPECT_EQ(table.text({}, 40),
+              "ID                STATUS  TITLE\n"
+              "ses_AAAAAAAAAAA1  active  a title of ma…\n"
+              "ses_AAAAAAAAAAA2  active  short\n");
+}
+
+TEST(Table, no_line_is_wider_than_the_terminal) {
+    Table table({{"ID", Narrow::id}, "STATUS", {"TITLE", Narrow::words}});
+    table.add({"ses_AAAAAAAAAAA1", "漢字漢字漢字", "e\u0301漢🐭\x1b漢字漢字漢字"});
+    for (std::size_t columns = 1; columns < 60; ++columns) {
+        auto const text = table.text({}, columns);
+        for (std::size_t at = 0; at < text.size();) {
+            auto const end = text.find('\n', at);
+            EXPECT_LE(width(std::string_view(text).substr(at, end - at)), columns) << text;
+            at = end + 1;
+        }
+    }
+}
+
+TEST(Json, is_escaped_for_the_terminal_and_stays_the_same_value) {
+    EXPECT_EQ(json_for_terminal("{\"a\":\n\"ä漢\"}"), "{\"a\":\n\"ä漢\"}");
+    EXPECT_EQ(json_for_terminal("\"\u202E\u200B\u009B\x7F\""), R"("\u202e\u200b\u009b\u007f")");
+    EXPECT_EQ(json_for_terminal("\"\U000E0041\""), R"("\udb40\udc41")");
+    std::string const evil = "\"x\u2066\U000E0041y\"";
+    EXPECT_EQ(json::View(json_for_terminal(evil)).string(), json::View(evil).string());
 }
 
 constexpr char const* waiting_call =
@@ -58,6 +96,36 @@ TEST(Pending, is_a_table_of_what_waits) {
               "PENDING  CALL                   REASON       STATUS   SINCE      DEADLINE\n"
               "pnd_1    deploy {\"target\":\"A\"}  tool_result  waiting  1 min ago  in 1 h\n");
     EXPECT_EQ(pending_table(json::View("[]"), now, {}), "nothing waits\n");
+}
+
+TEST(Pending, a_change_is_a_line) {
+    auto const text = pending_line(json::View(waiting_call), now, {});
+    EXPECT_TRUE(
+        text.ends_with("  waiting     pnd_1  deploy {\"target\":\"A\"}  "
+                       "tool_result, deadline in 1 h\n"))
+        << text;
+    auto const settled = R"({"id":"pnd_1","tool":"deploy","input":{"target":"A"},)"
+                         R"("status":"completed","receipt":{"at":5,"by":{"name":"ann"}}})";
+    EXPECT_TRUE(pending_line(json::View(settled), now, {})
+                    .ends_with("  completed   pnd_1  deploy {\"target\":\"A\"}  by ann\n"));
+    auto const progress = R"({"id":"pnd_1","tool":"t\u001b","input":1,"status":"waiting",)"
+                          R"("progressCount":2,"progress":[{"at":1,"payload":"1\n"},)"
+                          R"({"at":2,"payload":{"percent":50}}]})";
+    auto const line = pending_line(json::View(progress), now, {});
+    EXPECT_TRUE(line.ends_with("progress {\"percent\":50}\n")) << line;
+    EXPECT_EQ(line.find('\x1b'), std::string::npos);
+}
+
+TEST(Lists, of_agents_and_tools) {
+    auto const agents = R"([{"id":"demo","kind":"model","available":true,"reason":null,)"
+                        R"("model":"scripted","tools":["a","b"]},)"
+                        R"({"id":"coder","kind":"acp","available":false,"reason":"not found",)"
+                        R"("model":null,"tools":[]}])";
+    EXPECT_EQ(agents_table(json::View(agents), {}),
+              "AGENT  KIND   MODEL     STATE      TOOLS\n"
+              "demo   model  scripted  available  a, b\n"
+              "coder  acp    -         not found  -\n");
+    EXPECT_EQ(tools_table(json::View("[]"), {}), "no tools\n");
 }
 
 TEST(Pending, says_how_to_settle_a_result) {

@@ -21,9 +21,7 @@ std::string listed(std::vector<std::string> const& ids) {
     return out;
 }
 
-std::string_view noun(std::string_view prefix) {
-    return prefix == "pnd_" ? "open call" : "session";
-}
+std::string_view noun(std::string_view prefix) { return prefix == "pnd_" ? "call" : "session"; }
 
 // Pages through a list, newest first, until `each` returns false.
 Outcome<void> each_item(Client& client, std::string const& target,
@@ -56,6 +54,24 @@ Outcome<std::string> resolve(Client& client, std::string const& target, std::str
     return match(given, prefix, ids);
 }
 
+constexpr std::size_t id_length = 22;    // of a session's id after its prefix
+constexpr std::size_t searched_max = 8;  // sessions whose calls are looked through
+
+// The sessions that a call may belong to, by the beginning of its id.
+Outcome<std::vector<std::string>> sessions_beginning(Client& client, std::string const& project,
+                                                     std::string const& beginning) {
+    if (SessionId::parse(beginning)) return std::vector{beginning};
+    std::vector<std::string> found;
+    auto const target = "/api/projects/" + encode(project) + "/sessions?limit=200";
+    auto const done = each_item(client, target, [&](json::View item) {
+        auto id = item["id"].string_or("");
+        if (id.starts_with(beginning)) found.push_back(std::move(id));
+        return true;
+    });
+    if (!done) return std::unexpected(done.error());
+    return found;
+}
+
 }  // namespace
 
 Outcome<std::string> match(std::string_view given, std::string_view prefix,
@@ -74,7 +90,7 @@ Outcome<std::string> match(std::string_view given, std::string_view prefix,
                        prefix == "pnd_" ? "See what waits: dormouse pending."
                                         : "See them: dormouse sessions --all.");
     }
-    return failure(status::usage,
+    return failure(status::conflict,
                    std::string(given) + " is the beginning of " + std::to_string(found.size()) +
                        " ids:" + listed(found),
                    "Give more of it.");
@@ -92,14 +108,42 @@ Outcome<std::string> resolve_pending(Client& client, std::string const& project,
                                      std::string const& given) {
     if (given.empty()) return failure(status::usage, "the call's id is empty");
     if (PendingId::parse(given)) return given;
-    return resolve(client, "/async-tool/pending?project=" + encode(project) + "&limit=200", given,
-                   "pnd_");
+    auto const bare = given.starts_with("pnd_") ? given.substr(4) : given;
+    auto const sessions = sessions_beginning(client, project, "ses_" + bare.substr(0, id_length));
+    if (!sessions) return std::unexpected(sessions.error());
+    if (sessions->size() > searched_max) {
+        return failure(status::conflict,
+                       given + " is the beginning of calls of " + std::to_string(sessions->size()) +
+                           " sessions",
+                       "Give more of it; see what waits: dormouse pending.");
+    }
+    std::vector<std::string> ids;
+    for (auto const& session : *sessions) {
+        auto const reply = client.get("/api/explain/" + encode(session));
+        if (!reply && reply.error().exit == status::not_found) continue;  // deleted just now
+        if (!reply) return std::unexpected(reply.error());
+        json::View(reply->body)["calls"].elements(
+            [&](json::View call) { ids.push_back(call["pendingID"].string_or("")); });
+    }
+    return match(given, "pnd_", ids);
 }
 
 Outcome<std::string> resolve_either(Client& client, std::string const& project,
                                     std::string const& given) {
     return given.starts_with("pnd_") ? resolve_pending(client, project, given)
                                      : resolve_session(client, project, given);
+}
+
+Outcome<std::string> resolve_any(Client& client, std::string const& project,
+                                 std::string const& given) {
+    auto const end = given.find('_');
+    auto const prefix = given.substr(0, end == std::string::npos ? 0 : end + 1);
+    bool const part_of_session =
+        prefix == "trn_" || prefix == "msg_" || prefix == "prt_" || prefix == "rcp_";
+    if (prefix.empty() || prefix == "ses_" || prefix == "pnd_")
+        return resolve_either(client, project, given);
+    if (!part_of_session || given.size() > prefix.size() + id_length) return given;
+    return resolve_session(client, project, "ses_" + given.substr(prefix.size()));
 }
 
 }  // namespace dormouse::cli

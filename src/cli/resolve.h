@@ -10,13 +10,15 @@
 namespace dormouse::cli {
 
 // The one of `ids` that `given` means: itself, or the only one that begins with it (with or without
-// `prefix`, "ses_" or "pnd_"). Failures: not found; ambiguous, naming the candidates. Pure.
+// `prefix`, "ses_" or "pnd_"). Failures: not found; ambiguous (exit `conflict`), naming the
+// candidates. Pure.
 [[nodiscard]] Outcome<std::string> match(std::string_view given, std::string_view prefix,
                                          std::span<std::string const> ids);
 
 // `given` as the whole id of a session (its alias will do) or of a pending call. A whole id is
-// returned unasked; a prefix is looked for in the newest `resolve_max` sessions or open calls of
-// the project.
+// returned unasked; a prefix is looked for in the newest `resolve_max` sessions of the project. For
+// calls, those that are settled count too: else a command that is repeated would mean the next call
+// of its session.
 inline constexpr std::size_t resolve_max = 10'000;
 [[nodiscard]] Outcome<std::string> resolve_session(Client& client, std::string const& project,
                                                    std::string const& given);
@@ -26,5 +28,8 @@ inline constexpr std::size_t resolve_max = 10'000;
 // session.
 [[nodiscard]] Outcome<std::string> resolve_either(Client& client, std::string const& project,
                                                   std::string const& given);
+// The same with ids of turns, messages, parts and receipts: cut ones become their session's.
+[[nodiscard]] Outcome<std::string> resolve_any(Client& client, std::string const& project,
+                                               std::string const& given);
 
 }  // namespace dormouse::cli

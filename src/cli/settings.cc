@@ -2,6 +2,9 @@
 
 #include "base/text.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +29,24 @@ std::string trimmed(std::string text) {
     auto const last = text.find_last_not_of(" \t\r\n");
     text.erase(last == std::string::npos ? 0 : last + 1);
     return text;
+}
+
+constexpr std::size_t remembered_max = 64;  // servers
+
+// The data directory holds the token: nobody else may look into it.
+void make_private_folder(std::filesystem::path const& path) {
+    std::error_code ignored;
+    std::filesystem::create_directories(path.parent_path(), ignored);
+    ::mkdir(path.c_str(), 0700);
+}
+
+bool write_private(std::string const& path, std::string_view text) {
+    int const fd =
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    bool const written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    ::close(fd);
+    return written;
 }
 
 }  // namespace
@@ -96,17 +117,22 @@ std::string last_session(std::string const& directory, std::string const& url) {
 
 void remember_session(std::string const& directory, std::string const& url,
                       std::string const& session) {
-    if (directory.empty()) return;
-    std::error_code ignored;
-    std::filesystem::create_directories(directory, ignored);
+    bool const one_line = (url + session).find_first_of("\r\n") == std::string::npos;
+    if (directory.empty() || session.empty() || !one_line) return;
+    make_private_folder(directory);
     auto const path = directory + "/last-session";
     std::string kept = url + " " + session + "\n";
+    std::size_t count = 1;
     for (auto const& line : lines_of(path)) {
-        if (!line.starts_with(url + " ")) kept += line + "\n";
+        if (line.starts_with(url + " ") || count == remembered_max) continue;
+        kept += line + "\n";
+        ++count;
     }
-    auto const fresh = path + ".new";
-    if (!(std::ofstream(fresh) << kept).flush()) return;
-    std::filesystem::rename(fresh, path, ignored);
+    // Whole or not at all, also when two commands end at the same moment.
+    auto const fresh = path + "." + std::to_string(::getpid());
+    std::error_code ignored;
+    if (write_private(fresh, kept)) std::filesystem::rename(fresh, path, ignored);
+    std::filesystem::remove(fresh, ignored);
 }
 
 }  // namespace dormouse::cli

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 namespace dormouse::cli {
 namespace {
@@ -65,6 +67,33 @@ TEST_F(Folder, the_last_session_is_remembered_for_each_server) {
     EXPECT_EQ(last_session(path_, "http://a:1"), "ses_3");
     EXPECT_EQ(last_session(path_, "http://b:1"), "ses_2");
     EXPECT_EQ(last_session(path_, "http://c:1"), "");
+}
+
+TEST_F(Folder, what_is_remembered_is_for_its_owner_only) {
+    auto const folder = path_ + "/made/for/it";
+    auto const before = umask(0);
+    remember_session(folder, "http://a:1", "ses_1");
+    umask(before);
+    auto const mode = [](std::string const& path) {
+        return static_cast<unsigned>(std::filesystem::status(path).permissions());
+    };
+    EXPECT_EQ(mode(folder + "/last-session"), 0600U);
+    EXPECT_EQ(mode(folder), 0700U);
+    std::filesystem::directory_iterator const files(folder);
+    EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "nothing is left beside it";
+}
+
+TEST_F(Folder, nothing_with_a_line_break_is_remembered) {
+    remember_session(path_, "http://a:1", "ses_1");
+    remember_session(path_, "http://b:1", "ses_2\nhttp://a:1 ses_3");
+    EXPECT_EQ(last_session(path_, "http://a:1"), "ses_1");
+}
+
+TEST_F(Folder, only_so_many_servers_are_remembered) {
+    for (int port = 1; port <= 100; ++port)
+        remember_session(path_, "http://a:" + std::to_string(port), "ses_1");
+    EXPECT_EQ(last_session(path_, "http://a:100"), "ses_1");
+    EXPECT_EQ(last_session(path_, "http://a:1"), "");
 }
 
 TEST(Settings, words_are_quoted_as_a_shell_needs_them) {

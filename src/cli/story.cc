@@ -68,8 +68,12 @@ std::string event_line(json::View event, std::size_t columns, Style style) {
     if (name.size() < 16) name.append(16 - name.size(), ' ');
     auto about = escape_for_terminal(summary(type, event["data"]));
     constexpr std::size_t before_summary = 5 + 2 + 8 + 2 + 16 + 2;
-    if (columns > before_summary + 10) about = shortened(about, columns - before_summary);
     auto const time = clock_text(event["at"].integer_or(0));
+    if (columns > before_summary) {
+        about = shortened(about, columns - before_summary);
+    } else if (columns > 0) {
+        return shortened(seq + "  " + time + "  " + name + "  " + about, columns) + "\n";
+    }
     return seq + "  " + style(Paint::dim, time) + "  " + style(Paint::cyan, name) + "  " + about +
            "\n";
 }
