@@ -86,6 +86,7 @@
 /* the state: disk and memories */
 byte head[S], phase[S], outcome[S], attempt[S], tool_epoch[S], tool_since[S], settled_at[S];
 byte step[S], try_no[S], view[S], ask_epoch[S], ask_since[S], seen[S], newest[S];
+byte shown[S];          /* what the newest committed reply really saw */
 bit in_doubt[S], committed[S], finished[S], steered[S], steer_known[S], turn_open[S];
 byte wake;              /* the row of the table `owed` */
 
@@ -113,7 +114,7 @@ inline copy(from, to) {
     attempt[to] = attempt[from]; tool_epoch[to] = tool_epoch[from];
     tool_since[to] = tool_since[from]; settled_at[to] = settled_at[from];
     step[to] = step[from]; try_no[to] = try_no[from]; view[to] = view[from];
-    ask_epoch[to] = ask_epoch[from]; ask_since[to] = ask_since[from]; seen[to] = seen[from];
+    ask_epoch[to] = ask_epoch[from]; ask_since[to] = ask_since[from]; seen[to] = seen[from]; shown[to] = shown[from];
     newest[to] = newest[from]; in_doubt[to] = in_doubt[from]; committed[to] = committed[from];
     finished[to] = finished[from]; steered[to] = steered[from];
     steer_known[to] = steer_known[from]; turn_open[to] = turn_open[from]
@@ -123,7 +124,7 @@ inline copy(from, to) {
 inline wipe(i) {
     head[i] = 0; phase[i] = 0; outcome[i] = 0; attempt[i] = 0; tool_epoch[i] = 0;
     tool_since[i] = 0; settled_at[i] = 0; step[i] = 0; try_no[i] = 0; view[i] = 0;
-    ask_epoch[i] = 0; ask_since[i] = 0; seen[i] = 0; newest[i] = 0; in_doubt[i] = 0;
+    ask_epoch[i] = 0; ask_since[i] = 0; seen[i] = 0; shown[i] = 0; newest[i] = 0; in_doubt[i] = 0;
     committed[i] = 0; finished[i] = 0; steered[i] = 0; steer_known[i] = 0; turn_open[i] = 0
 }
 
@@ -255,7 +256,7 @@ inline model_reply(i) {
     if
     :: ask_since[i] && m_step[i] == step[i] && (m_try[i] == try_no[i] || BUG == 3) ->
         assert(m_view[i] == view[i]);           /* it saw what it is said to have seen */
-        seen[i] = view[i]; ask_since[i] = 0; committed[i] = 1; emit(i);
+        seen[i] = view[i]; shown[i] = m_view[i]; ask_since[i] = 0; committed[i] = 1; emit(i);
         if
         :: BUG == 10 -> seen[i] = head[i]
         :: else
@@ -310,8 +311,8 @@ inline ready_memory(i) {
 }
 
 /* Lane::forget: memory is not to be trusted; who asked gets 503 and repeats */
-inline forget(i) {
-    known[i] = 0; wipe(i); clear(i); m_taken[i] = 0; t_taken[i] = 0;
+inline unask(i) {
+    m_taken[i] = 0; t_taken[i] = 0;
     for (k : 0 .. CLIENTS - 1) {
         if
         :: with[k] == i -> with[k] = 0; draft[k] = NO_ANSWER
@@ -320,6 +321,7 @@ inline forget(i) {
     }
     k = 0
 }
+inline forget(i) { known[i] = 0; wipe(i); clear(i); unask(i) }
 
 /* Lane::dispatch: what is owed and does not run is started, what runs and is not owed is stopped.
  * What was stopped may have finished already: its outcome stays on its way. */
@@ -350,23 +352,24 @@ inline dispatch(i) {
     fi
 }
 
+/* P1, P2: what is said of the call is durable */
+inline check_answer(c) {
+    if
+    :: c < CANCELLER && (draft[c] == APPLIED || draft[c] == DUPLICATE) ->
+        assert(outcome[0] == (c == 2 -> B : A))
+    :: c < CANCELLER && draft[c] == CONFLICT -> assert(outcome[0] == (c == 2 -> A : B))
+    :: c < CANCELLER && draft[c] == GONE -> assert(outcome[0] > B && outcome[0] != BY_TOOL)
+    :: c == CANCELLER && draft[c] != CONFLICT -> assert(outcome[0] == CANCELLED)
+    :: else
+    fi
+}
+
 /* Lane::release: what waited for the append leaves */
 inline release(i) {
     for (k : 0 .. CLIENTS - 1) {
         if
         :: with[k] == i ->
-            answer[k] = draft[k]; with[k] = 0; draft[k] = NO_ANSWER;
-            /* P1, P2: what is acknowledged is durable, and is the outcome */
-            if
-            :: k < CANCELLER && (answer[k] == APPLIED || answer[k] == DUPLICATE) ->
-                assert(outcome[0] == (k == 2 -> B : A))
-            :: k < CANCELLER && answer[k] == CONFLICT -> assert(outcome[0] == (k == 2 -> A : B))
-            :: k == CANCELLER && answer[k] != CONFLICT -> assert(outcome[0] == CANCELLED)
-            :: k < CANCELLER && answer[k] == GONE ->
-                assert(outcome[0] == EXPIRED || outcome[0] == CANCELLED ||
-                       outcome[0] == TOLD_UNKNOWN)
-            :: else
-            fi
+            check_answer(k); answer[k] = draft[k]; with[k] = 0; draft[k] = NO_ANSWER
         :: else
         fi
     }
@@ -385,7 +388,7 @@ inline release(i) {
 
 /* What just became durable, against what was. */
 #define steps_done(i) (committed[i] -> step[i] : step[i] - 1)
-#define told_by(i) (settled_at[i] && settled_at[i] <= seen[i])
+#define told_by(i) (settled_at[i] && settled_at[i] <= shown[i])
 inline check_append(i) {
     assert(!outcome[0] || outcome[i] == outcome[0]);        /* P2: one terminal outcome */
     assert(step[i] <= 3);
@@ -454,7 +457,8 @@ end:
         :: BUG == 2 ->
             for (k : 0 .. CLIENTS - 1) {
                 if
-                :: with[k] == i -> answer[k] = draft[k]; with[k] = 0; draft[k] = NO_ANSWER
+                :: with[k] == i ->
+                    check_answer(k); answer[k] = draft[k]; with[k] = 0; draft[k] = NO_ANSWER
                 :: else
                 fi
             }
@@ -462,8 +466,7 @@ end:
         :: BUG == 9 -> dispatch(i)
         :: else
         fi }
-    /* it is answered, and what waited leaves; a crash between commit and answer is `dies` below
-     * together with the unanswered commit here */
+    /* it stands, or the head had moved */
     :: d_step { alive[i] && sent[i] ->
         append(i, durable);
         if
@@ -473,19 +476,13 @@ end:
         durable = 0 }
     /* its end is unknown: it may be durable or not; the lane is told of an error, or is dead */
     :: d_step { alive[i] && sent[i] && faults < FAULTS ->
-        faults = faults + 1; append(i, durable); durable = 0;
+        faults = faults + 1; append(i, durable); durable = 0; forget(i) }
+    :: d_step { alive[i] && sent[i] && faults < FAULTS ->
+        faults = faults + 1;
         if
-        :: BUG == 8 -> clear(i); m_taken[i] = 0; t_taken[i] = 0;
-            for (k : 0 .. CLIENTS - 1) {
-                if
-                :: with[k] == i -> with[k] = 0; draft[k] = NO_ANSWER
-                :: else
-                fi
-            }
-            k = 0
+        :: BUG == 8 -> unask(i); clear(i)           /* memory is kept */
         :: else -> forget(i)
         fi }
-    :: d_step { alive[i] && sent[i] && faults < FAULTS -> faults = faults + 1; forget(i) }
     :: d_step { alive[i] && sent[i] && faults < FAULTS ->
         faults = faults + 1; append(i, durable); durable = 0; forget(i); dies(i) }
 
