@@ -58,6 +58,21 @@ TEST_F(ToolTest, TriesAreBounded) {
     EXPECT_EQ(types(tool_fails(1, true)), "tool_finished model_requested");
 }
 
+// The append of a failure may be durable though its answer was lost; then it is offered again.
+TEST_F(ToolTest, AFailureThatIsOfferedAgainIsNotThatOfTheNextAttempt) {
+    asks_for({plain()});
+    PendingId const key = pending(1);
+    ToolOutcome::Failed const failed{"refused", true};
+    EXPECT_EQ(types(outcome(key, 1, failed)), "tool_failed");
+    EXPECT_EQ(types(outcome(key, 1, failed)), "");
+    EXPECT_EQ(types(later(limits::retry_max)), "tool_started");
+    EXPECT_EQ(types(outcome(key, 1, failed)), "");
+    EXPECT_TRUE(owes<RunTool>());
+    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Done{quoted("late"), {}, {}})),
+              "tool_finished model_requested")
+        << "what it did achieve settles the call";
+}
+
 TEST_F(ToolTest, RetriesWaitForAFreeSlot) {
     slots(2);
     asks_for(std::vector<CallSpec>(5, plain()));

@@ -18,6 +18,15 @@ Call* awaiting_outcome(State& state, PendingId const& pending) {
     return runs || call.in_doubt ? &call : nullptr;
 }
 
+// A failure that the call has gone on from: another attempt is under way or has its time. It is
+// offered again when the answer to it was lost, and must not count as that attempt's.
+bool gone_on_from(Call const& call, ToolOutcome const& c) {
+    auto const* failed = std::get_if<ToolOutcome::Failed>(&c.what);
+    if (!failed || !failed->may_retry) return false;
+    bool const waits_for_next = call.phase == CallPhase::retry_wait;
+    return waits_for_next || (call.phase == CallPhase::running && c.attempt < call.attempt);
+}
+
 void supersede_question(Decider& d, Call const& call) {
     if (!call.question) return;
     static Sha256 const digest = sha256(R"({"error":"superseded"})");
@@ -112,6 +121,7 @@ Judged judge(Decider& d, ToolOutcome const& c) {
                  "The tool answered after its call was settled.");
         return done(d);
     }
+    if (gone_on_from(*call, c)) return done(d);
     if (auto const* lost = std::get_if<ToolOutcome::Lost>(&c.what)) {
         attempt_lost(d, *call, c, *lost);
         return done(d);

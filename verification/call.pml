@@ -1,0 +1,525 @@
+/* One call of one turn, from its request to the end of the turn, as src/session/decide and
+ * src/runner/lane.cc drive it. A crash may strike at any point, an append may end without anyone
+ * learning how, results come early, twice, in conflict and late, somebody cancels, somebody steers.
+ *
+ *   NODES=1  as built: the lock on the data directory lets one process live at a time, each with
+ *            its own epoch.
+ *   NODES=2  two processes share the store, and only the head that an append names keeps them
+ *            apart. What happens once (outcome, consumption, wake-up) must hold; that a tool is
+ *            not run twice in silence (P4) needs the lock, or a lease.
+ *   POLICY   what a tool's crash policy is: RETRY or NEVER.
+ *   BUG      one rule is broken, by its number in run.py: spin must find it. 0: none.
+ *
+ * The fold of a journal is kept in place of its records: index 0 of each array is what is durable,
+ * 1 and 2 are what the lane of a node has in memory. Sequence numbers are real, for what a request
+ * sees (view_seq) is compared with them. The journal's frames are the atomic step `append`. */
+
+#ifndef NODES
+#define NODES 1
+#endif
+#define RETRY 1
+#define NEVER 2
+#ifndef POLICY
+#define POLICY RETRY
+#endif
+#ifndef BUG
+#define BUG 0
+#endif
+#ifndef FAULTS
+#define FAULTS 2        /* crashes and appends whose end is unknown, together */
+#endif
+#ifndef AWAY
+#define AWAY 0          /* clients that never ask, one bit each; the others may or may not */
+#endif
+#ifndef STEERS
+#define STEERS 1        /* 1: a prompt may steer the turn while the call waits */
+#endif
+
+#define ATTEMPTS_MAX 2  /* of the tool; limits.h says more, the rule is the same */
+#ifndef BATCH_MAX
+#define BATCH_MAX 2     /* commands in one append */
+#endif
+
+/* phases of the call */
+#define NONE 0
+#define RUNNING 1
+#define RETRY_WAIT 2
+#define WAITING 3
+#define CLOSED 4
+
+/* outcomes; A and B are payloads that are submitted */
+#define OPEN 0
+#define A 1
+#define B 2
+#define EXPIRED 3
+#define CANCELLED 4
+#define BY_TOOL 5       /* the tool's own answer, or its failure for good: no receipt */
+#define TOLD_UNKNOWN 6  /* expired in doubt */
+
+/* what a client was answered */
+#define NO_ANSWER 0
+#define APPLIED 1
+#define DUPLICATE 2
+#define CONFLICT 3
+#define GONE 4
+#define UNKNOWN_ID 5
+#define STAYS_AWAY 6    /* it never asks */
+
+/* bodies of a tool's outcome */
+#define UNDECIDED 0
+#define DONE 1
+#define PAUSED 2
+#define FAILED 3
+
+/* wake_at */
+#define SLEEPS 0
+#define TIMER 1
+#define OWED 2
+
+/* clients: 0 and 1 submit A (a duplicate), 2 submits B, 3 cancels, 4 steers */
+#define CLIENTS 5
+#define CANCELLER 3
+#define STEERER 4
+
+#define S (NODES + 1)
+
+/* the state: disk and memories */
+byte head[S], phase[S], outcome[S], attempt[S], tool_epoch[S], tool_since[S], settled_at[S];
+byte step[S], try_no[S], view[S], ask_epoch[S], ask_since[S], seen[S], newest[S];
+byte shown[S];          /* what the newest committed reply really saw */
+bit in_doubt[S], committed[S], finished[S], steered[S], steer_known[S], turn_open[S];
+byte wake;              /* the row of the table `owed` */
+
+/* a node: its lane */
+bit alive[S], known[S], sent[S];
+byte epoch[S], after[S], batch[S];
+byte opened;            /* the store's open count */
+byte faults;
+
+/* effects that run on a node, and the outcome that is on its way */
+byte ask_runs[S], m_step[S], m_try[S], m_view[S];
+byte tool_runs[S], t_try[S], t_body[S];
+bit m_taken[S], t_taken[S];     /* in the batch that is being written */
+
+/* clients */
+byte answer[CLIENTS], draft[CLIENTS], with[CLIENTS];    /* with: the node that has the request */
+bit late;               /* the deadline has passed */
+
+/* what the properties remember */
+byte ran[ATTEMPTS_MAX + FAULTS + 2], told;
+bit failed_once;
+
+inline copy(from, to) {
+    head[to] = head[from]; phase[to] = phase[from]; outcome[to] = outcome[from];
+    attempt[to] = attempt[from]; tool_epoch[to] = tool_epoch[from];
+    tool_since[to] = tool_since[from]; settled_at[to] = settled_at[from];
+    step[to] = step[from]; try_no[to] = try_no[from]; view[to] = view[from];
+    ask_epoch[to] = ask_epoch[from]; ask_since[to] = ask_since[from]; seen[to] = seen[from]; shown[to] = shown[from];
+    newest[to] = newest[from]; in_doubt[to] = in_doubt[from]; committed[to] = committed[from];
+    finished[to] = finished[from]; steered[to] = steered[from];
+    steer_known[to] = steer_known[from]; turn_open[to] = turn_open[from]
+}
+
+/* Memory is not part of the state while nobody trusts it: fewer states. */
+inline wipe(i) {
+    head[i] = 0; phase[i] = 0; outcome[i] = 0; attempt[i] = 0; tool_epoch[i] = 0;
+    tool_since[i] = 0; settled_at[i] = 0; step[i] = 0; try_no[i] = 0; view[i] = 0;
+    ask_epoch[i] = 0; ask_since[i] = 0; seen[i] = 0; shown[i] = 0; newest[i] = 0; in_doubt[i] = 0;
+    committed[i] = 0; finished[i] = 0; steered[i] = 0; steer_known[i] = 0; turn_open[i] = 0
+}
+
+/* events: emit is one sequence number, the rest is apply.cc */
+#define emit(i) head[i] = head[i] + 1
+#define is_open(i) (phase[i] != NONE && phase[i] != CLOSED)
+
+inline close_call(i, what) {
+    emit(i); phase[i] = CLOSED; outcome[i] = what; in_doubt[i] = 0; tool_since[i] = 0;
+    settled_at[i] = head[i]; newest[i] = head[i]
+}
+inline tool_started(i) {
+    emit(i); phase[i] = RUNNING; attempt[i] = attempt[i] + 1; tool_epoch[i] = epoch[i];
+    tool_since[i] = head[i]
+}
+inline model_requested(i, n, t) {
+    view[i] = head[i]; emit(i); step[i] = n; try_no[i] = t; ask_epoch[i] = epoch[i];
+    ask_since[i] = head[i]; committed[i] = 0; steered[i] = 0; finished[i] = 0
+}
+
+/* time.cc: what is due by the command's time is written first */
+inline fall_due(i) {
+    if
+    :: phase[i] == WAITING && late && in_doubt[i] -> close_call(i, TOLD_UNKNOWN)
+    :: phase[i] == WAITING && late && !in_doubt[i] -> close_call(i, EXPIRED)
+    :: else
+    fi
+}
+
+/* advance.cc: what became possible stands in the append of what made it possible. An attempt that
+ * failed runs again when its time has come: not by the command that said that it failed. */
+inline advance(i, retries) {
+    if
+    :: turn_open[i] && phase[i] == RETRY_WAIT && retries -> tool_started(i)
+    :: else
+    fi;
+    if
+    :: turn_open[i] && finished[i] && phase[i] == CLOSED && newest[i] <= seen[i] && !ask_since[i] ->
+        emit(i); turn_open[i] = 0
+    :: else
+    fi;
+    if
+    :: turn_open[i] && !ask_since[i] && newest[i] > seen[i] &&
+       (phase[i] == CLOSED || (phase[i] == WAITING && steered[i])) ->
+        if
+        :: committed[i] -> model_requested(i, step[i] + 1, 1)
+        :: else -> model_requested(i, step[i], try_no[i] + 1)
+        fi
+    :: else
+    fi
+}
+
+/* adopt.cc: verdicts on what an older epoch began; times that passed come after them */
+inline adopt(i) {
+    if
+    :: phase[i] == RUNNING && tool_epoch[i] < epoch[i] && BUG != 7 ->
+        if
+        :: POLICY == RETRY -> tool_started(i)
+        :: else -> emit(i); phase[i] = WAITING; in_doubt[i] = 1; tool_since[i] = 0
+        fi
+    :: else
+    fi;
+    if
+    :: ask_since[i] && ask_epoch[i] < epoch[i] -> model_requested(i, step[i], try_no[i] + 1)
+    :: else
+    fi;
+    fall_due(i);
+    advance(i, 1)
+}
+
+/* submit.cc: `c` offers `what` */
+inline submit(i, c, what) {
+    if
+    :: is_open(i) ->        /* early results too: the tool declared that it takes them */
+        assert(!(phase[i] == WAITING && late));     /* P7: 410 though no timer ran */
+        close_call(i, what); draft[c] = APPLIED
+    :: !is_open(i) && outcome[i] == what -> draft[c] = DUPLICATE
+    :: !is_open(i) && (outcome[i] == A || outcome[i] == B) && outcome[i] != what ->
+        draft[c] = CONFLICT
+    :: !is_open(i) && outcome[i] >= EXPIRED && outcome[i] != BY_TOOL -> draft[c] = GONE
+    :: !is_open(i) && outcome[i] == BY_TOOL -> draft[c] = UNKNOWN_ID
+    fi
+}
+
+inline cancel(i, c) {
+    if
+    :: is_open(i) -> close_call(i, CANCELLED); draft[c] = APPLIED
+    :: !is_open(i) && outcome[i] == CANCELLED -> draft[c] = DUPLICATE
+    :: else -> draft[c] = CONFLICT
+    fi
+}
+
+/* prompt.cc, mode steer: its Idempotency-Key makes a repeat harmless. A turn that ended meanwhile
+ * is not followed further here. */
+inline steer(i, c) {
+    if
+    :: turn_open[i] && !steer_known[i] ->
+        emit(i); newest[i] = head[i]; steered[i] = 1; steer_known[i] = 1; draft[c] = APPLIED
+    :: else -> draft[c] = DUPLICATE
+    fi
+}
+
+/* tool.cc: the first outcome of any attempt settles, later ones are notes */
+inline tool_outcome(i) {
+    if
+    :: (phase[i] == RUNNING || phase[i] == RETRY_WAIT || in_doubt[i] || (BUG == 5 && attempt[i])) ->
+        if
+        :: t_body[i] == DONE -> close_call(i, BY_TOOL)
+        :: t_body[i] == PAUSED -> emit(i); phase[i] = WAITING; in_doubt[i] = 0; tool_since[i] = 0
+        :: t_body[i] == FAILED ->
+            if
+            :: phase[i] == RUNNING && t_try[i] == attempt[i] && attempt[i] < ATTEMPTS_MAX ->
+                emit(i); phase[i] = RETRY_WAIT; tool_since[i] = 0
+            :: ((phase[i] == RETRY_WAIT && t_try[i] <= attempt[i]) ||
+                (phase[i] == RUNNING && t_try[i] < attempt[i])) && BUG != 13 ->
+                skip            /* heard before: the answer to it was lost */
+            :: else ->
+                /* only the last attempt's failure, or one that the crash policy speaks for */
+                assert(t_try[i] >= ATTEMPTS_MAX || in_doubt[i] || NODES > 1);
+                close_call(i, BY_TOOL)
+            fi
+        fi
+    :: else
+    fi
+}
+
+/* model.cc: only the newest attempt commits */
+inline model_reply(i) {
+    if
+    :: ask_since[i] && m_step[i] == step[i] && (m_try[i] == try_no[i] || BUG == 3) ->
+        assert(m_view[i] == view[i]);           /* it saw what it is said to have seen */
+        seen[i] = view[i]; shown[i] = m_view[i]; ask_since[i] = 0; committed[i] = 1; emit(i);
+        if
+        :: BUG == 10 -> seen[i] = head[i]
+        :: else
+        fi;
+        if
+        :: step[i] == 1 -> tool_started(i)      /* its only call; the slot is free */
+        :: else -> finished[i] = 1
+        fi
+    :: else
+    fi
+}
+
+/* ---- the lane ---- */
+
+inline dies(i) {
+    alive[i] = 0; epoch[i] = 0; ask_runs[i] = 0; tool_runs[i] = 0;
+    m_step[i] = 0; m_try[i] = 0; m_view[i] = 0; t_try[i] = 0; t_body[i] = 0
+}
+
+#define idle(i) (alive[i] && !sent[i] && batch[i] < BATCH_MAX)
+#define clear(i) after[i] = 0; batch[i] = 0; sent[i] = 0
+
+/* wants_tick and Runner::scan, which reads the durable row. BUG 12: what a lane has in memory is
+ * believed though another node has moved the session on. */
+#define stale(i) (NODES > 1 && BUG != 12 && known[i] && head[i] != head[0])
+#define not_started(i) (ask_since[i] != ask_runs[i] || tool_since[i] != tool_runs[i])
+#define due_now(i) ((phase[i] == WAITING && late) || phase[i] == RETRY_WAIT)
+#define wants_tick(i) (!known[i] || stale(i) || not_started(i) || due_now(i))
+#define row_is_due (wake == OWED || (wake == TIMER && (late || phase[0] == RETRY_WAIT)))
+
+inline wake_of(i) {
+    if
+    :: ask_since[i] || tool_since[i] -> wake = OWED
+    :: !ask_since[i] && !tool_since[i] && (phase[i] == WAITING || phase[i] == RETRY_WAIT) ->
+        wake = TIMER
+    :: else -> wake = SLEEPS
+    fi
+}
+
+/* Lane::load: nothing in memory, so read, and put Adopt in front */
+inline ready_memory(i) {
+    if
+    :: stale(i) && batch[i] == 0 -> known[i] = 0
+    :: else
+    fi;
+    if
+    :: !known[i] -> copy(0, i); known[i] = 1; after[i] = head[i]; adopt(i)
+    :: known[i] && batch[i] == 0 -> after[i] = head[i]
+    :: else
+    fi;
+    batch[i] = batch[i] + 1
+}
+
+/* Lane::forget: memory is not to be trusted; who asked gets 503 and repeats */
+inline unask(i) {
+    m_taken[i] = 0; t_taken[i] = 0;
+    for (k : 0 .. CLIENTS - 1) {
+        if
+        :: with[k] == i -> with[k] = 0; draft[k] = NO_ANSWER
+        :: else
+        fi
+    }
+    k = 0
+}
+inline forget(i) { known[i] = 0; wipe(i); clear(i); unask(i) }
+
+/* Lane::dispatch: what is owed and does not run is started, what runs and is not owed is stopped.
+ * What was stopped may have finished already: its outcome stays on its way. */
+inline dispatch(i) {
+    if
+    :: ask_since[i] != ask_runs[i] ->
+        ask_runs[i] = ask_since[i];
+        if
+        :: ask_since[i] -> m_step[i] = step[i]; m_try[i] = try_no[i]; m_view[i] = view[i]
+        :: else
+        fi
+    :: else
+    fi;
+    if
+    :: tool_since[i] != tool_runs[i] ->
+        tool_runs[i] = tool_since[i];
+        if
+        :: tool_since[i] ->
+            assert(tool_since[i] <= head[0] && attempt[i] <= attempt[0]);   /* durable first */
+            t_try[i] = attempt[i]; t_body[i] = UNDECIDED;
+            ran[attempt[i]] = ran[attempt[i]] + 1;
+            /* P4: no attempt runs twice, and after a crash only what may */
+            assert((NODES > 1 && BUG != 11) || ran[attempt[i]] == 1);
+            assert((NODES > 1 && BUG != 11) || POLICY == RETRY || attempt[i] == 1 || failed_once)
+        :: else
+        fi
+    :: else
+    fi
+}
+
+/* P1, P2: what is said of the call is durable */
+inline check_answer(c) {
+    if
+    :: c < CANCELLER && (draft[c] == APPLIED || draft[c] == DUPLICATE) ->
+        assert(outcome[0] == (c == 2 -> B : A))
+    :: c < CANCELLER && draft[c] == CONFLICT -> assert(outcome[0] == (c == 2 -> A : B))
+    :: c < CANCELLER && draft[c] == GONE -> assert(outcome[0] > B && outcome[0] != BY_TOOL)
+    :: c == CANCELLER && draft[c] != CONFLICT -> assert(outcome[0] == CANCELLED)
+    :: else
+    fi
+}
+
+/* Lane::release: what waited for the append leaves */
+inline release(i) {
+    for (k : 0 .. CLIENTS - 1) {
+        if
+        :: with[k] == i ->
+            check_answer(k); answer[k] = draft[k]; with[k] = 0; draft[k] = NO_ANSWER
+        :: else
+        fi
+    }
+    k = 0;
+    if
+    :: m_taken[i] -> m_taken[i] = 0; m_step[i] = 0; m_try[i] = 0; m_view[i] = 0
+    :: else
+    fi;
+    if
+    :: t_taken[i] -> t_taken[i] = 0; t_try[i] = 0; t_body[i] = 0
+    :: else
+    fi;
+    clear(i);
+    dispatch(i)
+}
+
+/* What just became durable, against what was. */
+#define steps_done(i) (committed[i] -> step[i] : step[i] - 1)
+#define told_by(i) (settled_at[i] && settled_at[i] <= shown[i])
+inline check_append(i) {
+    assert(!outcome[0] || outcome[i] == outcome[0]);        /* P2: one terminal outcome */
+    assert(step[i] <= 3);
+    assert(steps_done(i) == steps_done(0) || steps_done(i) == steps_done(0) + 1);
+    if                                                      /* P3: told by one committed step */
+    :: told_by(i) && !told_by(0) -> told = told + 1
+    :: !told_by(i) && told_by(0) -> assert(false)
+    :: else
+    fi
+}
+
+/* Writer::commit: the append stands if the head is the one that it names. */
+inline append(i, durable) {
+    durable = 0;
+    if
+    :: after[i] == head[0] || BUG == 1 ->
+        durable = 1; check_append(i);
+        copy(i, 0);
+        if
+        :: BUG == 4 && phase[i] == CLOSED && !ask_since[i]
+        :: else -> wake_of(i)
+        fi
+    :: else
+    fi
+}
+
+proctype Lane(byte i) {
+    byte k;
+    bit durable;
+end:
+    do
+    /* Lane::judge: a command joins the batch, in memory only */
+    :: d_step { idle(i) && answer[0] == NO_ANSWER && !with[0] && attempt[0] ->
+        ready_memory(i); with[0] = i; if :: BUG != 6 -> fall_due(i) :: else fi;
+        submit(i, 0, A); if :: BUG != 4 -> advance(i, 1) :: else fi }
+    :: d_step { idle(i) && answer[1] == NO_ANSWER && !with[1] && attempt[0] ->
+        ready_memory(i); with[1] = i; if :: BUG != 6 -> fall_due(i) :: else fi;
+        submit(i, 1, A); if :: BUG != 4 -> advance(i, 1) :: else fi }
+    :: d_step { idle(i) && answer[2] == NO_ANSWER && !with[2] && attempt[0] ->
+        ready_memory(i); with[2] = i; if :: BUG != 6 -> fall_due(i) :: else fi;
+        submit(i, 2, B); if :: BUG != 4 -> advance(i, 1) :: else fi }
+    :: d_step { idle(i) && answer[CANCELLER] == NO_ANSWER && !with[CANCELLER] && attempt[0] ->
+        ready_memory(i); with[CANCELLER] = i; fall_due(i); cancel(i, CANCELLER); advance(i, 1) }
+    :: d_step { STEERS && idle(i) && answer[STEERER] == NO_ANSWER && !with[STEERER] && attempt[0] ->
+        ready_memory(i); with[STEERER] = i; fall_due(i); steer(i, STEERER); advance(i, 1) }
+    :: d_step { idle(i) && m_try[i] && !m_taken[i] ->
+        ready_memory(i); m_taken[i] = 1; fall_due(i); model_reply(i); advance(i, 1) }
+    :: d_step { idle(i) && t_body[i] != UNDECIDED && !t_taken[i] ->
+        ready_memory(i); t_taken[i] = 1; fall_due(i); tool_outcome(i); advance(i, 0) }
+    :: d_step { idle(i) && batch[i] == 0 && row_is_due && wants_tick(i) ->
+        ready_memory(i); fall_due(i); advance(i, 1) }
+
+    /* the tool says what it says, and says the same when it is asked to repeat it */
+    :: atomic { alive[i] && t_try[i] && t_body[i] == UNDECIDED ->
+        if
+        :: t_body[i] = DONE
+        :: t_body[i] = PAUSED
+        :: NODES == 1 && t_body[i] == UNDECIDED -> t_body[i] = FAILED; failed_once = 1
+        fi }
+
+    /* the batch is closed: nothing to write, or an append is on its way */
+    :: d_step { alive[i] && !sent[i] && batch[i] && head[i] == after[i] -> release(i) }
+    :: d_step { alive[i] && !sent[i] && batch[i] && head[i] != after[i] ->
+        sent[i] = 1;
+        if
+        :: BUG == 2 ->
+            for (k : 0 .. CLIENTS - 1) {
+                if
+                :: with[k] == i ->
+                    check_answer(k); answer[k] = draft[k]; with[k] = 0; draft[k] = NO_ANSWER
+                :: else
+                fi
+            }
+            k = 0
+        :: BUG == 9 -> dispatch(i)
+        :: else
+        fi }
+    /* it stands, or the head had moved */
+    :: d_step { alive[i] && sent[i] ->
+        append(i, durable);
+        if
+        :: durable -> release(i)
+        :: else -> forget(i)
+        fi;
+        durable = 0 }
+    /* its end is unknown: it may be durable or not; the lane is told of an error, or is dead */
+    :: d_step { alive[i] && sent[i] && faults < FAULTS ->
+        faults = faults + 1; append(i, durable); durable = 0; forget(i) }
+    :: d_step { alive[i] && sent[i] && faults < FAULTS ->
+        faults = faults + 1;
+        if
+        :: BUG == 8 -> unask(i); clear(i)           /* memory is kept */
+        :: else -> forget(i)
+        fi }
+    :: d_step { alive[i] && sent[i] && faults < FAULTS ->
+        faults = faults + 1; append(i, durable); durable = 0; forget(i); dies(i) }
+
+    /* SIGKILL, at any other point: memory, what ran and what was on its way are gone */
+    :: d_step { alive[i] && faults < FAULTS -> faults = faults + 1; forget(i); dies(i) }
+    :: d_step { !alive[i] && (NODES > 1 || opened) ->
+        opened = opened + 1; epoch[i] = opened; alive[i] = 1 }
+    od
+}
+
+
+/* The deadline passes when it likes. */
+active proctype Time() { late = 1 }
+
+/* Nothing moves any more: no client is left without an answer, nothing is owed. Then the turn has
+ * ended (P5), and what settled the call was told to the model by one committed step (P3). */
+active proctype Rest() {
+end:
+    timeout -> assert(!turn_open[0] && phase[0] == CLOSED && told == 1 && wake == SLEEPS)
+}
+
+/* The model is being asked for the first step. */
+init {
+    byte c;
+    atomic {
+        head[0] = 2; view[0] = 1; newest[0] = 1; step[0] = 1; try_no[0] = 1; ask_since[0] = 2;
+        ask_epoch[0] = 1; turn_open[0] = 1; wake = OWED;
+        opened = NODES;
+        for (c : 1 .. NODES) {
+            epoch[c] = c; alive[c] = 1; run Lane(c)
+        }
+        for (c : 0 .. CLIENTS - 1) {
+            if
+            :: !((AWAY >> c) & 1)
+            :: answer[c] = STAYS_AWAY
+            fi
+        }
+        c = 0
+    }
+}
