@@ -26,6 +26,7 @@ private:
     void add_decisions();
     void add_moves();
     void add_checks();
+    void add_configuration();
     void add_bench();
 
     CLI::App app_{"Agent sessions that sleep while their tools work, and wake exactly once."};
@@ -58,6 +59,7 @@ Grammar::Grammar(std::string const& version) {
     add_decisions();
     add_moves();
     add_checks();
+    add_configuration();
     add_bench();
 }
 
@@ -75,11 +77,14 @@ void Grammar::add_programs() {
     auto* const s = add("serve", "Run the server",
                         "dormouse serve --listen 127.0.0.1:3676 --data ./sessions", serve);
     auto& options = serve->options;
-    s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one")
-        ->capture_default_str();
-    s->add_option("--store", options.store, "Where sessions are kept")
-        ->check(CLI::IsMember({"sqlite", "memory"}))
-        ->capture_default_str();
+    auto* const config =
+        s->add_option("--config", serve->config,
+                      "Configuration ($DORMOUSE_CONFIG, $XDG_CONFIG_HOME/dormouse/dormouse.toml, "
+                      "/etc/dormouse/dormouse.toml)");
+    s->add_flag("--no-config", serve->no_config, "Read no configuration")->excludes(config);
+    s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one (127.0.0.1:3676)");
+    s->add_option("--store", options.store, "Where sessions are kept (sqlite)")
+        ->check(CLI::IsMember({"sqlite", "memory"}));
     s->add_option("--ready-fd", options.ready_fd,
                   "Write 'ready URL' here instead of to standard output")
         ->check(CLI::NonNegativeNumber);
@@ -229,6 +234,24 @@ void Grammar::add_checks() {
         std::make_shared<DoctorArgs>());
     add("verify", "Check the data directory while no server uses it",
         "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
+}
+
+void Grammar::add_configuration() {
+    auto const config = std::make_shared<ConfigArgs>();
+    auto* const c = add("config", "Write an example of the configuration, check one, list its keys",
+                        "dormouse config init\n  dormouse config check ./dormouse.toml\n  "
+                        "dormouse config keys",
+                        config);
+    c->add_option("what", config->what,
+                  "init: write the commented example; check: say what is wrong, or what the server "
+                  "would have; keys: every key with its default")
+        ->check(CLI::IsMember({"init", "check", "keys"}))
+        ->required();
+    c->add_option("file", config->path,
+                  "init: where to write ($XDG_CONFIG_HOME/dormouse/dormouse.toml; - is standard "
+                  "output); check: what to read (where serve would look)");
+    add("paths", "Where configuration, data and token are looked for, and found", "dormouse paths",
+        std::make_shared<PathsArgs>());
 }
 
 void Grammar::add_bench() {

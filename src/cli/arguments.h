@@ -15,6 +15,8 @@ namespace dormouse::cli {
 
 struct ServeArgs {
     ServeOptions options;
+    std::string config;  // --config; empty: look for one
+    bool no_config = false;
 };
 struct DemoArgs {
     bool keep = false;  // the data directory stays
@@ -85,6 +87,11 @@ struct ExplainArgs {
 };
 struct DoctorArgs {};
 struct VerifyArgs {};
+struct ConfigArgs {
+    std::string what;
+    std::string path;
+};
+struct PathsArgs {};
 struct BenchArgs {
     int jobs = 8000;
     int rounds = 3;
@@ -95,7 +102,7 @@ struct BenchArgs {
 
 using Command = std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs,
                              PendingArgs, SubmitArgs, DecideArgs, CancelArgs, MoveArgs, ForkArgs,
-                             ExplainArgs, DoctorArgs, VerifyArgs, BenchArgs>;
+                             ExplainArgs, DoctorArgs, VerifyArgs, ConfigArgs, PathsArgs, BenchArgs>;
 
 struct Invocation {
     Global global;

@@ -50,6 +50,8 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, ExplainArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DoctorArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ConfigArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
 
 // Runs the command and prints its failure, if any. The exit status.
