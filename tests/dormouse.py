@@ -220,6 +220,8 @@ class Server:
     def spawn(self):
         """Starts the process only; its ready line will come on the file that is returned."""
         read, write = os.pipe()
+        # Not the configuration of whoever runs the tests, unless a test names one.
+        named = '--config' in self.arguments or 'DORMOUSE_CONFIG' in self.environment
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen(
                 [
@@ -231,6 +233,7 @@ class Server:
                     f'127.0.0.1:{self.port}',
                     '--ready-fd',
                     str(write),
+                    *([] if named else ['--no-config']),
                     *self.arguments,
                 ],
                 pass_fds=[write],

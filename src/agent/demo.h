@@ -7,7 +7,10 @@
 
 namespace dormouse::agent {
 
+// The agents with their tools, the built-in ones among them.
 void add_demo_agents(Registry& registry);
+// The tools that agents of a configuration may have without naming them there.
+void add_builtin_tools(Registry& registry);
 
 // Their model. The last user message decides what is called; when the calls have settled it says
 // one line for each.

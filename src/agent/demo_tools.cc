@@ -157,14 +157,18 @@ Verdict decide_approval(GateCall const& call) {
 
 }  // namespace
 
+void add_builtin_tools(Registry& registry) {
+    registry.add(ask_human());
+    registry.add(wait_for());
+}
+
 void add_demo_agents(Registry& registry) {
     registry.add(deploy_tool("deploy", "Starts a deployment; its result comes from outside."));
     registry.add(dangerous());
     Tool approve_deploy = deploy_tool("approve_deploy", "Deploys after a person has allowed it.");
     approve_deploy.terms.gates = {"approval"};
     registry.add(std::move(approve_deploy));
-    registry.add(ask_human());
-    registry.add(wait_for());
+    add_builtin_tools(registry);
     registry.add(failing());
     registry.add(sleepy("sleepy", CrashPolicy::retry));
     registry.add(sleepy("sleepy_never", CrashPolicy::never));

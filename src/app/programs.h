@@ -1,6 +1,6 @@
 #pragma once
-// The two programs that work on a data directory themselves. Each returns the exit status of the
-// process.
+// The programs that work on a data directory or a configuration themselves. Each returns the exit
+// status of the process.
 
 #include "cli/cli.h"
 
@@ -8,5 +8,6 @@ namespace dormouse::app {
 
 [[nodiscard]] int serve(cli::ServeOptions const& options);
 [[nodiscard]] int verify(cli::VerifyOptions const& options);
+[[nodiscard]] int config(cli::ConfigOptions const& options);
 
 }  // namespace dormouse::app

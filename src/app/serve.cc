@@ -1,10 +1,10 @@
 #include "app/adapters.h"
+#include "app/assemble.h"
 #include "app/programs.h"
 #include "app/token.h"
 
-#include "agent/demo.h"
 #include "agent/effects.h"
-#include "base/text.h"
+#include "config/values.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
 #include "io/log.h"
@@ -27,34 +27,17 @@ namespace {
 
 constexpr Duration shutdown_limit{4'000};
 
-struct Address {
-    std::string host;
-    std::uint16_t port = 0;
-    bool loopback = false;
-};
-
 // "127.0.0.1:3676", "[::1]:0"
-Result<Address> parse_address(std::string const& text) {
-    auto const colon = text.rfind(':');
-    auto const port =
-        colon == std::string::npos ? std::nullopt : parse_number(text.substr(colon + 1));
-    if (!port || *port > 65'535 || colon == 0) {
-        return fail(Code::bad_value,
-                    "--listen " + text + ": must be ADDRESS:PORT, for example 127.0.0.1:3676");
-    }
-    Address address{text.substr(0, colon), static_cast<std::uint16_t>(*port), false};
-    if (address.host.front() == '[' && address.host.back() == ']') {
-        address.host = address.host.substr(1, address.host.size() - 2);
-    }
-    if (address.host == "localhost") address.host = "127.0.0.1";
-    address.loopback = address.host.starts_with("127.") || address.host == "::1";
-    return address;
+Result<config::Address> parse_address(std::string const& text) {
+    if (auto address = config::parse_address(text)) return *std::move(address);
+    return fail(Code::bad_value,
+                "--listen " + text + ": must be ADDRESS:PORT, for example 127.0.0.1:3676");
 }
 
-Result<std::unique_ptr<port::Store>> open_store(cli::ServeOptions const& options) {
-    if (options.store == "memory") return std::make_unique<store::MemoryStore>();
-    if (options.store == "sqlite") return store::SqliteStore::open(options.data);
-    return fail(Code::bad_value, "--store " + options.store + ": must be sqlite or memory");
+Result<std::unique_ptr<port::Store>> open_store(std::string const& kind,
+                                                std::string const& directory) {
+    if (kind == "memory") return std::make_unique<store::MemoryStore>();
+    return store::SqliteStore::open(directory);
 }
 
 int complain(Error const& error) {
@@ -62,23 +45,52 @@ int complain(Error const& error) {
     return info(error.code).exit == 0 ? 1 : info(error.code).exit;
 }
 
+int complain(std::string const& file, Mistakes const& mistakes) {
+    for (std::string const& mistake : mistakes) std::fprintf(stderr, "%s\n", mistake.c_str());
+    return complain({Code::bad_value, "nothing was started: correct " + file +
+                                          " (dormouse config check), or say --no-config"});
+}
+
+// What the command line says wins over the file; lists are added.
+Result<void> apply_flags(cli::ServeOptions const& options, config::Server& server,
+                         config::Store& store) {
+    server.listen = options.listen.value_or(server.listen);
+    store.url = options.store.value_or(store.url);
+    if (options.public_url) {
+        server.public_url = *options.public_url;
+        if (server.public_url.ends_with('/')) server.public_url.pop_back();
+        if (auto const todo = config::misfit(config::Form::url, server.public_url)) {
+            return fail(Code::bad_value, "--public-url " + *options.public_url + ": " + *todo);
+        }
+    }
+    auto const add = [](auto& list, auto const& more) {
+        list.insert(list.end(), more.begin(), more.end());
+    };
+    add(server.allowed_hosts, options.allowed_hosts);
+    add(server.allowed_origins, options.allowed_origins);
+    return {};
+}
+
 // Everything that lives as long as the server, in the order in which it depends on each other.
 class Server {
 public:
-    Server(cli::ServeOptions const& options, Address address, std::vector<server::Token> tokens,
-           port::Store& store)
+    Server(cli::ServeOptions const& options, config::Config config, agent::Registry registry,
+           std::vector<server::Token> tokens, port::Store& store)
         : options_(options),
-          address_(std::move(address)),
-          registry_(make_registry()),
+          config_(std::move(config)),
+          address_(*config::parse_address(config_.server.listen)),
+          registry_(std::move(registry)),
           catalogue_(registry_),
           workers_(threads_, loop_),
           effects_(registry_, workers_),
           journal_(store, loop_),
           runner_({loop_, clock_, entropy_, journal_, effects_},
-                  {.epoch = store.epoch(), .next_session_number = store.next_session_number()}),
-          gate_(gate_options(options, std::move(tokens)), clock_),
+                  {.epoch = store.epoch(),
+                   .next_session_number = store.next_session_number(),
+                   .resident_max = config_.limits.resident_sessions}),
+          gate_(gate_options(config_, std::move(tokens)), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_}),
-          http_(loop_, {.address = address_.host, .port = address_.port}, api_, log_) {}
+          http_(loop_, http_options(config_.limits, address_), api_, log_) {}
 
     int run() {
         auto const port = http_.listen();
@@ -95,26 +107,34 @@ public:
     }
 
 private:
-    static agent::Registry make_registry() {
-        agent::Registry registry;
-        agent::add_demo_agents(registry);
-        return registry;
-    }
-
     // The address under which people know the server is always allowed.
-    static server::GateOptions gate_options(cli::ServeOptions const& options,
+    static server::GateOptions gate_options(config::Config const& config,
                                             std::vector<server::Token> tokens) {
         server::GateOptions out;
         out.tokens = std::move(tokens);
-        out.allowed_hosts = options.allowed_hosts;
-        out.allowed_origins = options.allowed_origins;
-        auto const scheme = options.public_url.find("://");
+        out.allowed_hosts = config.server.allowed_hosts;
+        out.allowed_origins = config.server.allowed_origins;
+        out.failed_auth_per_address_per_s = config.limits.failed_auth_per_address_per_s;
+        std::string const& url = config.server.public_url;
+        auto const scheme = url.find("://");
         if (scheme == std::string::npos) return out;
-        auto const end = options.public_url.find('/', scheme + 3);
-        out.allowed_origins.push_back(options.public_url.substr(0, end));
-        out.allowed_hosts.push_back(options.public_url.substr(
-            scheme + 3, end == std::string::npos ? end : end - scheme - 3));
+        auto const end = url.find('/', scheme + 3);
+        out.allowed_origins.push_back(url.substr(0, end));
+        out.allowed_hosts.push_back(
+            url.substr(scheme + 3, end == std::string::npos ? end : end - scheme - 3));
         return out;
+    }
+
+    static server::HttpOptions http_options(config::Limits const& limits,
+                                            config::Address const& address) {
+        return {.address = address.host,
+                .port = address.port,
+                .connections_max = limits.connections,
+                .header_bytes_max = limits.header_bytes,
+                .header_time_limit = limits.header_time_limit,
+                .body_time_limit = limits.body_time_limit,
+                .idle_time_limit = limits.idle_time_limit,
+                .heartbeat = limits.heartbeat};
     }
 
     void announce(std::uint16_t port) {
@@ -124,7 +144,10 @@ private:
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;
         if (::write(fd, line.data(), line.size()) < 0) log_.warn("nobody reads the ready line");
-        log_.info("ready", {{"url", url}, {"store", options_.store}, {"data", options_.data}});
+        log_.info("ready", {{"url", url},
+                            {"store", config_.store.url},
+                            {"data", options_.data},
+                            {"config", config_.file}});
     }
 
     // A second signal while stopping ends it at once.
@@ -148,7 +171,8 @@ private:
     }
 
     cli::ServeOptions const& options_;
-    Address const address_;
+    config::Config const config_;
+    config::Address const address_;
     io::Log log_;
     io::AsioLoop loop_;
     io::SystemClock clock_;
@@ -182,20 +206,28 @@ Result<std::vector<server::Token>> prepare(cli::ServeOptions const& options) {
 int serve(cli::ServeOptions const& options) {
     io::ignore_sigpipe();
     io::raise_fd_limit();
-    auto address = parse_address(options.listen);
+    auto config = load_config(options.config);
+    if (!config) return complain(options.config, config.error());
+    if (auto applied = apply_flags(options, config->server, config->store); !applied) {
+        return complain(applied.error());
+    }
+    auto const address = parse_address(config->server.listen);
     if (!address) return complain(address.error());
     if (!address->loopback && !options.insecure) {
         return complain(
             {Code::forbidden,
-             "--listen " + options.listen +
-                 " is reachable from other machines without TLS; use a loopback address "
+             config->server.listen +
+                 " is reachable from other machines without TLS; listen on a loopback address "
                  "behind a proxy, or say --insecure"});
     }
-    auto store = open_store(options);
+    auto registry = assemble(*config);
+    if (!registry) return complain(options.config, registry.error());
+    auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());
     auto tokens = prepare(options);
     if (!tokens) return complain(tokens.error());
-    return Server(options, std::move(*address), std::move(*tokens), **store).run();
+    return Server(options, *std::move(config), *std::move(registry), std::move(*tokens), **store)
+        .run();
 }
 
 }  // namespace dormouse::app

@@ -37,6 +37,7 @@ private:
     void add_life();
     void add_checks();
     void add_shell();
+    void add_configuration();
     void add_bench();
 
     CLI::App app_{"Agent sessions that sleep while their tools work, and wake exactly once."};
@@ -73,6 +74,7 @@ Grammar::Grammar(std::string const& version) {
     add_moves();
     add_life();
     add_checks();
+    add_configuration();
     add_bench();
     add_shell();
 }
@@ -91,13 +93,17 @@ void Grammar::add_programs() {
     auto* const s = add("serve", "Run the server",
                         "dormouse serve --listen 127.0.0.1:3676 --data ./sessions", serve);
     auto& options = serve->options;
-    s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one")
-        ->type_name("ADDRESS")
-        ->capture_default_str();
-    s->add_option("--store", options.store, "Where sessions are kept")
+    auto* const config =
+        s->add_option("--config", serve->config,
+                      "Configuration ($DORMOUSE_CONFIG, $XDG_CONFIG_HOME/dormouse/dormouse.toml, "
+                      "/etc/dormouse/dormouse.toml)")
+            ->type_name("FILE");
+    s->add_flag("--no-config", serve->no_config, "Read no configuration")->excludes(config);
+    s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one (127.0.0.1:3676)")
+        ->type_name("ADDRESS");
+    s->add_option("--store", options.store, "Where sessions are kept (sqlite)")
         ->type_name("STORE")
-        ->check(CLI::IsMember(std::vector<std::string>{"sqlite", "memory"}))
-        ->capture_default_str();
+        ->check(CLI::IsMember(std::vector<std::string>{"sqlite", "memory"}));
     s->add_option("--ready-fd", options.ready_fd,
                   "Write 'ready URL' here instead of to standard output")
         ->type_name("FD")
@@ -340,6 +346,26 @@ void Grammar::add_shell() {
         ->check(CLI::IsMember(std::vector<std::string>{"session", "call", "id", "agent", "tool"}))
         ->required();
     i->add_option("beginning", candidates->beginning, "Only those that begin so");
+}
+
+void Grammar::add_configuration() {
+    auto const config = std::make_shared<ConfigArgs>();
+    auto* const c = add("config", "Write an example of the configuration, check one, list its keys",
+                        "dormouse config init\n  dormouse config check ./dormouse.toml\n  "
+                        "dormouse config keys",
+                        config);
+    c->add_option("what", config->what,
+                  "init: write the commented example; check: say what is wrong, or what the server "
+                  "would have; keys: every key with its default")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember(std::vector<std::string>{"init", "check", "keys"}))
+        ->required();
+    c->add_option("file", config->path,
+                  "init: where to write ($XDG_CONFIG_HOME/dormouse/dormouse.toml; - is standard "
+                  "output); check: what to read (where serve would look)")
+        ->type_name("FILE");
+    add("paths", "Where configuration, data and token are looked for, and found", "dormouse paths",
+        std::make_shared<PathsArgs>());
 }
 
 void Grammar::add_bench() {

@@ -17,6 +17,8 @@ namespace dormouse::cli {
 
 struct ServeArgs {
     ServeOptions options;
+    std::string config;  // --config; empty: look for one
+    bool no_config = false;
 };
 struct DemoArgs {
     bool keep = false;  // the data directory stays
@@ -113,6 +115,11 @@ struct CandidatesArgs {
     std::string kind;
     std::string beginning;
 };
+struct ConfigArgs {
+    std::string what;
+    std::string path;
+};
+struct PathsArgs {};
 struct BenchArgs {
     int jobs = 8000;
     int rounds = 3;
@@ -125,7 +132,7 @@ using Command =
     std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
                  WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, DoctorArgs, VerifyArgs, ManArgs,
-                 CompletionArgs, CandidatesArgs, BenchArgs>;
+                 CompletionArgs, CandidatesArgs, ConfigArgs, PathsArgs, BenchArgs>;
 
 struct Invocation {
     Global global;

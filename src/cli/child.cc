@@ -97,9 +97,9 @@ Outcome<ChildServer> ChildServer::start(Options const& options) {
     Descriptor const log(::open(log_path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
     if (!log.open())
         return failure(status::failed, "cannot write " + log_path + ": " + std::strerror(errno));
-    std::vector<std::string> words{
-        "dormouse", "serve",      "--listen",   "127.0.0.1:0",
-        "--data",   options.data, "--ready-fd", std::to_string(write_end.get())};
+    std::vector<std::string> words{"dormouse",   "serve",       "--no-config",
+                                   "--listen",   "127.0.0.1:0", "--data",
+                                   options.data, "--ready-fd",  std::to_string(write_end.get())};
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

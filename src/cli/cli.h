@@ -1,22 +1,25 @@
 #pragma once
-// The command line's one door. It speaks to a server over HTTP only; the two programs that work on
-// a data directory themselves (serve, verify) are handed in by main.
+// The command line's one door. It speaks to a server over HTTP only; the programs that work on a
+// data directory or a configuration themselves (serve, verify, config) are handed in by main.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dormouse::cli {
 
 struct ServeOptions {
-    std::string listen = "127.0.0.1:3676";
-    std::string data;              // data directory, never empty
-    std::string store = "sqlite";  // sqlite | memory
-    int ready_fd = -1;             // where "ready http://…\n" is written; -1: standard output
-    bool insecure = false;         // listen beyond loopback without TLS
+    std::string data;       // data directory, never empty
+    std::string config;     // the configuration's file; empty: there is none
+    int ready_fd = -1;      // where "ready http://…\n" is written; -1: standard output
+    bool insecure = false;  // listen beyond loopback without TLS
+    // What is given here wins over the file, lists are added to its own.
+    std::optional<std::string> listen;
+    std::optional<std::string> store;  // sqlite | memory
     std::vector<std::string> allowed_hosts;
     std::vector<std::string> allowed_origins;
-    std::string public_url;  // allowed as Host and Origin; may be empty
+    std::optional<std::string> public_url;  // allowed as Host and Origin
 };
 
 struct VerifyOptions {
@@ -24,9 +27,16 @@ struct VerifyOptions {
     bool json = false;
 };
 
+struct ConfigOptions {
+    std::string what;  // init, check or keys
+    std::string path;  // init: where to write, "-" is standard output; check: empty: there is none
+    bool json = false;
+};
+
 struct Programs {
     std::function<int(ServeOptions const&)> serve;
     std::function<int(VerifyOptions const&)> verify;
+    std::function<int(ConfigOptions const&)> config;
     std::string version;
 };
 

@@ -69,6 +69,8 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CandidatesArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ConfigArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
 
 // Runs the command and prints its failure, if any. The exit status.

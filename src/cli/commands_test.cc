@@ -2,6 +2,8 @@
 
 #include "cli/fake_server.h"
 
+#include "json/json.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,6 +34,7 @@ protected:
         Programs const programs{
             .serve = [this](ServeOptions const& options) { return served_ = options, 0; },
             .verify = [](VerifyOptions const& options) { return options.json ? 1 : 0; },
+            .config = [this](ConfigOptions const& options) { return configured_ = options, 0; },
             .version = ""};
         Environment const env;
         out_.str("");
@@ -68,6 +71,7 @@ protected:
     std::ostringstream out_;
     std::ostringstream err_;
     ServeOptions served_;
+    ConfigOptions configured_;
     std::string const folder_ =
         (std::filesystem::temp_directory_path() /
          ("dormouse-commands-" + std::to_string(reinterpret_cast<std::uintptr_t>(this))))
@@ -439,6 +443,34 @@ TEST_F(Commands, serve_gets_the_data_directory) {
     EXPECT_EQ(run({"serve", "--listen", "127.0.0.1:0"}), 0);
     EXPECT_EQ(served_.data, folder_);
     EXPECT_EQ(served_.listen, "127.0.0.1:0");
+    EXPECT_EQ(served_.store, std::nullopt);
+}
+
+TEST_F(Commands, serve_gets_the_configuration_that_was_named_or_none) {
+    EXPECT_EQ(run({"serve", "--config", "my.toml"}), 0);
+    EXPECT_EQ(served_.config, "my.toml");
+    EXPECT_EQ(run({"serve", "--no-config"}), 0);
+    EXPECT_EQ(served_.config, "");
+    EXPECT_EQ(run({"serve", "--no-config", "--config", "my.toml"}), status::usage);
+}
+
+TEST_F(Commands, config_gets_its_file) {
+    EXPECT_EQ(run({"config", "check", "my.toml"}), 0);
+    EXPECT_EQ(configured_.what, "check");
+    EXPECT_EQ(configured_.path, "my.toml");
+    EXPECT_EQ(run({"config", "init"}), status::usage) << "no home is known";
+    EXPECT_EQ(run({"config", "chekc"}), status::usage);
+}
+
+TEST_F(Commands, paths_says_where_things_are) {
+    EXPECT_EQ(run({"paths", "--json"}), 0);
+    auto const json = Json::trusted(out_.str());
+    EXPECT_EQ(json::View(json)["data"]["path"].string_or(""), folder_);
+    EXPECT_TRUE(json::View(json)["data"]["exists"].boolean_or(false));
+    EXPECT_EQ(json::View(json)["token"]["path"].string_or(""), folder_ + "/token");
+    EXPECT_FALSE(json::View(json)["token"]["exists"].boolean_or(true));
+    EXPECT_EQ(run({"paths"}), 0);
+    EXPECT_NE(out_.str().find("/etc/dormouse/dormouse.toml"), std::string::npos) << out_.str();
 }
 
 }  // namespace

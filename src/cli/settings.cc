@@ -54,6 +54,8 @@ bool write_private(std::string const& path, std::string_view text) {
 Environment environment() {
     return {.home = variable("HOME"),
             .xdg_data_home = variable("XDG_DATA_HOME"),
+            .xdg_config_home = variable("XDG_CONFIG_HOME"),
+            .config = variable("DORMOUSE_CONFIG"),
             .token = variable("DORMOUSE_TOKEN"),
             .url = variable("DORMOUSE_URL"),
             .no_color = variable("NO_COLOR"),
@@ -72,6 +74,32 @@ Outcome<std::string> needed_data_directory(Global const& global, Environment con
     if (!directory.empty()) return directory;
     return failure(status::usage, "no data directory: HOME and XDG_DATA_HOME are empty",
                    "Name one: --data DIR.");
+}
+
+std::string own_config(Environment const& env) {
+    constexpr auto name = "/dormouse/dormouse.toml";
+    if (!env.xdg_config_home.empty()) return env.xdg_config_home + name;
+    return env.home.empty() ? std::string() : env.home + "/.config" + name;
+}
+
+std::vector<ConfigPlace> config_places(std::string const& flag, Environment const& env) {
+    if (!flag.empty()) return {{flag, "--config", true}};
+    if (!env.config.empty()) return {{env.config, "$DORMOUSE_CONFIG", true}};
+    std::vector<ConfigPlace> out;
+    if (auto own = own_config(env); !own.empty()) {
+        out.push_back(
+            {std::move(own), env.xdg_config_home.empty() ? "$HOME" : "$XDG_CONFIG_HOME", false});
+    }
+    out.push_back({"/etc/dormouse/dormouse.toml", "the system", false});
+    return out;
+}
+
+std::string find_config(std::vector<ConfigPlace> const& places) {
+    for (ConfigPlace const& place : places) {
+        std::error_code ignored;
+        if (place.named || std::filesystem::exists(place.path, ignored)) return place.path;
+    }
+    return {};
 }
 
 std::string server_url(Global const& global, Environment const& env) {

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dormouse::cli {
 
@@ -13,6 +14,8 @@ namespace dormouse::cli {
 struct Environment {
     std::string home = {};
     std::string xdg_data_home = {};
+    std::string xdg_config_home = {};
+    std::string config = {};    // DORMOUSE_CONFIG
     std::string token = {};     // DORMOUSE_TOKEN
     std::string url = {};       // DORMOUSE_URL
     std::string no_color = {};  // NO_COLOR: any value turns colours off
@@ -35,6 +38,20 @@ struct Global {
 // The same for commands that cannot do without one.
 [[nodiscard]] Outcome<std::string> needed_data_directory(Global const& global,
                                                          Environment const& env);
+
+// Where a configuration may be, in the order of looking. One that was named must be there, and is
+// the only place.
+struct ConfigPlace {
+    std::string path;
+    std::string from;  // "--config", "$DORMOUSE_CONFIG", …
+    bool named = false;
+};
+[[nodiscard]] std::vector<ConfigPlace> config_places(std::string const& flag,
+                                                     Environment const& env);
+// The first that is there, or that must be; empty: none.
+[[nodiscard]] std::string find_config(std::vector<ConfigPlace> const& places);
+// Where `config init` writes; empty when no home is known.
+[[nodiscard]] std::string own_config(Environment const& env);
 
 [[nodiscard]] std::string server_url(Global const& global, Environment const& env);
 // $DORMOUSE_TOKEN, else the first line of DIR/token, else empty.

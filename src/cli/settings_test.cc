@@ -32,6 +32,33 @@ TEST(Settings, the_data_directory_comes_from_flag_then_xdg_then_home) {
     EXPECT_EQ(data_directory(global, env), "/home/ann/.local/share/dormouse");
 }
 
+TEST(Settings, the_configuration_is_named_or_looked_for_at_home_then_in_the_system) {
+    Environment env{.home = "/home/ann", .xdg_config_home = "/xdg", .config = "/env.toml"};
+    auto places = config_places("flag.toml", env);
+    ASSERT_EQ(places.size(), 1U);
+    EXPECT_EQ(places[0].path, "flag.toml");
+    EXPECT_EQ(find_config(places), "flag.toml") << "named: it must be there";
+    EXPECT_EQ(find_config(config_places({}, env)), "/env.toml");
+    env.config.clear();
+    places = config_places({}, env);
+    ASSERT_EQ(places.size(), 2U);
+    EXPECT_EQ(places[0].path, "/xdg/dormouse/dormouse.toml");
+    EXPECT_EQ(places[1].path, "/etc/dormouse/dormouse.toml");
+    env.xdg_config_home.clear();
+    EXPECT_EQ(config_places({}, env)[0].path, "/home/ann/.config/dormouse/dormouse.toml");
+    env.home.clear();
+    EXPECT_EQ(config_places({}, env).size(), 1U);
+    EXPECT_EQ(own_config(env), "");
+}
+
+TEST_F(Folder, a_configuration_is_found_only_where_there_is_one) {
+    Environment const env{.xdg_config_home = path_};
+    EXPECT_NE(find_config(config_places({}, env)), path_ + "/dormouse/dormouse.toml");
+    std::filesystem::create_directories(path_ + "/dormouse");
+    std::ofstream(path_ + "/dormouse/dormouse.toml") << "";
+    EXPECT_EQ(find_config(config_places({}, env)), path_ + "/dormouse/dormouse.toml");
+}
+
 TEST(Settings, without_a_home_serve_asks_for_data) {
     auto const directory = needed_data_directory({}, {});
     ASSERT_FALSE(directory);

@@ -1,0 +1,176 @@
+// dormouse config: writes the example, checks a file, lists the keys.
+#include "app/assemble.h"
+#include "app/programs.h"
+
+#include "config/example.h"
+#include "config/keys.h"
+#include "config/values.h"
+#include "json/json.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace dormouse::app {
+
+namespace {
+
+constexpr int usage = 2;
+
+int complain(std::string const& what) {
+    std::fprintf(stderr, "dormouse config: %s\n", what.c_str());
+    return 1;
+}
+
+int write_example(std::string const& path) {
+    auto const text = config::example();
+    if (path == "-") return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
+    std::error_code error;
+    auto const folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder, error);
+    int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST) {
+        complain(path +
+                 " is there already and was not changed; name another file, or - to look at "
+                 "the example");
+        return usage;
+    }
+    if (fd < 0) return complain("can not write " + path + ": " + std::strerror(errno));
+    bool const written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    bool const closed = ::close(fd) == 0;
+    if (!written || !closed) {
+        ::unlink(path.c_str());
+        return complain("can not write " + path + ": " + std::strerror(errno));
+    }
+    std::printf("%s written; every line of it is a comment.\n", path.c_str());
+    std::puts("Edit it, then: dormouse config check");
+    return 0;
+}
+
+std::string_view kind_name(config::Kind kind) {
+    constexpr std::string_view names[] = {"boolean", "number",  "duration", "string",
+                                          "word",    "strings", "table",    "word or table"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+std::string range_of(config::Key const& key) {
+    if (key.kind == config::Kind::number) {
+        return std::to_string(key.min) + "-" + std::to_string(key.max);
+    }
+    if (key.kind == config::Kind::duration) {
+        return config::duration_text(key.min) + "-" + config::duration_text(key.max) +
+               (key.none ? ", none" : "");
+    }
+    return std::string(key.words);
+}
+
+int print_keys(bool as_json) {
+    if (!as_json) {
+        for (config::Key const& key : config::keys()) {
+            std::string const name = std::string(key.section) + "." + std::string(key.name);
+            std::string const usual = key.required ? "required" : std::string(key.fallback);
+            std::printf("%-40s %-14s %-18s %s\n", name.c_str(),
+                        std::string(kind_name(key.kind)).c_str(), usual.c_str(),
+                        std::string(key.about).c_str());
+        }
+        return 0;
+    }
+    json::Writer out;
+    out.begin_array();
+    for (config::Key const& key : config::keys()) {
+        out.begin_object().member("section", std::string(key.section));
+        out.member("name", std::string(key.name)).member("type", std::string(kind_name(key.kind)));
+        out.member("default", std::string(key.fallback)).member("range", range_of(key));
+        out.member("required", key.required).member("about", std::string(key.about)).end_object();
+    }
+    std::puts(out.end_array().take().c_str());
+    return 0;
+}
+
+std::string of(std::size_t n, std::string const& thing) {
+    return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
+}
+
+void print_summary(config::Config const& config, agent::Registry const& registry) {
+    std::puts(config.file.empty() ? "There is no configuration: these are the defaults."
+                                  : (config.file + " is right.").c_str());
+    std::printf("listen     %s\n", config.server.listen.c_str());
+    if (!config.server.public_url.empty()) {
+        std::printf("public     %s\n", config.server.public_url.c_str());
+    }
+    std::printf("store      %s\n", config.store.url.c_str());
+    auto const& after = config.retention.completed_after;
+    std::printf(
+        "retention  %s\n",
+        after ? ("completed sessions go after " + config::duration_text(after->count())).c_str()
+              : "completed sessions are kept");
+    for (config::Model const& model : config.models) {
+        std::printf("model      %s (%s)\n", model.id.c_str(),
+                    std::string(text(model.kind)).c_str());
+    }
+    for (agent::Agent const& agent : registry.agents()) {
+        std::printf("agent      %s (%s)\n", agent.id.c_str(),
+                    of(agent.tools.size(), "tool").c_str());
+    }
+    for (agent::Tool const& tool : registry.tools())
+        std::printf("tool       %s\n", tool.name.c_str());
+    for (config::Gate const& gate : config.gates) std::printf("gate       %s\n", gate.id.c_str());
+}
+
+void print_summary_json(config::Config const& config, agent::Registry const& registry) {
+    json::Writer out;
+    out.begin_object().member("ok", true).member("file", config.file);
+    out.member("listen", config.server.listen).member("store", config.store.url);
+    out.key("models").begin_array();
+    for (config::Model const& model : config.models) {
+        out.begin_object().member("id", model.id).member("kind", std::string(text(model.kind)));
+        out.end_object();
+    }
+    out.end_array().key("agents").begin_array();
+    for (agent::Agent const& agent : registry.agents()) {
+        out.begin_object().member("id", agent.id).key("tools").begin_array();
+        for (std::string const& tool : agent.tools) out.value(tool);
+        out.end_array().end_object();
+    }
+    out.end_array().key("tools").begin_array();
+    for (agent::Tool const& tool : registry.tools()) out.value(tool.name);
+    out.end_array().key("gates").begin_array();
+    for (config::Gate const& gate : config.gates) out.value(gate.id);
+    std::puts(out.end_array().end_object().take().c_str());
+}
+
+int print_mistakes(std::string const& file, Mistakes const& mistakes, bool as_json) {
+    if (as_json) {
+        json::Writer out;
+        out.begin_object().member("ok", false).member("file", file).key("problems").begin_array();
+        for (std::string const& mistake : mistakes) out.value(mistake);
+        std::puts(out.end_array().end_object().take().c_str());
+        return usage;
+    }
+    for (std::string const& mistake : mistakes) std::fprintf(stderr, "%s\n", mistake.c_str());
+    std::fprintf(stderr, "dormouse config: %s in %s\n", of(mistakes.size(), "mistake").c_str(),
+                 file.c_str());
+    return usage;
+}
+
+int check(std::string const& file, bool as_json) {
+    auto const config = load_config(file);
+    if (!config) return print_mistakes(file, config.error(), as_json);
+    auto const registry = assemble(*config);
+    if (!registry) return print_mistakes(file, registry.error(), as_json);
+    as_json ? print_summary_json(*config, *registry) : print_summary(*config, *registry);
+    return 0;
+}
+
+}  // namespace
+
+int config(cli::ConfigOptions const& options) {
+    if (options.what == "init") return write_example(options.path);
+    if (options.what == "keys") return print_keys(options.json);
+    return check(options.path, options.json);
+}
+
+}  // namespace dormouse::app

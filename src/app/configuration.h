@@ -1,0 +1,20 @@
+#pragma once
+// The configuration on this machine: its file, the environment and the programs that it names.
+
+#include "config/config.h"
+#include "config/read.h"
+
+#include <expected>
+#include <string>
+#include <vector>
+
+namespace dormouse::app {
+
+// Lines for people: "FILE:LINE: what is wrong; what to do".
+using Mistakes = std::vector<std::string>;
+
+[[nodiscard]] config::World config_world();
+// Empty `file`: the defaults.
+[[nodiscard]] std::expected<config::Config, Mistakes> load_config(std::string const& file);
+
+}  // namespace dormouse::app

@@ -1,0 +1,145 @@
+#include "config/example.h"
+
+namespace dormouse::config {
+
+std::string_view example() {
+    return R"toml(# Configuration of Dormouse. Everything below is a comment: take the # in front of a key away to
+# set it. What [server], [store], [limits] and [retention] show are the defaults; the sections with
+# two brackets are examples, and each may stand more than once.
+#
+#   dormouse config check      says what is wrong in this file, or what the server would have
+#   dormouse config keys       lists every key
+#
+# Durations are a number and ms, s, m, h or d ("24h"). Secrets do not belong here: name the
+# variable of the environment that holds them. Files are seen from the folder of this one.
+
+#[server]
+# HOST:PORT; port 0 is any free one. Beyond loopback the server needs --insecure and something in
+# front of it that speaks TLS.
+#listen = "127.0.0.1:3676"
+# The address under which people know the server: all links begin with it, and its host is allowed.
+#public_url = "https://dm.example.org"
+# More values of the Host header to answer to, and origins of other pages that may call.
+#allowed_hosts = []
+#allowed_origins = []
+# The demo agents: there while no agent is configured; true: always, false: never.
+#demo = true
+
+#[store]
+# "sqlite" keeps sessions in the data directory, "memory" forgets them at the end.
+#url = "sqlite"
+
+#[limits]
+# Requests without a valid token from one address; more are 429.
+#failed_auth_per_address_per_s = 10
+#connections = 10000
+#header_bytes = 32768
+#header_time_limit = "10s"
+#body_time_limit = "60s"
+#idle_time_limit = "75s"
+# An event stream that is silent for so long gets a comment.
+#heartbeat = "15s"
+# Sessions kept in memory; those at work come on top.
+#resident_sessions = 4096
+#prompt_bytes = 1048576
+#output_bytes = 1048576
+# Prompts that wait behind a session's open turn; more are 429.
+#queued_prompts = 100
+#open_calls = 10000
+#calls_per_reply = 1000
+#progress_per_s = 10
+#progress_per_call = 10000
+
+#[retention]
+# Sessions that were completed so long ago are deleted, for example "7d". "none" keeps them.
+#completed_after = "none"
+
+#[[model]]
+#id = "main"
+# scripted, openai-chat, openai-responses, anthropic, gemini, ollama
+#kind = "openai-chat"
+#model = "gpt-4.1-mini"
+#api_key_env = "OPENAI_API_KEY"
+# Left out, the provider's own.
+#base_url = "https://api.openai.com/v1"
+# Of one request, and how often a step is asked again after failures that may pass.
+#timeout = "10m"
+#retries = 4
+#max_output_tokens = 4096
+#context_tokens = 128000
+# Text, or a variable of the environment behind a prefix.
+#headers = { X-Team = "ops", X-Key = { env = "TEAM_KEY", prefix = "Key " } }
+# Requests at once; the others wait, oldest first.
+#concurrency = 8
+# More members of the request's body, sent as they stand.
+#extra = { temperature = 0.2 }
+
+#[[agent]]
+#id = "ops"
+#description = "Ships releases."
+#model = "main"
+#instructions = "Deploy what you are asked to, and say what came of it."
+# Tools of this file and built-in ones (ask_human, wait_for); * stands for any text.
+#tools = ["deploy", "lint_*", "ask_human"]
+# When the model is asked again: all, each, any or { quorum = 2 } of a step's calls settled.
+#join = "all"
+#tool_concurrency = 8
+#step_limit = 50
+
+# A tool that is a web service.
+#[[tool]]
+#name = "deploy"
+#kind = "http"
+#description = "Deploys a branch; the result comes when the workflow has ended."
+# {input.NAME} stands for an argument, as a whole path segment or query value.
+#url = "https://api.github.com/repos/o/r/actions/workflows/deploy.yml/dispatches"
+#method = "POST"
+#headers = { Authorization = { env = "GH_TOKEN", prefix = "Bearer " } }
+# Left out: pendingID, sessionID, callID, tool, input, attempt, callbackURL and deadline.
+#body = '{"ref": {"$input": "/ref"}, "inputs": {"pendingID": {"$call": "pendingID"}}}'
+# Which answer means that the result comes later: "202", "2xx" or "never".
+#later = "2xx"
+# JSON pointer to the service's own name for the work, in its answer.
+#external_ref = "/id"
+# Requests are signed with it (Standard Webhooks).
+#secret_env = "DEPLOY_SECRET"
+# After a crash in mid-run: retry, ask (a person) or never.
+#crash = "never"
+# How long its result may take to come ("none": for ever), and one attempt.
+#timeout = "24h"
+#time_limit = "30s"
+#estimated_duration = "5m"
+#input_schema_file = "deploy.in.json"
+#result_schema_file = "deploy.out.json"
+# For results that nobody can push: ask there until done.
+#[tool.poll]
+#url = "https://api.github.com/repos/o/r/actions/runs/latest"
+#every = "30s"
+#done = "/conclusion"
+#output = ""
+
+# A tool that is a program: arguments as JSON on its standard input, result on its standard output.
+#[[tool]]
+#name = "lint_tree"
+#kind = "command"
+#command = ["./lint.sh", "--all"]
+#cwd = "."
+#env_allow = ["LANG"]
+#crash = "retry"
+
+# A person is asked before these tools run.
+#[[gate]]
+#id = "deploys"
+#tools = ["deploy", "lint_*"]
+#ask = "Deploy {input.ref}?"
+# Names of tokens, or role:…; empty: whoever may answer calls.
+#answerers = ["alice", "role:answer"]
+#need = 1
+#timeout = "24h"
+# At the deadline: "deny", or "tell" the model that nobody answered.
+#on_expiry = "deny"
+#forbid_requester = true
+)toml";
+}
+
+}  // namespace dormouse::config

@@ -1,0 +1,86 @@
+#include "config/example.h"
+
+#include "config/keys.h"
+#include "config/read.h"
+#include "config/test_world.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+namespace dormouse::config {
+namespace {
+
+// The example without the # of its configuration: what a person gets who takes every one away.
+std::string uncommented() {
+    std::istringstream in{std::string(example())};
+    std::string out;
+    for (std::string line; std::getline(in, line);) {
+        bool const configuration = line.size() > 1 && line[0] == '#' && line[1] != ' ';
+        out += (configuration ? line.substr(1) : line) + "\n";
+    }
+    return out;
+}
+
+TestWorld world_of_the_example() {
+    TestWorld world;
+    for (char const* const name : {"OPENAI_API_KEY", "TEAM_KEY", "GH_TOKEN", "DEPLOY_SECRET"}) {
+        world.variables[name] = "x";
+    }
+    world.files["/etc/d/deploy.in.json"] = R"({"type":"object"})";
+    world.files["/etc/d/deploy.out.json"] = R"({"type":"object"})";
+    world.programs.emplace_back("/etc/d/lint.sh");
+    world.folders.emplace_back("/etc/d/");
+    return world;
+}
+
+TEST(Example, SaysNothingUntilItIsEdited) {
+    TestWorld const world;
+    auto const config = read_config("d.toml", example(), world.world());
+    ASSERT_TRUE(config) << line_of("d.toml", config.error().front());
+    Config defaults;
+    defaults.file = "d.toml";
+    EXPECT_EQ(*config, defaults);
+}
+
+TEST(Example, IsRightWhenAllOfItIsUsed) {
+    TestWorld const world = world_of_the_example();
+    auto const config = read_config("d.toml", uncommented(), world.world());
+    std::string problems;
+    if (!config) {
+        for (Problem const& problem : config.error()) problems += line_of("d", problem) + "\n";
+    }
+    ASSERT_TRUE(config) << problems;
+    EXPECT_EQ(config->limits, Limits{}) << "the example shows the defaults";
+    EXPECT_EQ(config->retention, Retention{});
+    EXPECT_EQ(config->tools.size(), 2U);
+    EXPECT_EQ(config->gates.size(), 1U);
+}
+
+TEST(Example, HasEveryKeyAndNoOther) {
+    auto const top = parse_toml(uncommented());
+    ASSERT_TRUE(top) << top.error().text;
+    std::set<std::string> found;
+    auto const add = [&](std::string const& section, Node const& node) {
+        for (Member const& member : *node.get<Node::Table>())
+            found.insert(section + "." + member.name);
+    };
+    for (Member const& section : *top->get<Node::Table>()) {
+        auto const* const list = section.node.get<Node::Array>();
+        if (list == nullptr) add(section.name, section.node);
+        for (Node const& element : list ? *list : Node::Array{}) {
+            add(section.name, element);
+            Node const* const poll = find(*element.get<Node::Table>(), "poll");
+            if (poll) add("tool.poll", *poll);
+        }
+    }
+    std::set<std::string> expected;
+    for (Key const& key : keys()) {
+        expected.insert(std::string(key.section) + "." + std::string(key.name));
+    }
+    EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace dormouse::config
