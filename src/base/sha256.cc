@@ -3,7 +3,9 @@
 #include "base/check.h"
 #include "base/text.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <algorithm>
 #include <memory>
@@ -43,6 +45,20 @@ private:
 Sha256 sha256(std::string_view bytes) {
     thread_local Hasher hasher;
     return hasher.digest(bytes);
+}
+
+Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
+    Sha256 out;
+    unsigned length = 0;
+    auto const* const data = reinterpret_cast<unsigned char const*>(bytes.data());
+    CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, bytes.size(),
+               out.data(), &length) != nullptr);
+    CHECK(length == out.size());
+    return out;
+}
+
+bool same_digest(Sha256 const& a, Sha256 const& b) {
+    return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 std::string digest_text(Sha256 const& digest) { return "sha256:" + hex(digest); }

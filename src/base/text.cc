@@ -120,6 +120,33 @@ std::string base64url(std::span<std::uint8_t const> bytes) {
     return text;
 }
 
+std::string base64(std::span<std::uint8_t const> bytes) {
+    std::string text = base64url(bytes);
+    for (char& c : text) c = c == '-' ? '+' : c == '_' ? '/' : c;
+    text.append((4 - text.size() % 4) % 4, '=');
+    return text;
+}
+
+std::optional<std::string> parse_base64(std::string_view text) {
+    if (text.size() % 4 != 0) return std::nullopt;
+    std::size_t const padding = text.size() - (text.find_last_not_of('=') + 1);
+    if (padding > 2) return std::nullopt;
+    std::string bytes;
+    std::uint32_t bits = 0;
+    unsigned held = 0;
+    for (char const c : text.substr(0, text.size() - padding)) {
+        char const url = c == '+' ? '-' : c == '/' ? '_' : c;
+        std::uint8_t const value = base64url_values[static_cast<std::uint8_t>(url)];
+        if (value == no_digit || c == '-' || c == '_') return std::nullopt;
+        bits = (bits << 6 | value) & 0xFFFF;
+        if (held += 6; held < 8) continue;
+        held -= 8;
+        bytes.push_back(static_cast<char>(bits >> held & 0xFF));
+    }
+    bool const clean = (bits & ((1U << held) - 1)) == 0;
+    return clean ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
 std::optional<Bits128> parse_base64url_128(std::string_view text) {
     if (text.size() != 22) {
         return std::nullopt;

@@ -13,6 +13,9 @@
 namespace dormouse {
 
 [[nodiscard]] std::string base64url(std::span<std::uint8_t const> bytes);  // no padding
+[[nodiscard]] std::string base64(std::span<std::uint8_t const> bytes);     // with padding
+// As bytes in a string; nullopt unless `text` is base64 with its padding and nothing else.
+[[nodiscard]] std::optional<std::string> parse_base64(std::string_view text);
 // nullopt unless `text` is exactly the 22 characters of 16 bytes, in canonical form.
 [[nodiscard]] std::optional<Bits128> parse_base64url_128(std::string_view text);
 [[nodiscard]] std::string hex(std::span<std::uint8_t const> bytes);  // lower case

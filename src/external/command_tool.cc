@@ -1,0 +1,115 @@
+#include "external/command_tool.h"
+
+#include "json/json.h"
+#include "session/limits.h"
+
+#include <memory>
+
+namespace dormouse::external {
+
+using namespace dormouse::session;
+using port::ProcessEnd;
+
+namespace {
+
+constexpr std::size_t told_of_error = 2'000;
+
+std::vector<std::string> environment(CommandTool const& tool, agent::ToolCall const& call) {
+    std::vector<std::string> out = tool.environment;
+    auto const add = [&](std::string_view name, std::string const& value) {
+        out.push_back(std::string(name) + "=" + value);
+    };
+    add("DORMOUSE_PENDING_ID", call.pending.text());
+    add("DORMOUSE_IDEMPOTENCY_KEY", call.idempotency_key());
+    add("DORMOUSE_SESSION_ID", call.session_id().text());
+    add("DORMOUSE_CALL_ID", call.call_id());
+    add("DORMOUSE_TOOL", call.tool);
+    add("DORMOUSE_ATTEMPT", std::to_string(call.attempt));
+    if (!call.callback_url.empty()) add("DORMOUSE_CALLBACK_URL", call.callback_url);
+    if (call.deadline) add("DORMOUSE_DEADLINE", std::to_string(to_ms(*call.deadline)));
+    return out;
+}
+
+bool says_later(ProcessEnd const& end) {
+    bool const ended_well = end.how == ProcessEnd::How::exited && end.status == 0;
+    return (end.how == ProcessEnd::How::exited && end.status == exit_later) ||
+           (ended_well && !end.side.empty());
+}
+
+// Descriptor 3: nothing, or one line {"pending": {…}}.
+Result<PauseTerms> later(CommandTool const& tool, ProcessEnd const& end) {
+    std::string const line = tail(end.side, end.side.size());
+    if (line.empty()) return read_pause(tool.declared, json::View());
+    auto const said = json::check(line);
+    if (!said) return fail(Code::bad_json, "it is no JSON: " + said.error().detail);
+    json::View const view(*said);
+    if (view.kind() != json::Kind::object || view.size() != 1 || !view["pending"].exists())
+        return fail(Code::bad_value, "it must be one line {\"pending\": {…}}");
+    return read_pause(tool.declared, view["pending"]);
+}
+
+agent::ToolResult later_result(CommandTool const& tool, ProcessEnd const& end) {
+    auto pause = later(tool, end);
+    if (pause) return std::move(*pause);
+    return agent::Failed{"what the program wrote on descriptor 3 is not understood: " +
+                         pause.error().detail};
+}
+
+std::string said_at_the_end(ProcessEnd const& end) {
+    std::string const error = tail(end.error, told_of_error);
+    return error.empty() ? "" : ": " + error;
+}
+
+agent::ToolResult result_of(CommandTool const& tool, ProcessEnd const& end) {
+    switch (end.how) {
+        case ProcessEnd::How::not_started:
+            return agent::Failed{
+                "the program '" + tool.argv.front() + "' can not be started: " + end.error,
+                end.try_again};
+        case ProcessEnd::How::flooded:
+            return agent::Failed{"the program wrote more than it may (1 MiB) and was ended"};
+        case ProcessEnd::How::timed_out:
+            return agent::Lost{"the program took longer than its time limit of " +
+                               std::to_string(tool.declared.time_limit.count() / 1000) +
+                               " s and was ended" + said_at_the_end(end)};
+        case ProcessEnd::How::signalled:
+            return agent::Lost{"the program was ended by signal " + std::to_string(end.status) +
+                               said_at_the_end(end)};
+        case ProcessEnd::How::exited: break;
+    }
+    if (says_later(end)) return later_result(tool, end);
+    if (end.status != 0)
+        return agent::Failed{"exit status " + std::to_string(end.status) + said_at_the_end(end)};
+    return checked(tool.declared, {output_of(end.output)});
+}
+
+port::ProcessSpec spec_of(CommandTool const& tool, agent::ToolCall const& call) {
+    port::ProcessSpec spec;
+    spec.argv = tool.argv;
+    spec.cwd = tool.cwd;
+    spec.environment = environment(tool, call);
+    spec.input = std::string(call.input.text()) + "\n";
+    spec.time_limit = tool.declared.time_limit;
+    spec.output_max = limits::output_bytes_max;
+    // The job that the result comes from may be what it started and left.
+    spec.may_leave_behind = says_later;
+    return spec;
+}
+
+}  // namespace
+
+agent::Tool make_command_tool(CommandTool options, port::Processes& processes) {
+    agent::Tool tool = declare(options.declared);
+    auto const shared = std::make_shared<CommandTool const>(std::move(options));
+    tool.start = [shared, &processes](agent::ToolCall const& call,
+                                      port::Fn<void(agent::ToolResult)> done) -> agent::StopTool {
+        auto ended = [shared, done = std::move(done)](ProcessEnd const& end) mutable {
+            done(result_of(*shared, end));
+        };
+        auto const number = processes.start(spec_of(*shared, call), std::move(ended));
+        return [&processes, number] { processes.stop(number); };
+    };
+    return tool;
+}
+
+}  // namespace dormouse::external

@@ -1,0 +1,117 @@
+#include "external/declared.h"
+
+#include "json/json.h"
+#include "session/limits.h"
+
+namespace dormouse::external {
+
+using namespace dormouse::session;
+
+namespace {
+
+// A tool meets its own time limit; the core's is behind it, for one that fails to.
+constexpr Duration slack{10'000};
+constexpr std::size_t text_max = 4'096;
+
+bool inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view space = " \t\r\n";
+    auto const first = text.find_first_not_of(space);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(space) - first + 1);
+}
+
+std::unexpected<Error> wrong(std::string_view member, std::string_view what) {
+    return fail(Code::bad_value, std::string(member) + " " + std::string(what));
+}
+
+// Nothing is ignored in silence: a misspelt member would be lost with the job that it names.
+Result<void> check_members(json::View said) {
+    std::string unknown;
+    said.members([&](std::string_view key, json::View) {
+        bool const known = key == "externalRef" || key == "estimatedDuration" ||
+                           key == "placeholder" || key == "message";
+        if (!known && unknown.empty()) unknown = key;
+    });
+    if (unknown.empty()) return {};
+    return wrong(unknown,
+                 "is not known; there are externalRef, estimatedDuration, placeholder and "
+                 "message");
+}
+
+}  // namespace
+
+agent::Tool declare(Declared const& declared) {
+    agent::Tool tool;
+    tool.name = declared.name;
+    tool.description = declared.description;
+    tool.schema = declared.input_schema;
+    tool.result_schema = declared.result_schema;
+    tool.terms.crash = declared.crash;
+    if (declared.later) tool.terms.may_pause = {PauseReason::tool_result};
+    tool.terms.pause_timeout = declared.timeout;
+    tool.terms.time_limit = declared.time_limit + slack;
+    return tool;
+}
+
+agent::ToolResult checked(Declared const& declared, agent::Done done) {
+    if (declared.result_schema.is_null()) return done;
+    auto const violations = json::violations(declared.result_schema, done.output);
+    if (violations.empty()) return done;
+    std::string text = "the tool's output does not fit its result schema:";
+    for (json::Violation const& one : violations)
+        text += " " + one.pointer + " " + one.message + ";";
+    text.pop_back();
+    return agent::Failed{head(text, text_max)};
+}
+
+Json output_of(std::string_view text) {
+    if (auto json = json::check(text)) return std::move(*json);
+    return Json::trusted(json::quote(trimmed(text)));
+}
+
+Result<PauseTerms> read_pause(Declared const& declared, json::View said) {
+    PauseTerms pause;
+    pause.schema = declared.result_schema;
+    pause.estimated = declared.estimated;
+    if (said.is_null()) return pause;
+    if (said.kind() != json::Kind::object) return wrong("it", "must be an object");
+    if (auto known = check_members(said); !known) return std::unexpected(std::move(known.error()));
+    for (auto const& [name, text] :
+         {std::pair("externalRef", &pause.external_ref), std::pair("message", &pause.message)}) {
+        json::View const member = said[name];
+        if (!member.exists() || member.is_null()) continue;
+        auto value = member.string();
+        if (!value || value->size() > text_max) return wrong(name, "must be a text, up to 4 KiB");
+        *text = std::move(*value);
+    }
+    if (json::View const time = said["estimatedDuration"]; time.exists() && !time.is_null()) {
+        auto const ms = time.integer();
+        if (!ms || *ms < 0) return wrong("estimatedDuration", "must be a number of milliseconds");
+        pause.estimated = Duration(*ms);
+    }
+    if (json::View const shown = said["placeholder"]; shown.exists()) {
+        pause.placeholder = json::compact(shown.copy());
+        if (pause.placeholder.size() > limits::prompt_bytes_max)
+            return wrong("placeholder", "may have 1 MiB");
+    }
+    return pause;
+}
+
+std::string tail(std::string_view text, std::size_t bytes) {
+    text = trimmed(text);
+    if (text.size() <= bytes) return std::string(text);
+    text.remove_prefix(text.size() - bytes);
+    while (!text.empty() && inside_character(text.front())) text.remove_prefix(1);
+    return "…" + std::string(text);
+}
+
+std::string head(std::string_view text, std::size_t bytes) {
+    text = trimmed(text);
+    if (text.size() <= bytes) return std::string(text);
+    while (bytes > 0 && inside_character(text[bytes])) --bytes;
+    return std::string(text.substr(0, bytes)) + "…";
+}
+
+}  // namespace dormouse::external

@@ -1,0 +1,81 @@
+#include "external/gate_rule.h"
+
+#include "external/declared.h"
+#include "json/json.h"
+
+namespace dormouse::external {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::size_t question_max = 4'096;
+constexpr std::string_view input_prefix = "input.";
+
+std::string shown(json::View value) {
+    if (!value.exists()) return "(none)";
+    if (auto text = value.string()) return *text;
+    return std::string(json::compact(value.copy()).text());
+}
+
+// nullopt: the word in braces is not one of ours.
+std::optional<std::string> value_of(std::string_view word, std::string_view tool,
+                                    json::View input) {
+    if (word == "tool") return std::string(tool);
+    if (word == "input") return shown(input);
+    if (!word.starts_with(input_prefix)) return std::nullopt;
+    return shown(input[word.substr(input_prefix.size())]);
+}
+
+PauseTerms question(GateRule const& rule, agent::GateCall const& call) {
+    PauseTerms pause;
+    pause.reason = PauseReason::approval;
+    pause.continuation = Continuation::reentry;
+    std::string const text = rule.ask.empty() ? "Allow {tool} {input}?" : rule.ask;
+    pause.message = head(fill_question(text, call.tool, call.input), question_max);
+    pause.answer = rule.answer;
+    pause.timeout = rule.timeout;
+    pause.on_deadline = rule.on_expiry;
+    return pause;
+}
+
+// The person's word is the verdict.
+agent::Verdict decide(GateRule const& rule, agent::GateCall const& call) {
+    if (!call.decision) return question(rule, call);
+    if (!call.decision->approved) {
+        std::string const& reason = call.decision->reason;
+        return agent::Deny{"denied: " + (reason.empty() ? "no reason given" : reason)};
+    }
+    agent::Allow allow;
+    if (!call.decision->arguments.is_null()) allow.input = call.decision->arguments;
+    return allow;
+}
+
+}  // namespace
+
+std::string fill_question(std::string_view text, std::string_view tool, Json const& input) {
+    std::string out;
+    while (!text.empty()) {
+        auto const open = text.find('{');
+        auto const close = text.find('}', open == text.npos ? 0 : open);
+        if (open == text.npos || close == text.npos) break;
+        out += text.substr(0, open);
+        auto const value =
+            value_of(text.substr(open + 1, close - open - 1), tool, json::View(input));
+        out += value ? std::string_view(*value) : text.substr(open, close + 1 - open);
+        text.remove_prefix(close + 1);
+    }
+    return out += text;
+}
+
+agent::Gate make_gate(GateRule rule) {
+    agent::Gate gate;
+    gate.name = rule.name;
+    gate.tools = rule.tools;
+    gate.decide = [rule = std::move(rule)](agent::GateCall const& call) {
+        return decide(rule, call);
+    };
+    return gate;
+}
+
+}  // namespace dormouse::external

@@ -1,0 +1,132 @@
+#include "external/http_answer.h"
+
+#include "base/text.h"
+#include "json/json.h"
+
+#include <algorithm>
+
+namespace dormouse::external {
+
+using namespace dormouse::session;
+using Kind = port::HttpFailure::Kind;
+
+namespace {
+
+constexpr std::size_t told_of_body = 2'000;
+
+std::string status_text(HttpAnswer const& answer) {
+    return "the service answered " + std::to_string(answer.head.status);
+}
+
+// With what it said; a service's error text is for the model to read.
+std::string told(HttpAnswer const& answer) {
+    std::string const said = valid_utf8(answer.body) ? head(answer.body, told_of_body) : "";
+    return status_text(answer) + (said.empty() ? "" : ": " + said);
+}
+
+// Seconds; a date is taken for no word at all.
+std::optional<Duration> retry_after(port::HttpHead const& head) {
+    auto const text = head.header("retry-after");
+    auto const seconds = text ? parse_number(*text) : std::nullopt;
+    if (!seconds) return std::nullopt;
+    return Duration(static_cast<std::int64_t>(std::min<std::uint64_t>(*seconds, 86'400)) * 1'000);
+}
+
+bool says_json(port::HttpHead const& head) {
+    std::string type(head.header("content-type").value_or(""));
+    type = type.substr(0, type.find(';'));
+    std::ranges::transform(type, type.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    while (type.ends_with(' ')) type.pop_back();
+    return type == "application/json" || type.ends_with("+json");
+}
+
+// JSON, whatever it is called; what is called JSON and is none is a lie, what is no text is nothing
+// that a model could read.
+Result<Json> content_of(HttpAnswer const& answer) {
+    if (answer.body.empty()) return Json::trusted("\"\"");
+    auto json = json::check(answer.body);
+    if (json || (!says_json(answer.head) && valid_utf8(answer.body))) return output_of(answer.body);
+    if (says_json(answer.head))
+        return fail(Code::bad_json, status_text(answer) +
+                                        " with a body that is called JSON and is "
+                                        "none: " +
+                                        json.error().detail);
+    return fail(Code::bad_value,
+                status_text(answer) + " with a body that is neither JSON nor text");
+}
+
+// {title?, output, metadata?} and nothing else, or any other value, which is the output then.
+agent::Done done_of(Json content) {
+    json::View const view(content);
+    std::size_t known = 0;
+    for (std::string_view const name : {"title", "output", "metadata"})
+        known += view[name].exists() ? 1 : 0;
+    bool const title_fits = !view["title"].exists() || view["title"].kind() == json::Kind::string;
+    bool const form = view.kind() == json::Kind::object && view["output"].exists() &&
+                      known == view.size() && title_fits;
+    if (!form) return {std::move(content)};
+    json::View const metadata = view["metadata"];
+    return {view["output"].copy(), view["title"].string_or(""),
+            metadata.exists() ? metadata.copy() : Json()};
+}
+
+std::string text_of(json::View value) {
+    if (value.kind() == json::Kind::number) return std::string(value.raw());
+    return value.string_or("");
+}
+
+// The job has begun, whatever else the answer says: what can not be read of it is left out.
+PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
+    auto const content = json::check(answer.body);
+    json::View const body = content ? json::View(*content) : json::View();
+    PauseTerms pause;
+    pause.schema = tool.declared.result_schema;
+    pause.estimated = tool.declared.estimated;
+    if (answer.head.status == 202 && body.kind() == json::Kind::object) {
+        pause.external_ref = head(text_of(body["externalRef"]), 4'096);
+        if (auto const ms = body["estimatedDuration"].integer(); ms && *ms >= 0)
+            pause.estimated = Duration(*ms);
+        if (body["placeholder"].exists())
+            pause.placeholder = json::compact(body["placeholder"].copy());
+    }
+    if (!tool.external_ref.empty() && content)
+        pause.external_ref = head(text_of(body.at_pointer(tool.external_ref)), 4'096);
+    return pause;
+}
+
+bool means_later(HttpTool const& tool, int status) {
+    if (tool.later == Later::any_2xx) return status >= 200 && status < 300;
+    return tool.later == Later::only_202 && status == 202;
+}
+
+bool may_pass(int status) {
+    return status == 408 || status == 425 || status == 429 || status >= 500 || status < 200;
+}
+
+agent::ToolResult failed(HttpAnswer const& answer) {
+    port::HttpFailure const& failure = *answer.failure;
+    std::string const text = "the service gave no answer: " + failure.reason;
+    if (failure.kind == Kind::bad_request) return agent::Failed{text};
+    if (failure.kind == Kind::too_large && !may_pass(answer.head.status))
+        return agent::Failed{status_text(answer) + " with more than 1 MiB; nothing of it was kept"};
+    if (!failure.sent) return agent::Failed{text, true};
+    return agent::Lost{text};
+}
+
+}  // namespace
+
+agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer) {
+    if (answer.failure) return failed(answer);
+    int const status = answer.head.status;
+    if (may_pass(status)) return agent::Lost{told(answer), retry_after(answer.head)};
+    if (status >= 400) return agent::Failed{told(answer)};
+    if (status >= 300)
+        return agent::Failed{status_text(answer) + ", a redirect: those are not followed"};
+    if (means_later(tool, status)) return pause_of(tool, answer);
+    auto content = content_of(answer);
+    if (!content) return agent::Failed{content.error().detail};
+    return checked(tool.declared, done_of(std::move(*content)));
+}
+
+}  // namespace dormouse::external

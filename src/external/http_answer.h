@@ -1,0 +1,18 @@
+#pragma once
+// What an answer of a web service means for the call.
+
+#include "external/http_tool.h"
+
+namespace dormouse::external {
+
+struct HttpAnswer {
+    port::HttpHead head;  // status 0: there was none
+    std::string body = {};
+    std::optional<port::HttpFailure> failure = {};  // the answer is not complete
+};
+
+inline constexpr std::size_t answer_max = std::size_t{1} << 20;
+
+[[nodiscard]] agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer);
+
+}  // namespace dormouse::external

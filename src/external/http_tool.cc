@@ -1,0 +1,124 @@
+#include "external/http_tool.h"
+
+#include "external/body_template.h"
+#include "external/http_answer.h"
+#include "external/signature.h"
+#include "external/url_template.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace dormouse::external {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::array<std::string_view, 5> methods{"GET", "POST", "PUT", "PATCH", "DELETE"};
+
+// A tool as it is used: the options and what was read out of them once.
+struct Ready {
+    HttpTool tool;
+    UrlTemplate url;
+};
+
+bool has_body(HttpTool const& tool) {
+    return tool.method != "GET" && (tool.method != "DELETE" || !tool.body.is_null());
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+    return std::ranges::equal(
+        a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+void add_usual(std::vector<port::HttpHeader>& headers, std::string name, std::string value) {
+    bool const given = std::ranges::any_of(
+        headers, [&](port::HttpHeader const& header) { return same_name(header.name, name); });
+    if (!given) headers.push_back({std::move(name), std::move(value)});
+}
+
+void sign(port::HttpRequest& request, HttpTool const& tool, agent::ToolCall const& call, Time now) {
+    std::int64_t const seconds = to_ms(now) / 1000;
+    std::string const id = call.idempotency_key();
+    request.headers.push_back({"webhook-id", id});
+    request.headers.push_back({"webhook-timestamp", std::to_string(seconds)});
+    request.headers.push_back(
+        {"webhook-signature", webhook_signature(tool.secret, id, seconds, request.body)});
+}
+
+port::HttpRequest request_of(HttpTool const& tool, std::string url, agent::ToolCall const& call,
+                             Time now) {
+    port::HttpRequest request;
+    request.method = tool.method;
+    request.url = std::move(url);
+    request.headers = tool.headers;
+    if (has_body(tool)) {
+        Json const body = tool.body.is_null() ? usual_body(call) : fill_body(tool.body, call);
+        request.body = std::string(body.text());
+        add_usual(request.headers, "Content-Type", "application/json");
+    }
+    add_usual(request.headers, "Accept", "application/json");
+    request.headers.push_back({"Idempotency-Key", call.idempotency_key()});
+    if (!tool.secret.empty()) sign(request, tool, call, now);
+    Duration const limit = tool.declared.time_limit;
+    request.connect_limit = std::min(request.connect_limit, limit);
+    request.idle_limit = limit;
+    request.total_limit = limit;
+    request.response_max = answer_max;
+    request.send_once = tool.declared.crash != CrashPolicy::retry;
+    return request;
+}
+
+agent::StopTool start(std::shared_ptr<Ready const> const& ready, port::HttpClient& client,
+                      port::Clock const& clock, agent::ToolCall const& call,
+                      port::Fn<void(agent::ToolResult)> done) {
+    auto url = ready->url.fill(json::View(call.input));
+    if (!url) {
+        done(agent::Failed{url.error().detail});
+        return {};
+    }
+    auto const answer = std::make_shared<HttpAnswer>();
+    port::HttpCallbacks callbacks;
+    callbacks.head = [answer](port::HttpHead head) { answer->head = std::move(head); };
+    callbacks.data = [answer](std::string_view chunk) { answer->body += chunk; };
+    callbacks.done = [answer, ready,
+                      done = std::move(done)](std::optional<port::HttpFailure> failure) mutable {
+        answer->failure = std::move(failure);
+        done(result_of(ready->tool, *answer));
+    };
+    auto const id = client.start(request_of(ready->tool, std::move(*url), call, clock.now()),
+                                 std::move(callbacks));
+    return [&client, id] { client.cancel(id); };
+}
+
+std::string fault_of(HttpTool const& tool) {
+    if (std::ranges::find(methods, tool.method) == methods.end())
+        return "method \"" + tool.method + "\": must be GET, POST, PUT, PATCH or DELETE";
+    if (tool.method == "GET" && !tool.body.is_null()) return "body: a GET has none";
+    if (!tool.external_ref.empty() && !tool.external_ref.starts_with('/'))
+        return "external_ref: \"" + tool.external_ref + "\" is no JSON pointer: it begins with /";
+    return {};
+}
+
+}  // namespace
+
+Result<agent::Tool> make_http_tool(HttpTool options, port::HttpClient& client,
+                                   port::Clock const& clock) {
+    if (std::string fault = fault_of(options); !fault.empty())
+        return fail(Code::bad_value, std::move(fault));
+    auto url = UrlTemplate::parse(options.url);
+    if (!url) return std::unexpected(std::move(url.error()));
+    if (auto body = check_body(options.body); !body)
+        return std::unexpected(std::move(body.error()));
+    options.declared.later = options.later != Later::never;
+    agent::Tool tool = declare(options.declared);
+    auto const ready = std::make_shared<Ready const>(Ready{std::move(options), std::move(*url)});
+    tool.start = [ready, &client, &clock](agent::ToolCall const& call,
+                                          port::Fn<void(agent::ToolResult)> done) {
+        return start(ready, client, clock, call, std::move(done));
+    };
+    return tool;
+}
+
+}  // namespace dormouse::external

@@ -1,0 +1,295 @@
+#include "external/http_tool.h"
+
+#include "external/signature.h"
+#include "json/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dormouse::external {
+namespace {
+
+using namespace session;
+using Kind = port::HttpFailure::Kind;
+using testing::HasSubstr;
+
+class FakeClient final : public port::HttpClient {
+public:
+    port::HttpId start(port::HttpRequest what, port::HttpCallbacks how) override {
+        request = std::move(what);
+        callbacks = std::move(how);
+        return 9;
+    }
+    void cancel(port::HttpId id) override { cancelled.push_back(id); }
+
+    [[nodiscard]] std::string header(std::string_view name) const {
+        std::string found = "none";
+        for (port::HttpHeader const& header : request.headers) {
+            if (header.name == name) found = header.value;
+        }
+        return found;
+    }
+
+    port::HttpRequest request;
+    port::HttpCallbacks callbacks;
+    std::vector<port::HttpId> cancelled;
+};
+
+class FixedClock final : public port::Clock {
+public:
+    [[nodiscard]] Time now() const override { return from_ms(1'795'290'000'999); }
+    [[nodiscard]] Duration monotonic() const override { return {}; }
+};
+
+class HttpToolTest : public ::testing::Test {
+protected:
+    HttpToolTest() {
+        options.declared.name = "deploy";
+        options.url = "https://ci.example.org/deploy";
+        call.pending.call = 3;
+        call.tool = "deploy";
+        call.input = Json::trusted(R"({"ref":"main","n":10000000000000001})");
+        call.callback_url = "https://dm.example.org/c/cap_x";
+        call.deadline = from_ms(1'800'000'000'000);
+    }
+    void start() {
+        auto tool = make_http_tool(options, client, clock);
+        ASSERT_TRUE(tool) << tool.error().detail;
+        stop = tool->start(call, [this](agent::ToolResult result) { out = std::move(result); });
+    }
+    agent::ToolResult answers(std::uint16_t status, std::string body = {},
+                              std::vector<port::HttpHeader> headers = {}) {
+        start();
+        client.callbacks.head({status, std::move(headers)});
+        if (!body.empty()) client.callbacks.data(body);
+        client.callbacks.done(std::nullopt);
+        return out;
+    }
+    agent::ToolResult breaks(Kind kind, bool sent, std::uint16_t status = 0) {
+        start();
+        if (status != 0) client.callbacks.head({status, {}});
+        client.callbacks.done(port::HttpFailure{kind, "reason", sent});
+        return out;
+    }
+    std::string fault() {
+        auto const tool = make_http_tool(options, client, clock);
+        return tool ? "" : tool.error().detail;
+    }
+    static std::string done(agent::ToolResult const& result) {
+        auto const* is = std::get_if<agent::Done>(&result);
+        return is ? std::string(is->output.text()) : "not done";
+    }
+    static std::string failed(agent::ToolResult const& result) {
+        auto const* is = std::get_if<agent::Failed>(&result);
+        return is ? is->message : "not failed";
+    }
+    static bool lost(agent::ToolResult const& result) {
+        return std::holds_alternative<agent::Lost>(result);
+    }
+
+    FakeClient client;
+    FixedClock clock;
+    HttpTool options;
+    agent::ToolCall call;
+    agent::StopTool stop;
+    agent::ToolResult out = agent::Failed{"nothing came"};
+};
+
+TEST_F(HttpToolTest, SendsWhatAServiceNeedsToAnswerLater) {
+    start();
+    EXPECT_EQ(client.request.method, "POST");
+    EXPECT_EQ(client.request.url, "https://ci.example.org/deploy");
+    EXPECT_EQ(client.request.body,
+              R"({"pendingID":")" + call.pending.text() + R"(","sessionID":")" +
+                  call.pending.session.text() +
+                  R"(","callID":"call_3","tool":"deploy","input":{"ref":"main",)"
+                  R"("n":10000000000000001},"attempt":1,)"
+                  R"("callbackURL":"https://dm.example.org/c/cap_x","deadline":1800000000000})");
+    EXPECT_EQ(client.header("Content-Type"), "application/json");
+    EXPECT_EQ(client.header("Idempotency-Key"), call.pending.text());
+    EXPECT_EQ(client.header("webhook-signature"), "none");
+    EXPECT_EQ(client.request.redirects_max, 0U);
+}
+
+TEST_F(HttpToolTest, FillsTheBodyOfAServiceThatWasNotMadeForUs) {
+    options.body = Json::trusted(
+        R"({"ref":{"$input":"/ref"},"n":[{"$input":"/n"}],"gone":{"$input":"/no"},)"
+        R"("inputs":{"id":{"$call":"pendingID"},"to":{"$call":"callbackURL"},"a":1.0}})");
+    start();
+    EXPECT_EQ(client.request.body,
+              R"({"ref":"main","n":[10000000000000001],"gone":null,"inputs":{"id":")" +
+                  call.pending.text() + R"(","to":"https://dm.example.org/c/cap_x","a":1.0}})");
+}
+
+TEST_F(HttpToolTest, AGetHasNoBodyAndItsUrlTheArguments) {
+    options.method = "GET";
+    options.url = "https://ci.example.org/status/{input.ref}";
+    start();
+    EXPECT_EQ(client.request.url, "https://ci.example.org/status/main");
+    EXPECT_EQ(client.request.body, "");
+    EXPECT_EQ(client.header("Content-Type"), "none");
+}
+
+TEST_F(HttpToolTest, ArgumentsThatFitNoUrlAreToldToTheModelAndNothingIsSent) {
+    options.url = "https://ci.example.org/{input.ref}";
+    call.input = Json::trusted(R"({"ref":".."})");
+    start();
+    EXPECT_EQ(failed(out), "ref may not be . or ..");
+    EXPECT_EQ(client.request.url, "");
+}
+
+TEST_F(HttpToolTest, ItsOwnHeadersAreSentAndWinOverTheUsual) {
+    options.headers = {{"Authorization", "Bearer s3cret"}, {"content-type", "application/x+json"}};
+    start();
+    EXPECT_EQ(client.header("Authorization"), "Bearer s3cret");
+    EXPECT_EQ(client.header("content-type"), "application/x+json");
+    EXPECT_EQ(client.header("Content-Type"), "none");
+}
+
+TEST_F(HttpToolTest, ASecretSignsTheRequest) {
+    options.secret = "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH";
+    start();
+    EXPECT_EQ(client.header("webhook-id"), call.pending.text());
+    EXPECT_EQ(client.header("webhook-timestamp"), "1795290000");
+    EXPECT_EQ(
+        client.header("webhook-signature"),
+        webhook_signature(options.secret, call.pending.text(), 1'795'290'000, client.request.body));
+}
+
+TEST(WebhookSignature, IsThatOfStandardWebhooks) {
+    EXPECT_EQ(webhook_signature("whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH", "msg_1", 1'795'290'000,
+                                R"({"a":1})"),
+              "v1,FcHnDgOgfhErwFMQqPzovPtvW2nqCkP3hiDQHGxd1cw=");
+}
+
+TEST_F(HttpToolTest, TwoHundredIsTheResultInItsFormOrAnyJsonOrText) {
+    auto const form = answers(200, R"({"title":"T","output":{"a":1},"metadata":{"m":2}})");
+    ASSERT_EQ(done(form), R"({"a":1})");
+    EXPECT_EQ(std::get<agent::Done>(form).title, "T");
+    EXPECT_EQ(std::get<agent::Done>(form).metadata.text(), R"({"m":2})");
+    EXPECT_EQ(done(answers(200, R"({"output":1,"other":2})")), R"({"output":1,"other":2})");
+    EXPECT_EQ(done(answers(201, "[1]")), "[1]");
+    EXPECT_EQ(done(answers(200, "all well\n")), R"("all well")");
+    EXPECT_EQ(done(answers(204)), R"("")");
+}
+
+TEST_F(HttpToolTest, ALieAboutTheContentIsSaid) {
+    EXPECT_THAT(failed(answers(200, "<html>", {{"Content-Type", "Application/JSON; charset=x"}})),
+                HasSubstr("called JSON and is none"));
+    EXPECT_THAT(failed(answers(200, "\xFF\xFE", {{"Content-Type", "text/plain"}})),
+                HasSubstr("neither JSON nor text"));
+    EXPECT_EQ(done(answers(200, "{}", {{"Content-Type", "text/html"}})), "{}");
+}
+
+TEST_F(HttpToolTest, AnOutputThatDoesNotFitIsAnErrorForTheModel) {
+    options.declared.result_schema = Json::trusted(R"({"type":"string"})");
+    EXPECT_THAT(failed(answers(200, "1")), HasSubstr("result schema"));
+    EXPECT_EQ(std::get<PauseTerms>(answers(202)).schema.text(), R"({"type":"string"})");
+}
+
+TEST_F(HttpToolTest, TwoHundredAndTwoMeansLater) {
+    auto const result = answers(202, R"({"externalRef":"run-1","estimatedDuration":9,)"
+                                     R"("placeholder":{"s":"q"},"more":true})");
+    ASSERT_TRUE(std::holds_alternative<PauseTerms>(result));
+    auto const& pause = std::get<PauseTerms>(result);
+    EXPECT_EQ(pause.external_ref, "run-1");
+    EXPECT_EQ(pause.estimated, Duration(9));
+    EXPECT_EQ(pause.placeholder.text(), R"({"s":"q"})");
+    EXPECT_TRUE(std::holds_alternative<PauseTerms>(answers(202, "<html>")))
+        << "the job has begun, whatever it says";
+    EXPECT_EQ(done(answers(201, "1")), "1");
+}
+
+TEST_F(HttpToolTest, WhichAnswersMeanLaterIsConfigured) {
+    options.later = Later::any_2xx;
+    options.external_ref = "/run/id";
+    auto const result = answers(201, R"({"run":{"id":42},"externalRef":"not ours"})");
+    ASSERT_TRUE(std::holds_alternative<PauseTerms>(result));
+    EXPECT_EQ(std::get<PauseTerms>(result).external_ref, "42");
+    EXPECT_TRUE(std::holds_alternative<PauseTerms>(answers(204)));
+    options.later = Later::never;
+    EXPECT_EQ(done(answers(202, "1")), "1");
+    EXPECT_TRUE(make_http_tool(options, client, clock)->terms.may_pause.empty());
+}
+
+TEST_F(HttpToolTest, FourHundredsAreToldToTheModel) {
+    EXPECT_EQ(failed(answers(404, "no such ref")), "the service answered 404: no such ref");
+    EXPECT_EQ(failed(answers(422)), "the service answered 422");
+    EXPECT_LT(failed(answers(400, std::string(100'000, 'x'))).size(), 2'200U);
+}
+
+TEST_F(HttpToolTest, WhatMayPassFollowsTheCrashPolicy) {
+    for (std::uint16_t const status : {408, 425, 429, 500, 502, 503, 504, 599})
+        EXPECT_TRUE(lost(answers(status, "busy"))) << status;
+    auto const later = answers(429, "", {{"Retry-After", "30"}});
+    EXPECT_EQ(std::get<agent::Lost>(later).retry_after, Duration(30'000));
+    auto const huge = answers(503, "", {{"retry-after", "18446744073709551615"}});
+    EXPECT_EQ(std::get<agent::Lost>(huge).retry_after, Duration(86'400'000));
+    auto const date = answers(503, "", {{"retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"}});
+    EXPECT_EQ(std::get<agent::Lost>(date).retry_after, std::nullopt);
+}
+
+TEST_F(HttpToolTest, ARedirectIsNotFollowed) {
+    EXPECT_THAT(failed(answers(302, "", {{"location", "http://169.254.169.254/"}})),
+                HasSubstr("not followed"));
+}
+
+TEST_F(HttpToolTest, SilenceFollowsTheCrashPolicyUnlessNothingWasSent) {
+    EXPECT_TRUE(lost(breaks(Kind::timed_out, true)));
+    EXPECT_TRUE(lost(breaks(Kind::lost, true, 200))) << "closed in the middle of its answer";
+    auto const unheard = breaks(Kind::no_route, false);
+    EXPECT_EQ(failed(unheard), "the service gave no answer: reason");
+    EXPECT_TRUE(std::get<agent::Failed>(unheard).nothing_done);
+    EXPECT_FALSE(std::get<agent::Failed>(breaks(Kind::bad_request, false)).nothing_done);
+}
+
+TEST_F(HttpToolTest, AFloodIsToldToTheModel) {
+    EXPECT_THAT(failed(breaks(Kind::too_large, true, 200)), HasSubstr("1 MiB"));
+    EXPECT_TRUE(lost(breaks(Kind::too_large, true, 500)));
+    EXPECT_EQ(client.request.response_max, std::size_t{1} << 20);
+}
+
+TEST_F(HttpToolTest, ItsTimeLimitIsThatOfTheRequest) {
+    options.declared.time_limit = Duration(5'000);
+    start();
+    EXPECT_EQ(client.request.total_limit, Duration(5'000));
+    EXPECT_EQ(client.request.connect_limit, Duration(5'000));
+}
+
+TEST_F(HttpToolTest, OnlyWhatMayRunTwiceIsSentAgainByTheClient) {
+    start();
+    EXPECT_TRUE(client.request.send_once);
+    options.declared.crash = CrashPolicy::retry;
+    start();
+    EXPECT_FALSE(client.request.send_once);
+}
+
+TEST_F(HttpToolTest, AStopCancelsTheRequest) {
+    start();
+    stop();
+    EXPECT_THAT(client.cancelled, testing::ElementsAre(9U));
+}
+
+TEST_F(HttpToolTest, AWrongConfigurationSaysWhatIsWrong) {
+    options.method = "FETCH";
+    EXPECT_THAT(fault(), HasSubstr("method \"FETCH\""));
+    options.method = "GET";
+    options.body = Json::trusted("{}");
+    EXPECT_THAT(fault(), HasSubstr("a GET has none"));
+    options.method = "POST";
+    options.external_ref = "id";
+    EXPECT_THAT(fault(), HasSubstr("external_ref"));
+    options.external_ref = "/id";
+    options.url = "example.org";
+    EXPECT_THAT(fault(), HasSubstr("url"));
+    options.url = "https://example.org";
+    for (std::string const body :
+         {R"({"a":{"$input":1}})", R"({"a":{"$input":"ref"}})", R"([{"$call":"token"}])",
+          R"({"a":{"$input":"/a","b":1}})", R"({"a":{"$env":"HOME"}})"}) {
+        options.body = Json::trusted(body);
+        EXPECT_THAT(fault(), HasSubstr("body: ")) << body;
+    }
+}
+
+}  // namespace
+}  // namespace dormouse::external

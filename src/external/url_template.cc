@@ -1,0 +1,113 @@
+#include "external/url_template.h"
+
+#include <algorithm>
+
+namespace dormouse::external {
+
+namespace {
+
+constexpr std::string_view open = "{input.";
+constexpr std::size_t value_max = 2'048;
+
+std::unexpected<Error> wrong(std::string_view url, std::string_view what) {
+    return fail(Code::bad_value, "url \"" + std::string(url) + "\": " + std::string(what));
+}
+
+bool in_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+}
+
+bool is_plain(char c) { return c > ' ' && c < 0x7F && c != '{' && c != '}' && c != '"'; }
+
+// Where the host ends; npos: this is no http URL with a host.
+std::size_t end_of_host(std::string_view url) {
+    std::size_t const skip = url.starts_with("https://") ? 8 : url.starts_with("http://") ? 7 : 0;
+    std::size_t const end = std::min(url.find_first_of("/?#", skip), url.size());
+    return skip == 0 || end == skip ? std::string_view::npos : end;
+}
+
+Result<std::string> text_of(json::View value, std::string const& name) {
+    bool const number = value.kind() == json::Kind::number || value.kind() == json::Kind::boolean;
+    auto const text = number ? std::optional(std::string(value.raw())) : value.string();
+    if (!value.exists() || !text)
+        return fail(Code::invalid_arguments, name +
+                                                 " must be a text or a number: it is put into "
+                                                 "the tool's address");
+    if (text->empty() || text->size() > value_max)
+        return fail(Code::invalid_arguments, name + " must have 1 to 2048 bytes");
+    return *text;
+}
+
+}  // namespace
+
+std::string percent_encode(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (char const c : text) {
+        if (in_name(c) || c == '.' || c == '~') {
+            out += c;
+            continue;
+        }
+        auto const byte = static_cast<unsigned char>(c);
+        out += '%';
+        out += digits[byte >> 4];
+        out += digits[byte & 0xF];
+    }
+    return out;
+}
+
+Result<UrlTemplate> UrlTemplate::parse(std::string_view text) {
+    std::size_t const host = end_of_host(text);
+    if (host == text.npos) return wrong(text, "must begin with http:// or https:// and a host");
+    if (text.substr(0, host).find_first_of("{@\\") != text.npos)
+        return wrong(text,
+                     "its host must be constant, without user name: put secrets into headers");
+    if (text.contains('#')) return wrong(text, "may have no fragment (#…)");
+    UrlTemplate out;
+    std::size_t const query = std::min(text.find('?'), text.size());
+    std::string fault = out.add(text.substr(0, query), true);
+    if (fault.empty()) fault = out.add(text.substr(query), false);
+    if (!fault.empty()) return wrong(text, fault);
+    return out;
+}
+
+// Empty: it was taken.
+std::string UrlTemplate::add(std::string_view text, bool path) {
+    while (true) {
+        std::size_t const at = std::min(text.find('{'), text.size());
+        std::string_view const constant = text.substr(0, at);
+        if (!std::ranges::all_of(constant, is_plain))
+            return "spaces, quotes, } and what is not ASCII must be percent-encoded";
+        parts_.push_back({std::string(constant), {}, path});
+        if (at == text.size()) return {};
+        std::string_view const rest = text.substr(at);
+        std::size_t const close = rest.find('}');
+        if (!rest.starts_with(open) || close == rest.npos || close == open.size())
+            return "in braces there may only be {input.NAME}";
+        std::string_view const name = rest.substr(open.size(), close - open.size());
+        if (!std::ranges::all_of(name, in_name)) return "a NAME has letters, digits, _ and - only";
+        text = rest.substr(close + 1);
+        bool const begins = constant.ends_with(path ? '/' : '=');
+        bool const ends = text.empty() || text.front() == (path ? '/' : '&');
+        if (!begins || !ends)
+            return "{input.NAME} must be a whole path segment or a whole query value";
+        parts_.back().name = name;
+    }
+}
+
+Result<std::string> UrlTemplate::fill(json::View input) const {
+    std::string url;
+    for (Part const& part : parts_) {
+        url += part.text;
+        if (part.name.empty()) continue;
+        auto const value = text_of(input[part.name], part.name);
+        if (!value) return std::unexpected(value.error());
+        if (part.path && (*value == "." || *value == ".."))
+            return fail(Code::invalid_arguments, part.name + " may not be . or ..");
+        url += percent_encode(*value);
+    }
+    return url;
+}
+
+}  // namespace dormouse::external

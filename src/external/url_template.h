@@ -1,0 +1,37 @@
+#pragma once
+// The URL of an HTTP tool: constant, but for `{input.NAME}` as a whole path segment or a whole
+// query value. So what a model says can choose neither host nor path beyond its own segment.
+
+#include <dormouse/error.h>
+
+#include "json/json.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dormouse::external {
+
+class UrlTemplate {
+public:
+    // Errors: bad_value, with what is wrong and what to do.
+    [[nodiscard]] static Result<UrlTemplate> parse(std::string_view text);
+
+    // Errors: invalid_arguments, in words for the model.
+    [[nodiscard]] Result<std::string> fill(json::View input) const;
+
+private:
+    struct Part {
+        std::string text;   // before the value
+        std::string name;   // of the value; empty: none follows
+        bool path = false;  // the value is a path segment
+    };
+    [[nodiscard]] std::string add(std::string_view text, bool path);
+
+    std::vector<Part> parts_;
+};
+
+// All but unreserved characters (RFC 3986) as %XX.
+[[nodiscard]] std::string percent_encode(std::string_view text);
+
+}  // namespace dormouse::external
