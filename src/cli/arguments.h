@@ -1,5 +1,5 @@
 #pragma once
-// The command line as values. parse() is pure; the only file that names CLI11 is arguments.cc.
+// The command line as values. parse() is pure; CLI11 is named by arguments.cc and spelling.cc only.
 
 #include <dormouse/time.h>
 

@@ -188,6 +188,8 @@ TEST(Arguments, a_wrong_word_names_the_nearest_right_one) {
         {{"completion", "fisch"}, "{bash,zsh,fish}"},
         {{"prompt", "deploy", "A"}, "not expected: A\n  A text of several words needs quotes"},
         {{"pending", "--status"}, "--status needs a value"},
+        {{"claim"}, "'dormouse claim' needs CALL: Pending call"},
+        {{"result", "pnd_1"}, "give exactly one of these: text, --json-value, --file\n"},
     };
     for (auto const& [words, wanted] : table) {
         auto const notice = refused(words);
