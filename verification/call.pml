@@ -114,7 +114,8 @@ inline copy(from, to) {
     attempt[to] = attempt[from]; tool_epoch[to] = tool_epoch[from];
     tool_since[to] = tool_since[from]; settled_at[to] = settled_at[from];
     step[to] = step[from]; try_no[to] = try_no[from]; view[to] = view[from];
-    ask_epoch[to] = ask_epoch[from]; ask_since[to] = ask_since[from]; seen[to] = seen[from]; shown[to] = shown[from];
+    ask_epoch[to] = ask_epoch[from]; ask_since[to] = ask_since[from]; seen[to] = seen[from];
+    shown[to] = shown[from];
     newest[to] = newest[from]; in_doubt[to] = in_doubt[from]; committed[to] = committed[from];
     finished[to] = finished[from]; steered[to] = steered[from];
     steer_known[to] = steer_known[from]; turn_open[to] = turn_open[from]
@@ -205,7 +206,7 @@ inline submit(i, c, what) {
     :: !is_open(i) && (outcome[i] == A || outcome[i] == B) && outcome[i] != what ->
         draft[c] = CONFLICT
     :: !is_open(i) && outcome[i] >= EXPIRED && outcome[i] != BY_TOOL -> draft[c] = GONE
-    :: !is_open(i) && outcome[i] == BY_TOOL -> draft[c] = UNKNOWN_ID
+    :: !is_open(i) && (outcome[i] == BY_TOOL || outcome[i] == OPEN) -> draft[c] = UNKNOWN_ID
     fi
 }
 
@@ -359,6 +360,7 @@ inline check_answer(c) {
         assert(outcome[0] == (c == 2 -> B : A))
     :: c < CANCELLER && draft[c] == CONFLICT -> assert(outcome[0] == (c == 2 -> A : B))
     :: c < CANCELLER && draft[c] == GONE -> assert(outcome[0] > B && outcome[0] != BY_TOOL)
+    :: c < CANCELLER && draft[c] == UNKNOWN_ID -> assert(outcome[0] == BY_TOOL)
     :: c == CANCELLER && draft[c] != CONFLICT -> assert(outcome[0] == CANCELLED)
     :: else
     fi
