@@ -21,6 +21,7 @@ struct OpenAiChatOptions {
     ChatSettings chat;
     Duration timeout{600'000};  // of one request
     std::size_t concurrency = 8;
+    std::uint32_t retries = 4;  // of one step, after failures that may pass
 };
 
 class OpenAiChat final : public agent::Model {
@@ -31,6 +32,7 @@ public:
     [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(agent::ModelOutcome)> done) override;
     [[nodiscard]] std::size_t concurrency() const override { return options_.concurrency; }
+    [[nodiscard]] std::uint32_t retries() const override { return options_.retries; }
 
 private:
     struct Asking;
