@@ -62,6 +62,9 @@ public:
                                    port::Fn<void(ModelOutcome)> done) = 0;
     // How many requests it takes at once; the others wait, oldest first.
     [[nodiscard]] virtual std::size_t concurrency() const { return SIZE_MAX; }
+    // How often a step is asked again after failures that may pass. The core has a limit of its own
+    // (session/limits.h); an attempt that a crash cut off counts here too.
+    [[nodiscard]] virtual std::uint32_t retries() const { return UINT32_MAX; }
 };
 
 // A model that computes its reply, at once.

@@ -26,9 +26,10 @@ Json parts_of(Reply const& reply) {
 Command::Body body_of(Registry const& registry, Agent const& agent, AskModel const& ask,
                       ModelOutcome outcome) {
     if (auto* trouble = std::get_if<ModelTrouble>(&outcome)) {
-        return ModelFailure{ask.turn,           ask.step,
-                            ask.attempt,        std::move(trouble->error),
-                            trouble->may_retry, trouble->retry_after};
+        bool const again = trouble->may_retry && ask.attempt <= agent.model->retries();
+        return ModelFailure{ask.turn,    ask.step,
+                            ask.attempt, std::move(trouble->error),
+                            again,       trouble->retry_after};
     }
     auto const& reply = std::get<Reply>(outcome);
     ModelReply out{ask.turn, ask.step, ask.attempt, reply.finish, parts_of(reply), {}, reply.usage};

@@ -26,9 +26,11 @@ public:
         return [this, n = asked.size() - 1] { stopped.push_back(n); };
     }
     std::size_t concurrency() const override { return 2; }
+    std::uint32_t retries() const override { return retries_max; }
 
     std::vector<Asked> asked;
     std::vector<std::size_t> stopped;
+    std::uint32_t retries_max = 3;
 };
 
 class ModelRequestsTest : public testing::Test {
@@ -118,6 +120,13 @@ TEST_F(ModelRequestsTest, AFailureTellsWhetherAndWhenToTryAgain) {
     EXPECT_EQ(failure.error, (Trouble{"model_failed", "busy"}));
     EXPECT_TRUE(failure.may_retry);
     EXPECT_EQ(failure.retry_after, Duration(7'000));
+}
+
+TEST_F(ModelRequestsTest, AfterItsRetriesAFailureIsForGood) {
+    model->retries_max = 2;  // this is attempt 3
+    ask(1);
+    model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, Duration(7'000)});
+    EXPECT_FALSE(std::get<ModelFailure>(outcomes.at(1)).may_retry);
 }
 
 TEST_F(ModelRequestsTest, MoreThanItsConcurrencyWaitOldestFirst) {

@@ -1,6 +1,7 @@
 #include "app/assemble.h"
 
 #include "agent/demo.h"
+#include "app/models.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -10,20 +11,20 @@ namespace dormouse::app {
 
 namespace {
 
-using Models = std::map<std::string, std::shared_ptr<agent::Model const>>;
+using Models = std::map<std::string, std::shared_ptr<agent::Model>>;
 
 std::string not_yet(config::Config const& config, std::string const& what) {
     return config.file + ": " + what + " comes with a later release; leave it out until then";
 }
 
-Models make_models(config::Config const& config, Mistakes& mistakes) {
+Models make_models(config::Config const& config, Means const& means, Mistakes& mistakes) {
     Models out;
     for (config::Model const& model : config.models) {
-        if (model.kind == config::ModelKind::scripted) {
-            out[model.id] = std::make_shared<agent::DemoModel>();
+        if (auto made = make_model(model, means)) {
+            out[model.id] = std::move(*made);
         } else {
-            mistakes.push_back(not_yet(config, "[[model]] " + model.id + ": kind \"" +
-                                                   std::string(text(model.kind)) + "\""));
+            mistakes.push_back(config.file + ": [[model]] " + model.id + ": " +
+                               made.error().detail);
         }
     }
     return out;
@@ -60,21 +61,49 @@ void add_agents(agent::Registry& registry, config::Config const& config, Models 
         out.terms.tool_concurrency = from.tool_concurrency;
         out.terms.step_limit = from.step_limit;
         out.terms.digest = digest_of(from, *model);
+        out.instructions = from.instructions;
+        out.model_id = from.model;
         registry.add(std::move(out));
     }
 }
 
+class NoHttp final : public port::HttpClient {
+public:
+    port::HttpId start(port::HttpRequest, port::HttpCallbacks) override { return 0; }
+    void cancel(port::HttpId) override {}
+};
+
+class NoProcesses final : public port::Processes {
+public:
+    Number start(port::ProcessSpec, port::Fn<void(port::ProcessEnd)>) override { return 0; }
+    void stop(Number) override {}
+};
+
+class NoClock final : public port::Clock {
+public:
+    [[nodiscard]] Time now() const override { return {}; }
+    [[nodiscard]] Duration monotonic() const override { return {}; }
+};
+
 }  // namespace
 
-std::expected<agent::Registry, Mistakes> assemble(config::Config const& config) {
+std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
+                                                  Means const& means) {
     agent::Registry registry;
     Mistakes mistakes;
     config.has_demo() ? agent::add_demo_agents(registry) : agent::add_builtin_tools(registry);
-    Models const models = make_models(config, mistakes);
+    Models const models = make_models(config, means, mistakes);
     add_tools(registry, config, mistakes);
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
     add_agents(registry, config, models);
     return registry;
+}
+
+std::expected<agent::Registry, Mistakes> try_assemble(config::Config const& config) {
+    NoHttp http;
+    NoProcesses processes;
+    NoClock const clock;
+    return assemble(config, {http, processes, clock});
 }
 
 }  // namespace dormouse::app

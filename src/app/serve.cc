@@ -7,8 +7,10 @@
 #include "config/values.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
+#include "io/http_client.h"
 #include "io/log.h"
 #include "io/loop.h"
+#include "io/process.h"
 #include "io/signals.h"
 #include "io/store_thread.h"
 #include "runner/runner.h"
@@ -71,12 +73,22 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     return {};
 }
 
+// What tools and models reach the world with.
+struct Outside {
+    io::AsioLoop loop;
+    io::SystemClock clock;
+    io::CurlHttpClient http{loop};
+    io::ProcessHost processes{loop};
+};
+
 // Everything that lives as long as the server, in the order in which it depends on each other.
 class Server {
 public:
-    Server(cli::ServeOptions const& options, config::Config config, agent::Registry registry,
-           std::vector<server::Token> tokens, port::Store& store)
-        : options_(options),
+    Server(Outside& outside, cli::ServeOptions const& options, config::Config config,
+           agent::Registry registry, std::vector<server::Token> tokens, port::Store& store)
+        : loop_(outside.loop),
+          clock_(outside.clock),
+          options_(options),
           config_(std::move(config)),
           address_(*config::parse_address(config_.server.listen)),
           registry_(std::move(registry)),
@@ -170,12 +182,12 @@ private:
         status_ = 1;
     }
 
+    io::AsioLoop& loop_;
+    io::SystemClock& clock_;
     cli::ServeOptions const& options_;
     config::Config const config_;
     config::Address const address_;
     io::Log log_;
-    io::AsioLoop loop_;
-    io::SystemClock clock_;
     io::SystemEntropy entropy_;
     agent::Registry const registry_;
     RegistryCatalogue catalogue_;
@@ -220,13 +232,15 @@ int serve(cli::ServeOptions const& options) {
                  " is reachable from other machines without TLS; listen on a loopback address "
                  "behind a proxy, or say --insecure"});
     }
-    auto registry = assemble(*config);
+    Outside outside;
+    auto registry = assemble(*config, {outside.http, outside.processes, outside.clock});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());
     auto tokens = prepare(options);
     if (!tokens) return complain(tokens.error());
-    return Server(options, *std::move(config), *std::move(registry), std::move(*tokens), **store)
+    return Server(outside, options, *std::move(config), *std::move(registry), std::move(*tokens),
+                  **store)
         .run();
 }
 

@@ -1,0 +1,48 @@
+#pragma once
+// Models behind an OpenAI-compatible chat completions interface.
+
+#include "agent/model.h"
+#include "model/chat_reply.h"
+#include "model/chat_request.h"
+#include "model/provider_failure.h"
+#include "port/http.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dormouse::model {
+
+struct OpenAiChatOptions {
+    std::string id;  // of the model in the configuration; errors begin with it
+    std::string base_url = "https://api.openai.com/v1";
+    std::string api_key = {};  // empty: none is sent
+    std::vector<port::HttpHeader> headers = {};
+    ChatSettings chat;
+    Duration timeout{600'000};  // of one request
+    std::size_t concurrency = 8;
+    std::uint32_t retries = 4;  // of one step, after failures that may pass
+};
+
+class OpenAiChat final : public agent::Model {
+public:
+    // `http` and `clock` outlive this.
+    OpenAiChat(port::HttpClient& http, port::Clock const& clock, OpenAiChatOptions options);
+
+    [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
+                           port::Fn<void(agent::ModelOutcome)> done) override;
+    [[nodiscard]] std::size_t concurrency() const override { return options_.concurrency; }
+    [[nodiscard]] std::uint32_t retries() const override { return options_.retries; }
+
+private:
+    struct Asking;
+
+    [[nodiscard]] port::HttpRequest request(std::string body) const;
+
+    port::HttpClient& http_;
+    port::Clock const& clock_;
+    OpenAiChatOptions const options_;
+    Provider provider_;
+};
+
+}  // namespace dormouse::model
