@@ -4,9 +4,11 @@
 
 #include "agent/tool.h"
 #include "app/configuration.h"
+#include "app/tools.h"
 
 namespace dormouse::app {
 
-[[nodiscard]] std::expected<agent::Registry, Mistakes> assemble(config::Config const& config);
+[[nodiscard]] std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
+                                                                Outside const& outside);
 
 }  // namespace dormouse::app
