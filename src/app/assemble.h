@@ -4,17 +4,9 @@
 
 #include "agent/tool.h"
 #include "app/configuration.h"
-#include "port/http.h"
-#include "port/process.h"
+#include "app/means.h"
 
 namespace dormouse::app {
-
-// What models and tools reach the world with. All outlive the registry.
-struct Means {
-    port::HttpClient& http;
-    port::Processes& processes;
-    port::Clock const& clock;
-};
 
 [[nodiscard]] std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
                                                                 Means const& means);

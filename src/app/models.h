@@ -2,7 +2,7 @@
 // [[model]] of the configuration → a model that can be asked.
 
 #include "agent/model.h"
-#include "app/assemble.h"
+#include "app/means.h"
 #include "config/config.h"
 
 #include <memory>
