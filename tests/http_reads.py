@@ -2,13 +2,12 @@
 """What is asked of lists, tags and streams: strict queries, entity tags, what changed since, events
 with the things that they are about, and pages for a reader that is far behind.
 """
-import json
 import threading
 import time
 import urllib.parse
 
 from dormouse import Client, Events, main
-from http_contract import OPEN, ROUTES
+from http_contract import ROUTES
 from shapes import (
     EVENT,
     MESSAGE,
@@ -17,7 +16,6 @@ from shapes import (
     SESSION,
     TURN,
     Contract,
-    maybe,
     mismatch,
 )
 
@@ -243,7 +241,7 @@ class Objects(Contract):
     """view=objects: each event with what it is about, as it stands now."""
 
     def some_events(self):
-        session, call = self.waiting('deploy A and B') if False else self.waiting('deploy A')
+        session, call = self.waiting()
         self.server.post('/async-tool/progress', {'pendingID': call['id'], 'payload': 1})
         self.server.result(call['id'], 'x')
         self.server.at_rest(session['id'])

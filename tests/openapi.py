@@ -6,14 +6,13 @@ has them; without npm's registry they are left out, and the test says so.
 """
 import json
 import os
-import pathlib
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 import unittest
 
 import dormouse
@@ -43,7 +42,7 @@ def install():
         timeout=300,
     )
     if done.returncode != 0:
-        return f'npm can not install what tests/contract/package-lock.json names: {done.stderr[-300:]}'
+        return f'npm can not install what package-lock.json names: {done.stderr[-300:]}'
     stamp.write_text(lock.read_text())
     return None
 
@@ -160,10 +159,10 @@ def free_port():
 class Proxy:
     """prism between the tests and their server: it looks at each answer."""
 
-    def __init__(self):
+    def __init__(self, document):
         self.port, self.upstream = free_port(), free_port()
         self.process = subprocess.Popen(
-            [MODULES / '.bin/prism', 'proxy', DOCUMENT, f'http://127.0.0.1:{self.upstream}',
+            [MODULES / '.bin/prism', 'proxy', document, f'http://127.0.0.1:{self.upstream}',
              '--host', '127.0.0.1', '--port', str(self.port), '--verboseLevel', 'error'],
             stdout=subprocess.DEVNULL,
         )
@@ -225,6 +224,29 @@ def through(proxy):
     return [unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in wanted]
 
 
+def prism_finds_what_is_planted():
+    """A document that wants a member which no Session has."""
+    document = json.loads(DOCUMENT.read_text())
+    document['components']['schemas']['Session']['required'].append('planted')
+    real = dormouse.Server
+    with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
+        json.dump(document, file)
+        file.flush()
+        proxy = Proxy(file.name)
+        through(proxy)
+        server = dormouse.Server()
+        try:
+            server.create()
+            print('FAIL: prism does not find a member that is missing')
+            return False
+        except AssertionError as error:
+            return 'planted' in str(error)
+        finally:
+            server.clean()
+            proxy.stop()
+            dormouse.Server = real
+
+
 def main():
     left_out = install()
     loader = unittest.defaultTestLoader
@@ -236,11 +258,13 @@ def main():
     if left_out:
         print(f'redocly, prism and eventsource are left out: {left_out}')
         sys.exit(dormouse.LEFT_OUT if fine else 1)
-    proxy = Proxy()
+    fine = prism_finds_what_is_planted() and fine
+    proxy = Proxy(DOCUMENT)
     try:
-        fine = unittest.TextTestRunner().run(unittest.TestSuite(through(proxy))).wasSuccessful() and fine
+        result = unittest.TextTestRunner().run(unittest.TestSuite(through(proxy)))
     finally:
         proxy.stop()
+    fine = result.wasSuccessful() and fine
     print(f'prism looked at {CheckedClient.counted} answers')
     sys.exit(0 if fine and CheckedClient.counted > 100 else 1)
 
