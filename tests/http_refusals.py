@@ -27,7 +27,7 @@ class BadRequests(Contract):
 
     def path(self, path):
         if 'projects' in path:
-            return path.replace('{}', 'default')
+            path = path.replace('{}', 'default', 1)
         kind = self.call if 'pending' in path else self.session
         return path.replace('{}', kind['id'])
 

@@ -394,5 +394,63 @@ TEST_F(CapabilityTest, AGetShowsAndNeverSettles) {
     EXPECT_EQ(member(ask("GET", "/c/" + token), "/receipt/status"), "completed");
 }
 
+TEST_F(ApiTest, ABatchIsOneAppendForEachSessionAndAnOutcomeForEachItem) {
+    std::string const first = waiting_call();
+    std::string const other = waiting_call();
+    auto const session = PendingId::parse(first)->session;
+    auto const frames = [&] { return journal.store->page(session, 1, SIZE_MAX)->size(); };
+    std::size_t const before = frames();
+    auto const item = [](std::string const& id, std::string const& output) {
+        return R"({"pendingID":")" + id + R"(","result":{"output":)" + output + "}}";
+    };
+    HttpReply const reply =
+        send("POST", "/async-tool/results",
+             R"({"items":[)" + item(first, "1") + "," + item(first, "1") + "," + item(first, "2") +
+                 "," + item(other, "3") + "," + item("pnd_nothing", "4") + "]}");
+    ASSERT_EQ(reply.status, 200) << reply.body;
+    EXPECT_EQ(member(reply, "/items/0/answer/outcome"), "applied");
+    EXPECT_EQ(member(reply, "/items/1/answer/outcome"), "duplicate");
+    EXPECT_EQ(member(reply, "/items/2/status"), "409");
+    EXPECT_EQ(member(reply, "/items/2/problem/code"), "conflict");
+    EXPECT_EQ(member(reply, "/items/2/answer"), "null");
+    EXPECT_EQ(member(reply, "/items/3/answer/outcome"), "applied");
+    EXPECT_EQ(member(reply, "/items/4/problem/code"), "not_found");
+    EXPECT_EQ(frames(), before + 1);
+}
+
+TEST_F(ApiTest, ABatchWithOneBadItemChangesNothing) {
+    std::string const pending = waiting_call();
+    std::string const good = R"({"pendingID":")" + pending + R"(","result":{"output":1}})";
+    for (std::string const bad : {R"({"pendingID":"x","result":{}})", R"({"pendingID":"x"})",
+                                  R"({"pendingID":"x","result":{"output":1},"error":"e"})", "7"}) {
+        HttpReply const reply =
+            send("POST", "/async-tool/results", R"({"items":[)" + good + "," + bad + "]}");
+        EXPECT_EQ(reply.status, 400) << reply.body;
+        EXPECT_TRUE(member(reply, "/pointer").starts_with("/items/1")) << reply.body;
+    }
+    EXPECT_EQ(member(send("GET", "/async-tool/pending/" + pending), "/status"), "waiting");
+}
+
+TEST_F(ApiTest, ThePathsOfSessionManagersSpeakTheirOwnSpelling) {
+    std::string const path = "/api/projects/default/acp/session";
+    HttpReply const made = send("POST", path, R"({"agentId":"demo","labels":{"fooID":"x"}})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    std::string const id = member(made, "/id");
+    EXPECT_EQ(header(made, "Location"), path + "/" + id);
+    EXPECT_EQ(member(made, "/projectId"), "default");
+    EXPECT_EQ(member(made, "/workingDirectory"), "null");
+    EXPECT_NE(member(made, "/createdAt"), "absent");
+    EXPECT_EQ(member(made, "/projectID"), "absent");
+    EXPECT_EQ(member(made, "/labels/fooID"), "x") << "what people wrote stays";
+    EXPECT_EQ(member(send("GET", path), "/items/0/agentId"), "demo");
+    EXPECT_EQ(member(send("POST", path + "/" + id + "/prompt", R"({"text":"x"})"), "/queuedBehind"),
+              "null");
+    EXPECT_EQ(send("GET", "/api/projects/other/acp/session/" + id).status, 404);
+    EXPECT_EQ(member(send("POST", path, R"({"agentID":"demo"})"), "/nearest"), "agentId");
+    EXPECT_EQ(member(send("POST", path, R"({"agentId":"nobody"})"), "/pointer"), "/agentId");
+    EXPECT_EQ(send("DELETE", path + "/" + id).status, 204);
+    EXPECT_EQ(send("GET", "/api/sessions/" + id).status, 404);
+}
+
 }  // namespace
 }  // namespace dormouse::server

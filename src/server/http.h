@@ -47,7 +47,7 @@ class EventStream {
 public:
     virtual ~EventStream() = default;
     // Queues bytes (whole frames, shared between readers). False once the reader is gone or was cut
-    // off for being too slow (more than 1 MiB queued): it comes back with Last-Event-ID.
+    // off for being too slow (over 1 MiB queued before): it comes back with Last-Event-ID.
     virtual bool send(std::shared_ptr<std::string const> frames) = 0;
     [[nodiscard]] virtual bool open() const = 0;
     [[nodiscard]] virtual std::size_t queued_bytes() const = 0;

@@ -43,20 +43,15 @@ void Streams::pump(ReaderPtr const& reader) {
     for (std::size_t i = skip; i < recent.size(); ++i) {
         if (!reader->lane || reader->out->queued_bytes() > queued_max)
             return;  // on_drained comes back here
-        send(reader, recent[i]);
+        send(reader, *recent[i], shared_frame(*reader->lane, recent[i]));
     }
 }
 
-void Streams::send(ReaderPtr const& reader, wire::RecordPtr const& record,
-                   wire::History const* history) {
-    reader->cursor = record->event.seq;
-    runner::Lane const& lane = *reader->lane;
-    bool const taken = reader->out->send(
-        history ? std::make_shared<std::string const>(wire::sse_frame(
-                      lane.id(), lane.state().project, *record,
-                      event_subject(lane.state(), *history, record->event, runner_.now())))
-                : frame(lane, record));
-    if (taken && std::holds_alternative<SessionDeleted>(record->event.body)) say_bye(reader);
+void Streams::send(ReaderPtr const& reader, wire::Record const& record,
+                   std::shared_ptr<std::string const> frame) {
+    reader->cursor = record.event.seq;
+    bool const taken = reader->out->send(std::move(frame));
+    if (taken && std::holds_alternative<SessionDeleted>(record.event.body)) say_bye(reader);
 }
 
 void Streams::say_bye(ReaderPtr const& reader) {
@@ -107,7 +102,13 @@ void Streams::send_page(ReaderPtr const& reader, std::vector<wire::RecordPtr> co
     reader->head = reader->lane->state().head;
     for (wire::RecordPtr const& record : records) {
         if (!reader->lane || reader->out->queued_bytes() > queued_max) return;
-        if (record->event.seq == reader->cursor + 1) send(reader, record, history);
+        if (record->event.seq != reader->cursor + 1) continue;
+        State const& state = reader->lane->state();
+        std::string const object =
+            history ? event_subject(state, *history, record->event, runner_.now()) : "";
+        send(reader, *record,
+             std::make_shared<std::string const>(
+                 wire::sse_frame(state.id, state.project, *record, object)));
     }
     pump(reader);
 }
@@ -125,16 +126,20 @@ void Streams::close(ReaderPtr const& reader) {
     lane->unwatch(reader->watch);
 }
 
-std::shared_ptr<std::string const> Streams::frame(runner::Lane const& lane,
-                                                  wire::RecordPtr const& record) {
+std::shared_ptr<std::string const> Streams::shared_frame(runner::Lane const& lane,
+                                                         wire::RecordPtr const& record) {
     auto& [kept, bytes] = frames_[record.get()];
     if (!bytes) {
         kept = record;  // so that the address is not used again
         bytes = std::make_shared<std::string const>(
             wire::sse_frame(lane.id(), lane.state().project, *record));
+        frame_bytes_ += bytes->size();
     }
     auto const out = bytes;
-    if (frames_.size() > frames_kept) frames_.clear();
+    if (frames_.size() > frames_kept || frame_bytes_ > frame_bytes_kept) {
+        frames_.clear();
+        frame_bytes_ = 0;
+    }
     return out;
 }
 

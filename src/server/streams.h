@@ -38,8 +38,8 @@ private:
     using ReaderPtr = std::shared_ptr<Reader>;
 
     void pump(ReaderPtr const& reader);
-    void send(ReaderPtr const& reader, wire::RecordPtr const& record,
-              wire::History const* history = nullptr);
+    void send(ReaderPtr const& reader, wire::Record const& record,
+              std::shared_ptr<std::string const> frame);
     void send_page(ReaderPtr const& reader, std::vector<wire::RecordPtr> const& records,
                    wire::History const* history);
     void read_page(ReaderPtr const& reader);
@@ -47,10 +47,11 @@ private:
     void say_bye(ReaderPtr const& reader);
     void end(ReaderPtr const& reader, Error const& error);
     void close(ReaderPtr const& reader);
-    [[nodiscard]] std::shared_ptr<std::string const> frame(runner::Lane const& lane,
-                                                           wire::RecordPtr const& record);
+    [[nodiscard]] std::shared_ptr<std::string const> shared_frame(runner::Lane const& lane,
+                                                                  wire::RecordPtr const& record);
 
     static constexpr std::size_t frames_kept = 256;
+    static constexpr std::size_t frame_bytes_kept = std::size_t{4} << 20;
     static constexpr std::size_t queued_max = std::size_t{512}
                                               << 10;  // then the reader is waited for
 
@@ -66,6 +67,7 @@ private:
     // The newest frames, by record: what several readers of a session share.
     std::map<wire::Record const*, std::pair<wire::RecordPtr, std::shared_ptr<std::string const>>>
         frames_;
+    std::size_t frame_bytes_ = 0;
 };
 
 }  // namespace dormouse::server

@@ -206,10 +206,59 @@ TEST_F(StreamsTest, ProvisionalTextGoesToItsSessionsReadersAndBearsNoNumber) {
     auto const stranger = follow(new_session());
     streams.delta(session, {2, 3, 4, 5}, {port::Delta::Kind::reasoning, "a\nb"});
     ASSERT_EQ(reader->got.size(), 2U);
+    std::string const draft = session.text().substr(4) + "_t2-3-4";
     EXPECT_EQ(*reader->got[1],
               "event: delta\ndata: {\"turnID\":\"" + numbered_id("trn_", session, 2) +
-                  R"(","step":3,"attempt":4,"kind":"reasoning","text":"a\nb"})" + "\n\n");
+                  R"(","step":3,"attempt":4,"messageID":"msg_)" + draft + R"(","partID":"prt_)" +
+                  draft + R"(_0","kind":"reasoning","text":"a\nb"})" + "\n\n");
     EXPECT_EQ(stranger->got.size(), 1U);
+}
+
+TEST_F(StreamsTest, EachPartOfADraftHasItsOwnIdAndEachAttemptItsOwnDraft) {
+    SessionId const session = new_session();
+    auto const reader = follow(session);
+    using Kind = port::Delta::Kind;
+    streams.delta(session, {2, 1, 1, 5}, {Kind::reasoning, "a"});
+    streams.delta(session, {2, 1, 1, 5}, {Kind::reasoning, "b"});
+    streams.delta(session, {2, 1, 1, 5}, {Kind::text, "c"});
+    streams.delta(session, {2, 1, 2, 5}, {Kind::text, "d"});
+    std::string const id = "\"prt_" + session.text().substr(4);
+    std::vector<std::string> const expected{id + "_t2-1-1_0\"", id + "_t2-1-1_0\"",
+                                            id + "_t2-1-1_1\"", id + "_t2-1-2_0\""};
+    ASSERT_EQ(reader->got.size(), 5U);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_NE(reader->got[i + 1]->find(expected[i]), std::string::npos) << *reader->got[i + 1];
+    }
+}
+
+TEST_F(StreamsTest, AReaderFarBehindGetsOnePageAndTheNextWhenThatIsOut) {
+    SessionId const session = new_session();
+    change(session, 100, 100'000);
+    auto const slow = follow(session, 0, true);
+    std::size_t most = 0;
+    for (int i = 0; i < 200 && slow->seqs().size() < 101; ++i) {
+        most = std::max(most, slow->queued);
+        slow->drain();
+        loop.run();
+    }
+    EXPECT_EQ(slow->seqs(), range(1, 101));
+    EXPECT_LT(most, std::size_t{1} << 20);
+}
+
+TEST_F(StreamsTest, WithObjectsEachEventBearsWhatItIsAbout) {
+    SessionId const session = new_session();
+    change(session, 1);
+    auto const reader = std::make_shared<FakeStream>();
+    runner->look(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
+        streams.open(*lane, 0, reader, true);
+    });
+    loop.run();
+    change(session, 1);
+    ASSERT_EQ(reader->seqs(), range(1, 3));
+    // As it stands when it is sent, and not as it stood then.
+    EXPECT_NE(reader->got[0]->find(R"("object":{"id":")"), std::string::npos);
+    EXPECT_NE(reader->got[0]->find(R"("title":"x1")"), std::string::npos);
+    EXPECT_NE(reader->got[2]->find(R"("title":"x2")"), std::string::npos);
 }
 
 }  // namespace

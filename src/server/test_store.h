@@ -46,11 +46,14 @@ public:
         return out;
     }
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
-                                                        std::size_t) override {
+                                                        std::size_t max_bytes) override {
         std::vector<port::Frame> out;
         auto const* kept = find(session);
+        std::size_t bytes = 0;
         for (port::Frame const& frame : kept ? kept->frames : std::vector<port::Frame>()) {
-            if (frame.first + frame.count > from) out.push_back(frame);
+            if (frame.first + frame.count <= from || bytes >= max_bytes) continue;
+            bytes += frame.bytes.size();
+            out.push_back(frame);
         }
         return out;
     }

@@ -104,6 +104,16 @@ Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::
     return records;
 }
 
+namespace {
+
+std::optional<Lifecycle> new_status(Event const& event) {
+    if (auto const* e = std::get_if<StatusChanged>(&event.body)) return e->to;
+    if (std::holds_alternative<SessionEnded>(event.body)) return Lifecycle::completed;
+    return std::nullopt;
+}
+
+}  // namespace
+
 std::string event_object(SessionId const& session, std::string_view project, Record const& record,
                          std::string_view object) {
     Event const& event = record.event;
@@ -119,6 +129,7 @@ std::string event_object(SessionId const& session, std::string_view project, Rec
     out.member("at", to_ms(event.at));
     if (event.activity)
         out.key("activity").begin_object().member("type", text(*event.activity)).end_object();
+    if (auto const status = new_status(event)) out.member("status", text(*status));
     out.member_raw("data", record.data);
     if (!object.empty()) out.member_raw("object", object);
     return out.end_object().take();

@@ -36,7 +36,7 @@ using RecordPtr = std::shared_ptr<Record const>;
                                                     std::string_view frame);
 
 // The Event object of the API: {"seq","type","v","sessionID","projectID","turnID","at","data"} and,
-// when this event changed it, "activity".
+// when this event changed them, "activity" and "status".
 // With an `object` (JSON) also "object".
 [[nodiscard]] std::string event_object(SessionId const& session, std::string_view project,
                                        Record const& record, std::string_view object = {});

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""/openapi.json against the routes, and programs of others against it: redocly lints it and plays
+flows (Arazzo) on a live server, prism checks what a server answers in the contract tests, and npm's
+eventsource follows a stream over a kill. The programs are installed as tests/contract's lock file
+has them; without npm's registry they are left out, and the test says so.
+"""
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import dormouse
+import http_contract
+import http_state
+from dormouse import ROOT, Case, Client, Server, wait_for
+
+PROGRAMS = ROOT / 'tests/contract'
+MODULES = PROGRAMS / 'node_modules'
+DOCUMENT = ROOT / 'src/server/openapi.json'
+METHODS = {'get', 'post', 'patch', 'put', 'delete'}
+
+
+def install():
+    """None, or why the programs are not there."""
+    if not shutil.which('npm'):
+        return 'npm is not installed'
+    lock = PROGRAMS / 'package-lock.json'
+    stamp = MODULES / '.installed'
+    if stamp.exists() and stamp.read_text() == lock.read_text():
+        return None
+    done = subprocess.run(
+        ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
+        cwd=PROGRAMS,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if done.returncode != 0:
+        return f'npm can not install what package-lock.json names: {done.stderr[-300:]}'
+    stamp.write_text(lock.read_text())
+    return None
+
+
+def program(name, *arguments, timeout=120):
+    return subprocess.run(
+        [MODULES / '.bin' / name, *arguments],
+        cwd=PROGRAMS,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, 'REDOCLY_TELEMETRY': 'off'},
+    )
+
+
+class Document(Case):
+    def test_the_server_gives_the_file_that_is_checked_in(self):
+        answer = self.server.get('/openapi.json')
+        self.assertStatus(answer, 200)
+        self.assertEqual(answer.headers['Content-Type'], 'application/json')
+        self.assertEqual(answer.raw, DOCUMENT.read_bytes())
+
+    def test_it_has_every_route_and_no_other(self):
+        paths = json.loads(DOCUMENT.read_text())['paths']
+        told = {(m.upper(), re.sub(r'\{\w+\}', '{}', p))
+                for p, item in paths.items() for m in item if m in METHODS}
+        self.assertEqual(told, set(http_contract.ROUTES))
+
+    def test_it_has_every_query_parameter_and_no_other(self):
+        source = (ROOT / 'src/server/routes.cc').read_text()
+        constants = dict(re.findall(r'constexpr std::string_view (\w+) =\s*"([^"]*)"', source))
+        rows = re.findall(
+            r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s+\w+,\s+\w+(?:,\s+("[^"]*"|\w+))?\}',
+            source)
+        taken = {}
+        for method, path, query in rows:
+            words = constants.get(query, query.strip('"')).split()
+            taken[method, '/' + '/'.join(re.findall(r'"([^"]*)"', path))] = set(words)
+        self.assertEqual(set(taken), set(http_contract.ROUTES))
+        document = json.loads(DOCUMENT.read_text())
+        shared = document['components']['parameters']
+        for path, item in document['paths'].items():
+            for method, operation in item.items():
+                parameters = [shared[p['$ref'].rsplit('/', 1)[1]] if '$ref' in p else p
+                              for p in operation.get('parameters', [])]
+                told = {p['name'] for p in parameters if p['in'] == 'query'}
+                place = method.upper(), re.sub(r'\{\w+\}', '{}', path)
+                self.assertEqual(told, taken[place], place)
+
+    def test_it_has_every_code_and_no_other(self):
+        schemas = json.loads(DOCUMENT.read_text())['components']['schemas']
+        pages = {p.stem for p in (ROOT / 'docs/errors').glob('*.md')} - {'README'}
+        self.assertEqual(set(schemas['Code']['enum']), pages)
+
+
+class Redocly(Case):
+    def test_lint_finds_nothing(self):
+        report = program('redocly', 'lint', str(DOCUMENT), '--format', 'json')
+        totals = json.loads(report.stdout[report.stdout.index('{'):])['totals']
+        self.assertEqual((totals['errors'], totals['warnings']), (0, 0), report.stdout)
+
+    def test_the_flows_run_as_written(self):
+        report = program(
+            'redocly', 'respect', 'flows.arazzo.yaml', '--input', f'token={self.server.token}',
+            '--server', f'dormouse=http://127.0.0.1:{self.server.port}',
+        )
+        self.assertEqual(report.returncode, 0, report.stdout + report.stderr)
+        self.assertIn('3 passed, 3 total', report.stdout)
+
+
+class Followed(Case):
+    def test_eventsource_comes_back_over_kills_and_sees_every_event_once(self):
+        session = self.server.create('deploy A and B and C')
+        types = json.loads(DOCUMENT.read_text())['components']['schemas']['Event']
+        url = f'http://127.0.0.1:{self.server.port}/api/sessions/{session["id"]}/events'
+        follower = subprocess.Popen(
+            ['node', 'follow.mjs', url, *types['properties']['type']['enum']],
+            cwd=PROGRAMS,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, 'TOKEN': self.server.token},
+        )
+        self.addCleanup(follower.wait)
+        self.addCleanup(follower.kill)
+        told = []
+        reader = threading.Thread(
+            target=lambda: [told.append(json.loads(line)) for line in follower.stdout]
+        )
+        reader.start()
+        seen = lambda: [one['seq'] for one in told if 'seq' in one]
+        for call in self.server.open_calls(session['id']):
+            head = self.server.session(session['id'])['seq']
+            wait_for(lambda: seen()[-1:] == [head])
+            self.server.restart()
+            self.server.result(call['id'], 'x')
+        head = self.server.at_rest(session['id'])['seq']
+        wait_for(lambda: seen()[-1:] == [head])
+        follower.kill()
+        reader.join(timeout=10)
+        self.assertEqual(seen(), list(range(1, head + 1)))
+        self.assertEqual([one['id'] for one in told if 'seq' in one],
+                         [str(n) for n in range(1, head + 1)])
+        self.assertGreaterEqual(len([one for one in told if 'open' in one]), 4)
+
+
+# ---- the contract tests through prism
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+class Proxy:
+    """prism between the tests and their server: it looks at each answer."""
+
+    def __init__(self, document):
+        self.port, self.upstream = free_port(), free_port()
+        self.process = subprocess.Popen(
+            [MODULES / '.bin/prism', 'proxy', document, f'http://127.0.0.1:{self.upstream}',
+             '--host', '127.0.0.1', '--port', str(self.port), '--verboseLevel', 'error'],
+            stdout=subprocess.DEVNULL,
+        )
+        wait_for(self.answers)
+
+    def answers(self):
+        try:
+            socket.create_connection(('127.0.0.1', self.port), timeout=1).close()
+            return True
+        except OSError:
+            return False
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class CheckedClient(Client):
+    """What prism found about answers is an error here; about requests it is what tests try out."""
+
+    counted = 0
+
+    def __init__(self, proxy, token, timeout=70):
+        super().__init__(proxy.port, token, timeout)
+
+    def call(self, *arguments, **named):
+        answer = super().call(*arguments, **named)
+        found = json.loads(answer.headers.get('sl-violations') or '[]')
+        wrong = [one for one in found if one['location'][0] == 'response']
+        if wrong:
+            raise AssertionError(f'{arguments[:2]}: {wrong} in {answer}')
+        CheckedClient.counted += 1
+        return answer
+
+
+def through(proxy):
+    """The test cases of the contract with servers that are asked through `proxy`."""
+
+    class ProxiedServer(Server):
+        def __init__(self, *arguments, start=True, **named):
+            super().__init__(*arguments, '--allowed-host', f'127.0.0.1:{proxy.port}',
+                             start=False, **named)
+            self.port = proxy.upstream
+            if start:
+                self.start()
+
+        def new_client(self, timeout=70):
+            return CheckedClient(proxy, self.token, timeout)
+
+    dormouse.Server = ProxiedServer
+    wanted = [
+        http_contract.Objects,
+        http_state.Conflicts,
+        http_state.Keys,
+        http_state.Conditional,
+        http_state.Paging,
+        http_state.Waits,
+    ]
+    return [unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in wanted]
+
+
+def prism_finds_what_is_planted():
+    """A document that wants a member which no Session has."""
+    document = json.loads(DOCUMENT.read_text())
+    document['components']['schemas']['Session']['required'].append('planted')
+    real = dormouse.Server
+    with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
+        json.dump(document, file)
+        file.flush()
+        proxy = Proxy(file.name)
+        through(proxy)
+        server = dormouse.Server()
+        try:
+            server.create()
+            print('FAIL: prism does not find a member that is missing')
+            return False
+        except AssertionError as error:
+            return 'planted' in str(error)
+        finally:
+            server.clean()
+            proxy.stop()
+            dormouse.Server = real
+
+
+def main():
+    left_out = install()
+    loader = unittest.defaultTestLoader
+    suite = unittest.TestSuite([loader.loadTestsFromTestCase(Document)])
+    if not left_out:
+        suite.addTests(loader.loadTestsFromTestCase(Redocly))
+        suite.addTests(loader.loadTestsFromTestCase(Followed))
+    fine = unittest.TextTestRunner().run(suite).wasSuccessful()
+    if left_out:
+        print(f'redocly, prism and eventsource are left out: {left_out}')
+        sys.exit(dormouse.LEFT_OUT if fine else 1)
+    fine = prism_finds_what_is_planted() and fine
+    proxy = Proxy(DOCUMENT)
+    try:
+        result = unittest.TextTestRunner().run(unittest.TestSuite(through(proxy)))
+    finally:
+        proxy.stop()
+    fine = result.wasSuccessful() and fine
+    print(f'prism looked at {CheckedClient.counted} answers')
+    sys.exit(0 if fine and CheckedClient.counted > 100 else 1)
+
+
+if __name__ == '__main__':
+    main()
