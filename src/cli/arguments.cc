@@ -422,11 +422,20 @@ Notice Grammar::mistake(std::vector<std::string> const& words, std::string what)
 
 std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words) {
     if (words.empty()) return std::unexpected(Notice{status::usage, help() + "\n"});
+    // What people try first.
+    if (words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    } else if (words.size() == 1 && words.front() == "version") {
+        words.front() = "--version";
+    }
     auto const typed = words;
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         app_.parse(std::move(words));
     } catch (CLI::CallForHelp const&) {
+        bool const unknown = &named() == &app_ && !misspelt(app_, typed).empty();
+        if (unknown) return std::unexpected(mistake(typed, {}));
         return std::unexpected(Notice{status::done, help() + "\n"});
     } catch (CLI::CallForVersion const&) {
         return std::unexpected(Notice{status::done, app_.version() + "\n"});
