@@ -11,6 +11,17 @@
 namespace dormouse::cli {
 namespace {
 
+// Without what an option excludes: a set in no particular order, and the refusal says it.
+class Help : public CLI::Formatter {
+public:
+    [[nodiscard]] std::string make_option_opts(CLI::Option const* option) const override {
+        if (option->get_items_expected_max() == 0) return {};
+        auto out = " " + option->get_type_name();
+        if (!option->get_default_str().empty()) out += "=" + option->get_default_str();
+        return out + (option->get_required() ? " REQUIRED" : "");
+    }
+};
+
 // Builds the commands into one Invocation; the one that was named is left in `command`.
 class Grammar {
 public:
@@ -46,6 +57,7 @@ private:
 
 Grammar::Grammar(std::string const& version) {
     app_.name("dormouse");
+    app_.formatter(std::make_shared<Help>());
     app_.set_version_flag("--version", "dormouse " + version);
     app_.require_subcommand(1);
     app_.fallthrough();

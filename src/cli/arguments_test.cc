@@ -206,8 +206,7 @@ TEST(Arguments, what_is_far_from_everything_has_no_neighbour) {
 }
 
 TEST(Arguments, help_and_version_are_understood_as_words_too) {
-    EXPECT_EQ(refused({"help", "prompt"}).exit, status::done);
-    EXPECT_NE(refused({"help", "prompt"}).text.find("Usage: dormouse prompt"), std::string::npos);
+    EXPECT_EQ(refused({"help", "prompt"}).text, refused({"prompt", "--help"}).text);
     EXPECT_EQ(refused({"help"}).text, refused({"--help"}).text);
     EXPECT_EQ(refused({"help"}).exit, status::done);
     EXPECT_EQ(refused({"version"}).text, refused({"--version"}).text);
