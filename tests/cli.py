@@ -635,6 +635,18 @@ class Others(Cli):
         self.dm('show', session, exits=NOT_FOUND)
         self.dm('delete', session, '--yes', exits=NOT_FOUND)
 
+    def test_what_cannot_be_written_is_no_success(self):
+        with open('/dev/full', 'w') as full:
+            ended = subprocess.run(
+                [BINARY, 'agents', *self.where()],
+                env=environment(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        self.assertEqual(ended.returncode, FAILED)
+        self.assertIn('cannot write', ended.stderr)
+
     def test_agents(self):
         self.assertIn('demo-each', self.dm('agents'))
         self.assertEqual(self.objects('agents'), [self.server.get('/api/agents').json])

@@ -11,6 +11,17 @@
 namespace dormouse::cli {
 namespace {
 
+// Without what an option excludes: a set in no particular order, and the refusal says it.
+class Help : public CLI::Formatter {
+public:
+    [[nodiscard]] std::string make_option_opts(CLI::Option const* option) const override {
+        if (option->get_items_expected_max() == 0) return {};
+        auto out = " " + option->get_type_name();
+        if (!option->get_default_str().empty()) out += "=" + option->get_default_str();
+        return out + (option->get_required() ? " REQUIRED" : "");
+    }
+};
+
 // Builds the commands into one Invocation; the one that was named is left in `command`.
 class Grammar {
 public:
@@ -46,6 +57,7 @@ private:
 
 Grammar::Grammar(std::string const& version) {
     app_.name("dormouse");
+    app_.formatter(std::make_shared<Help>());
     app_.set_version_flag("--version", "dormouse " + version);
     app_.require_subcommand(1);
     app_.fallthrough();
@@ -422,11 +434,20 @@ Notice Grammar::mistake(std::vector<std::string> const& words, std::string what)
 
 std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words) {
     if (words.empty()) return std::unexpected(Notice{status::usage, help() + "\n"});
+    // What people try first.
+    if (words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    } else if (words.size() == 1 && words.front() == "version") {
+        words.front() = "--version";
+    }
     auto const typed = words;
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
         app_.parse(std::move(words));
     } catch (CLI::CallForHelp const&) {
+        bool const unknown = &named() == &app_ && !misspelt(app_, typed).empty();
+        if (unknown) return std::unexpected(mistake(typed, {}));
         return std::unexpected(Notice{status::done, help() + "\n"});
     } catch (CLI::CallForVersion const&) {
         return std::unexpected(Notice{status::done, app_.version() + "\n"});

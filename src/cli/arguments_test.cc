@@ -205,6 +205,14 @@ TEST(Arguments, what_is_far_from_everything_has_no_neighbour) {
     EXPECT_EQ(notice.text.find('\x1b'), std::string::npos);
 }
 
+TEST(Arguments, help_and_version_are_understood_as_words_too) {
+    EXPECT_EQ(refused({"help", "prompt"}).text, refused({"prompt", "--help"}).text);
+    EXPECT_EQ(refused({"help"}).text, refused({"--help"}).text);
+    EXPECT_EQ(refused({"help"}).exit, status::done);
+    EXPECT_EQ(refused({"version"}).text, refused({"--version"}).text);
+    EXPECT_EQ(refused({"help", "promt"}).exit, status::usage);
+}
+
 TEST(Arguments, without_a_word_it_explains_itself) {
     auto const notice = refused({});
     EXPECT_EQ(notice.exit, status::usage);

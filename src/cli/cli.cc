@@ -48,8 +48,10 @@ int run(int argc, char** argv, Programs const& programs) {
                           .screen = can_draw(env) ? screen : std::function<Screen()>(),
                           .may_ask = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0};
     int const exit = execute(context, parsed->command);
-    std::cout.flush();
-    return exit;
+    // What was not written was not said: a full disk must not look like success.
+    if (std::cout.flush()) return exit;
+    std::cerr << "dormouse: cannot write to standard output\n";
+    return exit == status::done ? status::failed : exit;
 }
 
 }  // namespace dormouse::cli

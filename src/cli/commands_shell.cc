@@ -30,7 +30,7 @@ std::string about(std::string const& kind, json::View item) {
     if (kind == "call") text = plain(item["tool"]) + " " + plain(item["input"]);
     if (kind == "session") text = item["title"].string_or(activity_text(item["activity"]));
     if (kind == "agent") text = plain(item["model"]);
-    if (kind == "tool") text = item["description"].string_or("");
+    if (kind == "tool") text = tool_arguments(item);
     return shortened(escape_for_terminal(text), 60);
 }
 

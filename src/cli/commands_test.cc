@@ -149,6 +149,20 @@ TEST_F(Commands, the_last_session_goes_on) {
     EXPECT_EQ(server_.seen().back().body, R"({"text":"from a pipe"})");
 }
 
+TEST_F(Commands, a_text_that_cannot_be_sent_makes_no_session) {
+    EXPECT_EQ(run({"prompt", ""}), status::usage);
+    EXPECT_EQ(run({"prompt", "\xff"}), status::usage);
+    in_.str("\n");
+    EXPECT_EQ(run({"prompt", "-"}), status::usage);
+    EXPECT_TRUE(server_.seen().empty());
+}
+
+TEST_F(Commands, what_was_remembered_and_is_no_id_is_not_asked_for) {
+    remember_session(folder_, server_.url(), "../x");
+    EXPECT_EQ(run({"prompt", "-c", "x"}), status::not_found);
+    EXPECT_TRUE(server_.seen().empty());
+}
+
 TEST_F(Commands, a_turn_that_failed_ends_with_one) {
     server_.answer("POST /api/sessions/" + session + "/prompt", 202,
                    R"({"turnID":"trn_1","messageID":"m","seq":2})");
@@ -366,12 +380,12 @@ TEST_F(Commands, agents_and_tools_are_listed) {
     server_.answer("GET /api/agents", 200,
                    page(R"({"id":"demo","kind":"model","available":true,"tools":["t"]})"));
     server_.answer("GET /api/tools", 200,
-                   page(R"({"name":"deploy","kind":"demo","agents":["demo"],"description":"D"})"));
+                   page(R"({"name":"deploy","agents":["demo"],"inputSchema":null})"));
     EXPECT_EQ(run({"agents"}), status::done) << err_.str();
     EXPECT_NE(out_.str().find("demo   model  -      available  t\n"), std::string::npos)
         << out_.str();
     EXPECT_EQ(run({"tools"}), status::done) << err_.str();
-    EXPECT_NE(out_.str().find("deploy  demo  demo    D\n"), std::string::npos) << out_.str();
+    EXPECT_NE(out_.str().find("deploy  -      demo\n"), std::string::npos) << out_.str();
 }
 
 TEST_F(Commands, claim_says_for_how_long) {

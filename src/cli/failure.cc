@@ -86,6 +86,7 @@ std::string place(json::View problem) {
     if (auto const nearest = problem["nearest"].string(); nearest && !nearest->empty()) {
         out += " Did you mean " + *nearest + "?";
     }
+    problem["ids"].elements([&](json::View id) { out += "\n  " + id.string_or(""); });
     problem["errors"].elements([&](json::View error) {
         out += "\n  " + error["pointer"].string_or("") + ": " + error["message"].string_or("");
     });

@@ -1,5 +1,8 @@
 // prompt: sends a text and follows its turn until it ends or sleeps.
 
+#include <dormouse/id.h>
+
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/resolve.h"
 #include "cli/socket.h"
@@ -164,7 +167,7 @@ Outcome<std::string> session_of(Context const& context, Client& client, PromptAr
     if (!args.last) return new_session(context, client, args.agent);
     auto const url = server_url(context.global, context.env);
     auto const last = last_session(data_directory(context.global, context.env), url);
-    if (!last.empty()) return {last};
+    if (SessionId::parse(last)) return {last};
     return failure(status::not_found, "no session was prompted before on " + url,
                    "Start one: dormouse prompt 'TEXT'. Or name one: -s SESSION.");
 }
@@ -186,6 +189,8 @@ Outcome<int> execute(Context const& context, PromptArgs const& args) {
     Interrupts const interrupts;
     auto const text = text_or_input(context, args.text);
     if (!text) return std::unexpected(text.error());
+    if (text->empty()) return failure(status::usage, "there is nothing to say: the text is empty");
+    if (!valid_utf8(*text)) return failure(status::usage, "the text is not valid UTF-8");
     auto client = context.connect(interrupts.fd());
     if (!client) return std::unexpected(client.error());
     auto const session = session_of(context, *client, args);

@@ -75,6 +75,8 @@ private:
 [[nodiscard]] std::string pending_table(json::View items, Time now, Style style,
                                         std::size_t terminal = 0);
 [[nodiscard]] std::string agents_table(json::View items, Style style, std::size_t terminal = 0);
+// "target, branch?": what a tool takes, by its schema.
+[[nodiscard]] std::string tool_arguments(json::View tool);
 [[nodiscard]] std::string tools_table(json::View items, Style style, std::size_t terminal = 0);
 // A call that changed, in a line: "21:13:05  waiting     pnd_…  deploy {"target":"A"}  …".
 [[nodiscard]] std::string pending_line(json::View call, Time now, Style style);

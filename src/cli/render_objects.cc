@@ -46,6 +46,12 @@ std::string words_of(json::View list) {
     return out.empty() ? "-" : out;
 }
 
+bool holds(json::View list, std::string_view word) {
+    bool found = false;
+    list.elements([&](json::View each) { found = found || each.string_or("") == word; });
+    return found;
+}
+
 std::string latest_progress(json::View call) {
     std::string out;
     call["progress"].elements([&](json::View step) { out = plain(step["payload"]); });
@@ -117,6 +123,16 @@ std::string pending_table(json::View items, Time now, Style style, std::size_t t
     return table.empty() ? "nothing waits\n" : table.text(style, terminal);
 }
 
+std::string tool_arguments(json::View tool) {
+    auto const schema = tool["inputSchema"];
+    std::string out;
+    schema["properties"].members([&](std::string_view name, json::View) {
+        out += (out.empty() ? "" : ", ") + std::string(name);
+        if (!holds(schema["required"], name)) out += "?";
+    });
+    return out.empty() ? "-" : out;
+}
+
 std::string agents_table(json::View items, Style style, std::size_t terminal) {
     Table table({"AGENT", "KIND", {"MODEL", Narrow::words}, "STATE", {"TOOLS", Narrow::words}});
     items.elements([&](json::View agent) {
@@ -130,10 +146,9 @@ std::string agents_table(json::View items, Style style, std::size_t terminal) {
 }
 
 std::string tools_table(json::View items, Style style, std::size_t terminal) {
-    Table table({"TOOL", "KIND", {"AGENTS", Narrow::words}, {"DESCRIPTION", Narrow::words}});
+    Table table({"TOOL", {"TAKES", Narrow::words}, {"AGENTS", Narrow::words}});
     items.elements([&](json::View tool) {
-        table.add({plain(tool["name"]), plain(tool["kind"]), words_of(tool["agents"]),
-                   plain(tool["description"])});
+        table.add({plain(tool["name"]), tool_arguments(tool), words_of(tool["agents"])});
     });
     return table.empty() ? "no tools\n" : table.text(style, terminal);
 }

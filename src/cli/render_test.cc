@@ -125,6 +125,13 @@ TEST(Lists, of_agents_and_tools) {
               "AGENT  KIND   MODEL     STATE      TOOLS\n"
               "demo   model  scripted  available  a, b\n"
               "coder  acp    -         not found  -\n");
+    auto const tools = R"([{"name":"deploy","agents":["demo","ops"],"inputSchema":{"properties":)"
+                       R"({"target":{},"branch":{}},"required":["target"]}},)"
+                       R"({"name":"fail","agents":[],"inputSchema":null}])";
+    EXPECT_EQ(tools_table(json::View(tools), {}),
+              "TOOL    TAKES            AGENTS\n"
+              "deploy  target, branch?  demo, ops\n"
+              "fail    -                -\n");
     EXPECT_EQ(tools_table(json::View("[]"), {}), "no tools\n");
 }
 

@@ -3,6 +3,7 @@
 #include <dormouse/id.h>
 
 #include "base/text.h"
+#include "cli/width.h"
 #include "json/json.h"
 
 #include <functional>
@@ -86,7 +87,7 @@ Outcome<std::string> match(std::string_view given, std::string_view prefix,
     if (found.size() == 1) return found.front();
     auto const name = std::string(noun(prefix));
     if (found.empty()) {
-        return failure(status::not_found, "no " + name + " begins with " + std::string(given),
+        return failure(status::not_found, "no " + name + " begins with " + shortened(given, 80),
                        prefix == "pnd_" ? "See what waits: dormouse pending."
                                         : "See them: dormouse sessions --all.");
     }
