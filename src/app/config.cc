@@ -159,7 +159,7 @@ int print_mistakes(std::string const& file, Mistakes const& mistakes, bool as_js
 int check(std::string const& file, bool as_json) {
     auto const config = load_config(file);
     if (!config) return print_mistakes(file, config.error(), as_json);
-    auto const registry = assemble(*config);
+    auto const registry = try_assemble(*config);
     if (!registry) return print_mistakes(file, registry.error(), as_json);
     as_json ? print_summary_json(*config, *registry) : print_summary(*config, *registry);
     return 0;

@@ -7,8 +7,10 @@
 #include "config/values.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
+#include "io/http_client.h"
 #include "io/log.h"
 #include "io/loop.h"
+#include "io/process.h"
 #include "io/signals.h"
 #include "io/store_thread.h"
 #include "runner/runner.h"
@@ -71,12 +73,22 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     return {};
 }
 
+// What tools and models reach the world with.
+struct Outside {
+    io::AsioLoop loop;
+    io::SystemClock clock;
+    io::CurlHttpClient http{loop};
+    io::ProcessHost processes{loop};
+};
+
 // Everything that lives as long as the server, in the order in which it depends on each other.
 class Server {
 public:
-    Server(cli::ServeOptions const& options, config::Config config, agent::Registry registry,
-           std::vector<server::Token> tokens, port::Store& store)
-        : options_(options),
+    Server(Outside& outside, cli::ServeOptions const& options, config::Config config,
+           agent::Registry registry, std::vector<server::Token> tokens, port::Store& store)
+        : loop_(outside.loop),
+          clock_(outside.clock),
+          options_(options),
           config_(std::move(config)),
           address_(*config::parse_address(config_.server.listen)),
           registry_(std::move(registry)),
@@ -88,7 +100,8 @@ public:
                   {.epoch = store.epoch(),
                    .next_session_number = store.next_session_number(),
                    .resident_max = config_.limits.resident_sessions,
-                   .limits = session_limits(config_.limits)}),
+                   .limits = session_limits(config_.limits),
+                   .completed_after = config_.retention.completed_after}),
           gate_(gate_options(config_, std::move(tokens)), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_}),
           http_(loop_, http_options(config_.limits, address_), api_, log_) {}
@@ -99,6 +112,9 @@ public:
         gate_.set_port(*port);
         io::Signals const signals(loop_, [this](int) { stop(0); });
         runner_.on_failed([this] { fail_stop(); });
+        runner_.on_swept([this](std::size_t deleted) {
+            log_.info("completed sessions deleted", {{"sessions", std::to_string(deleted)}});
+        });
         runner_.start();
         announce(*port);
         loop_.run();
@@ -181,12 +197,12 @@ private:
         status_ = 1;
     }
 
+    io::AsioLoop& loop_;
+    io::SystemClock& clock_;
     cli::ServeOptions const& options_;
     config::Config const config_;
     config::Address const address_;
     io::Log log_;
-    io::AsioLoop loop_;
-    io::SystemClock clock_;
     io::SystemEntropy entropy_;
     agent::Registry const registry_;
     RegistryCatalogue catalogue_;
@@ -231,13 +247,15 @@ int serve(cli::ServeOptions const& options) {
                  " is reachable from other machines without TLS; listen on a loopback address "
                  "behind a proxy, or say --insecure"});
     }
-    auto registry = assemble(*config);
+    Outside outside;
+    auto registry = assemble(*config, {outside.http, outside.processes, outside.clock});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());
     auto tokens = prepare(options);
     if (!tokens) return complain(tokens.error());
-    return Server(options, *std::move(config), *std::move(registry), std::move(*tokens), **store)
+    return Server(outside, options, *std::move(config), *std::move(registry), std::move(*tokens),
+                  **store)
         .run();
 }
 
