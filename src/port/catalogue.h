@@ -24,6 +24,10 @@ public:
     [[nodiscard]] virtual bool has_agent(std::string const& id) const = 0;
     // JSON Schema of the tool's input; nullopt: there is no such tool (any more).
     [[nodiscard]] virtual std::optional<Json> tool_schema(std::string const& tool) const = 0;
+    // JSON Schema of its results; nullopt: it declares none, or there is no such tool.
+    [[nodiscard]] virtual std::optional<Json> result_schema(std::string const& /*tool*/) const {
+        return std::nullopt;
+    }
     [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;
 };
 

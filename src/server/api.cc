@@ -129,6 +129,7 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     exchange->request = std::move(request);
     exchange->responder = std::move(responder);
     exchange->by = services_.gate.actor(exchange->request);
+    exchange->capability = services_.gate.capability(exchange->request);
     if (exchange->request.body.empty()) {
         exchange->body = Json::trusted("{}");
     } else {

@@ -35,6 +35,7 @@ struct Exchange {
     HttpRequest request;
     std::vector<std::string> params;  // what the pattern's {} stood for, in order
     session::Actor by;
+    std::optional<PendingId> capability;  // all that it may ask about
     std::shared_ptr<Responder> responder;
     Json body;  // checked; {} when there was none
 

@@ -34,7 +34,12 @@ public:
     [[nodiscard]] std::optional<Json> tool_schema(std::string const&) const override {
         return std::nullopt;
     }
+    [[nodiscard]] std::optional<Json> result_schema(std::string const&) const override {
+        return declared;
+    }
     [[nodiscard]] bool has_gate(std::string const&) const override { return true; }
+
+    std::optional<Json> declared;  // what every tool says of its results
 };
 
 class ApiTest : public runner::testing::RunnerTestOn<Journal> {
@@ -58,8 +63,9 @@ protected:
             request.segments.push_back(path.substr(at, end - at));
             at = end + 1;
         }
-        request.headers = {{"host", "localhost:3676"}, {"authorization", "Bearer s3cret"}};
-        std::ranges::copy(headers, std::back_inserter(request.headers));
+        request.headers = std::move(headers);  // the first of a name counts
+        request.headers.emplace_back("host", "localhost:3676");
+        request.headers.emplace_back("authorization", "Bearer s3cret");
         request.body = std::move(body);
         request.id = "req_1";
         std::size_t const before = replies.size();
@@ -104,7 +110,7 @@ protected:
 
     std::string const sessions = "/api/projects/default/sessions";
     FakeCatalogue catalogue;
-    Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10}, clock};
+    Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10, std::string(32, 'k')}, clock};
     Api api{{loop, journal, catalogue, *runner, gate}};
     std::vector<HttpReply> replies;
 };
@@ -284,6 +290,108 @@ TEST_F(ApiTest, EventsArePagedOldestFirst) {
     EXPECT_EQ(code(send("GET", path + "?cursor=x")), "bad_cursor");
     EXPECT_EQ(code(send("GET", path + "?limit=0")), "bad_value");
     EXPECT_EQ(code(send("GET", path + "?limit=201")), "bad_value");
+}
+
+class SchemaTest : public ApiTest {
+protected:
+    // A call that waits with this schema, or runs when there is none.
+    std::string call_with(std::optional<std::string> schema) {
+        (void)send("POST", prompt_path(create()), R"({"text":"please"})");
+        effects.reply({session::testing::job()});
+        loop.run();
+        std::string const pending = effects.ran.back().run.pending.text();
+        if (!schema) return pending;
+        session::PauseTerms terms;
+        terms.schema = Json::trusted(*schema);
+        effects.finish(terms);
+        loop.run();
+        return pending;
+    }
+    static constexpr auto wants_url = R"({"type":"object","required":["url"]})";
+};
+
+TEST_F(SchemaTest, AResultThatDoesNotFitIsRefusedAndTheCallGoesOnWaiting) {
+    std::string const pending = call_with(wants_url);
+    HttpReply const refused = result(pending, "{}");
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_EQ(code(refused), "invalid_result");
+    EXPECT_NE(member(refused, "/errors/0/message"), "absent");
+    EXPECT_EQ(member(send("GET", "/async-tool/pending/" + pending), "/status"), "waiting");
+    EXPECT_EQ(result(pending, R"({"url":"x"})").status, 200);
+    EXPECT_EQ(code(result(pending, "{}")), "conflict") << "what is settled is not measured again";
+}
+
+TEST_F(SchemaTest, AnEarlyResultIsMeasuredByWhatTheToolDeclares) {
+    std::string const pending = call_with(std::nullopt);
+    catalogue.declared = Json::trusted(wants_url);
+    EXPECT_EQ(code(result(pending, "1")), "invalid_result");
+    EXPECT_EQ(result(pending, R"({"url":"x"})").status, 200);
+}
+
+TEST_F(SchemaTest, AnErrorFitsEverySchema) {
+    std::string const pending = call_with(wants_url);
+    EXPECT_EQ(
+        send("POST", "/async-tool/error", R"({"pendingID":")" + pending + R"(","error":"no"})")
+            .status,
+        200);
+}
+
+class CapabilityTest : public ApiTest {
+protected:
+    std::string pending = waiting_call();
+    std::string token = gate.capabilities().token(*PendingId::parse(pending));
+
+    HttpReply ask(std::string method, std::string path, std::string body = "",
+                  Headers headers = {{"authorization", "none"}}) {
+        return send(std::move(method), std::move(path), std::move(body), std::move(headers));
+    }
+    HttpReply call_back(std::string body) { return ask("POST", "/c/" + token, std::move(body)); }
+};
+
+TEST_F(CapabilityTest, ACallbackSettlesItsCallAndIsToldLittle) {
+    HttpReply const applied = call_back(R"({"result":{"output":"ok"}})");
+    EXPECT_EQ(applied.status, 200);
+    EXPECT_EQ(member(applied, "/outcome"), "applied");
+    EXPECT_EQ(member(applied, "/receipt/status"), "completed");
+    EXPECT_EQ(member(applied, "/receipt/by"), "absent");
+    EXPECT_EQ(member(call_back(R"({"result":{"output":"ok"}})"), "/duplicate"), "true");
+    HttpReply const other = call_back(R"({"error":"no"})");
+    EXPECT_EQ(code(other), "conflict");
+    EXPECT_NE(member(other, "/receipt/digest"), "absent");
+    EXPECT_EQ(member(other, "/receipt/by"), "absent");
+    EXPECT_EQ(member(other, "/receipt/receiptID"), "absent");
+    EXPECT_EQ(member(other, "/instance"), "/c/…") << "problems are logged";
+}
+
+TEST_F(CapabilityTest, ItsBodyIsOneOutcomeAndItsPendingIDMayBeLeftOut) {
+    EXPECT_EQ(code(call_back("{}")), "bad_value");
+    EXPECT_EQ(code(call_back(R"({"result":{"output":1},"error":"x"})")), "bad_value");
+    EXPECT_EQ(code(call_back(R"({"result":{"output":1},"sessionID":"x"})")), "unknown_field");
+    EXPECT_EQ(code(call_back(R"({"result":{}})")), "bad_value");
+    std::string const other = waiting_call();
+    EXPECT_EQ(code(call_back(R"({"error":"x","pendingID":")" + other + "\"}")), "not_found");
+    EXPECT_EQ(call_back(R"({"error":"x","pendingID":")" + pending + "\"}").status, 200);
+}
+
+TEST_F(CapabilityTest, AsATokenItIsForItsOwnCall) {
+    Headers const bearer{{"authorization", "Bearer " + token}};
+    std::string const other = waiting_call();
+    EXPECT_EQ(code(ask("POST", "/async-tool/result",
+                       R"({"pendingID":")" + other + R"(","result":{"output":1}})", bearer)),
+              "not_found");
+    EXPECT_EQ(ask("POST", "/async-tool/progress", R"({"payload":1})", bearer).status, 200);
+    EXPECT_EQ(ask("POST", "/async-tool/result", R"({"result":{"output":1}})", bearer).status, 200);
+}
+
+TEST_F(CapabilityTest, AGetShowsAndNeverSettles) {
+    HttpReply const shown = ask("GET", "/c/" + token);
+    EXPECT_EQ(shown.status, 200);
+    EXPECT_EQ(member(shown, "/status"), "waiting");
+    EXPECT_EQ(member(shown, "/receipt"), "null");
+    EXPECT_EQ(member(shown, "/input"), "absent");
+    EXPECT_EQ(member(send("GET", "/async-tool/pending/" + pending), "/status"), "waiting");
+    (void)call_back(R"({"result":{"output":1}})");
+    EXPECT_EQ(member(ask("GET", "/c/" + token), "/receipt/status"), "completed");
 }
 
 }  // namespace

@@ -8,20 +8,29 @@ namespace dormouse::server {
 
 namespace {
 
-// Equal in constant time; digests are compared, so that not even a secret's length shows.
-bool same_digest(Sha256 const& x, Sha256 const& y) {
-    unsigned difference = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) difference |= static_cast<unsigned>(x[i] ^ y[i]);
-    return difference == 0;
-}
-
 bool is_open_path(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+
+constexpr std::string_view capability_path = "/c/";
+
+// What a capability is good for, when it comes as a token.
+bool takes_capability(HttpRequest const& head) {
+    return head.method == "POST" &&
+           (head.path == "/async-tool/result" || head.path == "/async-tool/error" ||
+            head.path == "/async-tool/progress");
+}
 
 std::string lower(std::string_view text) {
     std::string out(text);
     std::ranges::transform(out, out.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return out;
+}
+
+std::string_view bearer(HttpRequest const& head) {
+    std::string_view const value = head.header("authorization");
+    constexpr std::string_view scheme = "bearer ";
+    if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme) return {};
+    return value.substr(scheme.size());
 }
 
 bool has_body(HttpRequest const& head) {
@@ -41,7 +50,7 @@ bool is_json(std::string_view content_type) {
 }  // namespace
 
 Gate::Gate(GateOptions options, port::Clock const& clock)
-    : options_(std::move(options)), clock_(clock) {
+    : options_(std::move(options)), capabilities_(options_.capability_key), clock_(clock) {
     for (Token const& token : options_.tokens) secrets_.push_back(sha256(token.secret));
     for (std::string& host : options_.allowed_hosts) host = lower(host);
 }
@@ -64,11 +73,8 @@ bool Gate::origin_allowed(std::string_view origin) const {
 }
 
 Token const* Gate::token_of(HttpRequest const& head) const {
-    std::string_view const value = head.header("authorization");
-    constexpr std::string_view scheme = "bearer ";
-    if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme)
-        return nullptr;
-    std::string_view const secret = value.substr(scheme.size());
+    std::string_view const secret = bearer(head);
+    if (secret.empty()) return nullptr;
     Sha256 const digest = sha256(secret);
     Token const* found = nullptr;
     for (std::size_t i = 0; i < secrets_.size(); ++i) {
@@ -101,7 +107,7 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
             "Pages of this origin may not call; add it to allowed_origins if they should."};
     }
     if (is_open_path(head.path)) return std::nullopt;
-    if (!token_of(head)) return failed_auth(head.peer_address);
+    if (auto error = refuse_asker(head)) return error;
     if (has_body(head) && !is_json(head.header("content-type"))) {
         return Error{Code::unsupported_media_type,
                      "Send the body as `Content-Type: application/json`."};
@@ -109,7 +115,29 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
     return std::nullopt;
 }
 
+std::optional<Error> Gate::refuse_asker(HttpRequest const& head) {
+    bool const in_path = head.path.starts_with(capability_path);
+    if (!in_path && !bearer(head).starts_with(Capabilities::prefix))
+        return token_of(head) ? std::nullopt : failed_auth(head.peer_address);
+    if (!capability(head)) {
+        Error error = *failed_auth(head.peer_address);
+        if (in_path && error.code == Code::unauthenticated)
+            error = {Code::not_found, "There is nothing with this id."};
+        return error;
+    }
+    if (in_path || takes_capability(head)) return std::nullopt;
+    return Error{Code::forbidden,
+                 "A capability is for the result, the error and the progress of its own call."};
+}
+
+std::optional<PendingId> Gate::capability(HttpRequest const& head) const {
+    if (head.path.starts_with(capability_path))
+        return capabilities_.check(std::string_view(head.path).substr(capability_path.size()));
+    return capabilities_.check(bearer(head));
+}
+
 session::Actor Gate::actor(HttpRequest const& head) const {
+    if (capability(head)) return {session::ActorType::capability, "callback"};
     Token const* const token = token_of(head);
     if (!token) return {};
     return {session::ActorType::token, token->name};

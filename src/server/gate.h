@@ -4,6 +4,7 @@
 // against everybody else.
 
 #include "base/sha256.h"
+#include "server/capability.h"
 #include "server/http.h"
 #include "session/vocabulary.h"
 
@@ -24,6 +25,7 @@ struct GateOptions {
     std::vector<std::string> allowed_origins;  // exact
     std::uint16_t port = 0;
     std::uint32_t failed_auth_per_address_per_s = 10;
+    std::string capability_key = {};  // empty: no capability is taken
 };
 
 class Gate {
@@ -35,14 +37,20 @@ public:
     [[nodiscard]] std::optional<Error> refuse(HttpRequest const& head);
     // Who asks. REQUIRES: refuse() let it through.
     [[nodiscard]] session::Actor actor(HttpRequest const& head) const;
+    // The pause whose capability the request bears, in its path or as its token. It is let in for
+    // the outcome and the progress of that one call and for nothing else.
+    [[nodiscard]] std::optional<PendingId> capability(HttpRequest const& head) const;
+    [[nodiscard]] Capabilities const& capabilities() const { return capabilities_; }
 
 private:
     [[nodiscard]] bool host_allowed(std::string_view host) const;
     [[nodiscard]] bool origin_allowed(std::string_view origin) const;
     [[nodiscard]] Token const* token_of(HttpRequest const& head) const;
     [[nodiscard]] std::optional<Error> failed_auth(std::string const& address);
+    [[nodiscard]] std::optional<Error> refuse_asker(HttpRequest const& head);
 
     GateOptions options_;
+    Capabilities capabilities_;
     std::vector<Sha256> secrets_;  // digests of the tokens' secrets, in their order
     port::Clock const& clock_;
     std::int64_t failures_second_ = 0;

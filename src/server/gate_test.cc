@@ -127,5 +127,61 @@ TEST_F(GateTest, FailedTokensAreCountedByAddressAndSecond) {
     EXPECT_EQ(said(bad), "unauthenticated");
 }
 
+class CapabilityGateTest : public GateTest {
+protected:
+    CapabilityGateTest() {
+        options.capability_key = std::string(32, 'k');
+        with_key.emplace(options, clock);
+        pending.call = 3;
+        pending.generation = 1;
+        token = with_key->capabilities().token(pending);
+    }
+    static HttpRequest asks(std::string method, std::string path, std::string bearer = "",
+                            std::string type = "application/json") {
+        HttpRequest out = request({{"host", "127.0.0.1:3676"}}, std::move(path));
+        out.method = std::move(method);
+        if (!bearer.empty()) out.headers.emplace_back("authorization", "Bearer " + bearer);
+        out.headers.emplace_back("content-length", "2");
+        out.headers.emplace_back("content-type", std::move(type));
+        return out;
+    }
+    std::string says(HttpRequest const& head) {
+        auto const error = with_key->refuse(head);
+        return error ? std::string(info(error->code).text) : "in";
+    }
+    std::optional<Gate> with_key;
+    PendingId pending;
+    std::string token;
+};
+
+TEST_F(CapabilityGateTest, InItsPathItNeedsNoOtherToken) {
+    HttpRequest const head = asks("POST", "/c/" + token);
+    EXPECT_EQ(says(head), "in");
+    EXPECT_EQ(with_key->capability(head), pending);
+    EXPECT_EQ(with_key->actor(head).type, session::ActorType::capability);
+    EXPECT_EQ(says(asks("POST", "/c/" + token, "", "text/plain")), "unsupported_media_type");
+}
+
+TEST_F(CapabilityGateTest, AsATokenItIsForOutcomesAndProgressOnly) {
+    for (std::string const path :
+         {"/async-tool/result", "/async-tool/error", "/async-tool/progress"})
+        EXPECT_EQ(says(asks("POST", path, token)), "in") << path;
+    for (std::string const path :
+         {"/async-tool/decision", "/async-tool/results", "/async-tool/pending", "/api/agents",
+          "/api/sessions/x/prompt", "/async-tool/result/", "/"})
+        EXPECT_EQ(says(asks("POST", path, token)), "forbidden") << path;
+    EXPECT_EQ(says(asks("GET", "/async-tool/result", token)), "forbidden");
+}
+
+TEST_F(CapabilityGateTest, OneThatIsNoneIsNotFoundAndCounted) {
+    EXPECT_EQ(says(asks("POST", "/c/" + token + "x")), "not_found");
+    EXPECT_EQ(says(asks("POST", "/c/")), "not_found");
+    EXPECT_EQ(says(asks("POST", "/async-tool/result", "cap_x")), "unauthenticated");
+    EXPECT_EQ(said(asks("POST", "/c/" + token)), "not_found") << "a server without a key";
+    for (int i = 0; i < 10; ++i) (void)says(asks("POST", "/c/guess"));
+    EXPECT_EQ(says(asks("POST", "/c/guess")), "rate_limited");
+    EXPECT_EQ(says(asks("POST", "/c/" + token)), "in");
+}
+
 }  // namespace
 }  // namespace dormouse::server

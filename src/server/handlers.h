@@ -56,10 +56,17 @@ void acp_resume(Api& api, ExchangePtr x);
 void acp_cancel(Api& api, ExchangePtr x);
 // handlers_batch.cc
 void post_results(Api& api, ExchangePtr x);
+// handlers_async.cc
+void post_capability(Api& api, ExchangePtr x);
+// handlers_pending.cc
+void get_capability(Api& api, ExchangePtr x);
 
 // ---- shared
 
-// handlers_async.cc: offers an outcome; `done` gets the answer, which may be a problem.
+// What capabilities are told of a receipt: {status, digest, at}.
+[[nodiscard]] std::string brief_receipt(session::Receipt const& receipt);
+// handlers_async.cc: checks an outcome against its call's schema and offers it; `done` gets the
+// answer, which may be a problem.
 void submit_to(Api& api, ExchangePtr x, session::Submit command, port::Fn<void(HttpReply)> done);
 // Reads `result` or `error` of an object that stands at `pointer`, and gives its pendingID.
 [[nodiscard]] std::string read_outcome(Body& body, std::string const& pointer, bool is_error,

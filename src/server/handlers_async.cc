@@ -3,6 +3,7 @@
 
 #include "json/json.h"
 #include "json/schema.h"
+#include "session/limits.h"
 
 // Outcomes for pending calls (spec 000).
 namespace dormouse::server {
@@ -11,14 +12,20 @@ using namespace dormouse::session;
 
 namespace {
 
-std::string outcome_json(Answer const& answer, std::optional<wire::Consumed> const& consumed) {
+std::string receipt_for(ExchangePtr const& x, Receipt const& receipt,
+                        std::optional<wire::Consumed> const& consumed) {
+    return x->capability ? brief_receipt(receipt) : receipt_object(receipt, consumed);
+}
+
+std::string outcome_json(ExchangePtr const& x, Answer const& answer,
+                         std::optional<wire::Consumed> const& consumed) {
     json::Writer out;
     bool const duplicate = answer.outcome == Answer::Outcome::duplicate;
     bool const counted = answer.outcome == Answer::Outcome::counted;
     out.begin_object().member("outcome", counted ? "counted" : duplicate ? "duplicate" : "applied");
     out.member("duplicate", duplicate).key("receipt");
     if (answer.receipt) {
-        out.raw(receipt_object(*answer.receipt, consumed));
+        out.raw(receipt_for(x, *answer.receipt, consumed));
     } else {
         out.null();
     }
@@ -53,8 +60,8 @@ void refused(Api& api, ExchangePtr x, PendingId const& pending, Error error, Rep
                      extra.begin_object()
                          .member("digest", digest_text(pause->receipt->digest))
                          .key("receipt");
-                     extra.raw(receipt_object(*pause->receipt,
-                                              snapshot->history.consumed(pause->receipt->seq)));
+                     extra.raw(receipt_for(x, *pause->receipt,
+                                           snapshot->history.consumed(pause->receipt->seq)));
                      error.extra = extra.end_object().json();
                      done(problem_reply(error, x->request));
                  });
@@ -75,30 +82,77 @@ void tell_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answ
     if (!answer)
         return refused(api, std::move(x), pending, std::move(answer.error()), std::move(done));
     if (answer->outcome != Answer::Outcome::duplicate)
-        return done(ok(outcome_json(*answer, std::nullopt)));
-    read_history(
-        api, pending.session,
-        [answer = std::move(*answer), done = std::move(done)](Result<Snapshot> snapshot) mutable {
-            std::optional<wire::Consumed> consumed;
-            if (snapshot && answer.receipt)
-                consumed = snapshot->history.consumed(answer.receipt->seq);
-            done(ok(outcome_json(answer, consumed)));
-        });
+        return done(ok(outcome_json(x, *answer, std::nullopt)));
+    read_history(api, pending.session,
+                 [x, answer = std::move(*answer),
+                  done = std::move(done)](Result<Snapshot> snapshot) mutable {
+                     std::optional<wire::Consumed> consumed;
+                     if (snapshot && answer.receipt)
+                         consumed = snapshot->history.consumed(answer.receipt->seq);
+                     done(ok(outcome_json(x, answer, consumed)));
+                 });
 }
 
 void answer_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answer> answer) {
     tell_outcome(api, x, pending, std::move(answer), reply_to(x));
 }
 
-}  // namespace
+std::string violations_json(std::vector<json::Violation> const& violations) {
+    json::Writer out;
+    out.begin_array();
+    for (json::Violation const& violation : violations) {
+        out.begin_object()
+            .member("pointer", violation.pointer)
+            .member("message", violation.message)
+            .end_object();
+    }
+    return out.end_array().take();
+}
 
-void submit_to(Api& api, ExchangePtr x, Submit command, port::Fn<void(HttpReply)> done) {
-    command.via = "http";
+// Where a result does not fit the schema of its call; null: it does. The schema stands with the
+// pause; an early result, or one of a call in doubt, is measured by what the tool declares.
+Json misfits(Api& api, State const& state, PendingId const& pending, Submission const& what) {
+    Call const* const call = open_pause(state, pending);
+    bool const question = call && call->question && call->question->pending == pending;
+    if (!call || question || what.output.size() > limits::output_bytes_max) return {};
+    Json schema = call->pause ? call->pause->terms.schema : Json();
+    bool const undeclared = !call->pause || call->in_doubt;
+    if (undeclared && schema.is_null())
+        schema = api.services().catalogue.result_schema(call->spec.tool).value_or(Json());
+    if (schema.is_null()) return {};
+    auto const violations = json::violations(schema, what.output);
+    return violations.empty() ? Json() : Json::trusted(violations_json(violations));
+}
+
+void offer(Api& api, ExchangePtr const& x, Submit command, ReplyFn done) {
     PendingId const pending = command.pending;
     api.services().runner.command(
         pending.session, std::move(command), x->asker(),
         [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
             tell_outcome(api, x, pending, std::move(answer), std::move(done));
+        });
+}
+
+}  // namespace
+
+std::string brief_receipt(Receipt const& receipt) {
+    json::Writer out;
+    out.begin_object().member("status", text(receipt.status));
+    out.member("digest", digest_text(receipt.digest)).member("at", to_ms(receipt.at));
+    return out.end_object().take();
+}
+
+void submit_to(Api& api, ExchangePtr x, Submit command, port::Fn<void(HttpReply)> done) {
+    command.via = x->capability ? "callback" : "http";
+    if (command.what.kind != SubmissionKind::result)
+        return offer(api, x, std::move(command), std::move(done));
+    // Offered from within the look: nothing comes between the check and the command.
+    api.services().runner.look(
+        command.pending.session, [&api, x, command = std::move(command), done = std::move(done)](
+                                     Result<std::shared_ptr<runner::Lane>> lane) mutable {
+            if (!lane) return done(problem_reply(lane.error(), x->request));
+            command.invalid = misfits(api, (*lane)->state(), command.pending, command.what);
+            offer(api, x, std::move(command), std::move(done));
         });
 }
 
@@ -110,12 +164,15 @@ void submit(Api& api, ExchangePtr x, Submit command) {
 
 // An id of another form is just unknown.
 std::optional<PendingId> pending_of(ExchangePtr const& x, Body& body) {
-    std::string const text = body.required_string("pendingID");
+    std::string const text = x->capability
+                                 ? body.string("pendingID").value_or(x->capability->text())
+                                 : body.required_string("pendingID");
     if (body.error()) {
         x->fail(*body.error());
         return std::nullopt;
     }
-    auto const pending = PendingId::parse(text);
+    auto pending = PendingId::parse(text);
+    if (x->capability && pending != x->capability) pending.reset();
     if (!pending) x->fail(not_found());
     return pending;
 }
@@ -154,6 +211,24 @@ void post_result(Api& api, ExchangePtr x) {
     Body body(json::View(x->body), "", {"pendingID", "result"});
     Submit command;
     read_result(body, "", command.what);
+    auto const pending = pending_of(x, body);
+    if (!pending) return;
+    command.pending = *pending;
+    submit(api, std::move(x), std::move(command));
+}
+
+// What stands behind a callback URL: a result or an error, of the call that the URL names.
+void post_capability(Api& api, ExchangePtr x) {
+    Body body(json::View(x->body), "", {"pendingID", "result", "error"});
+    Submit command;
+    bool const is_error = json::View(x->body)["error"].exists();
+    if (is_error == json::View(x->body)["result"].exists())
+        body.refuse("result", "give either result or error");
+    if (is_error) {
+        read_error(body, command.what);
+    } else {
+        read_result(body, "", command.what);
+    }
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
@@ -201,17 +276,9 @@ std::optional<Error> check_arguments(Api& api, Snapshot const& snapshot, Pending
     if (what.arguments.is_null()) return std::nullopt;
     auto const violations = json::violations(*schema, what.arguments);
     if (violations.empty()) return std::nullopt;
-    json::Writer extra;
-    extra.begin_object().key("errors").begin_array();
-    for (json::Violation const& violation : violations) {
-        extra.begin_object()
-            .member("pointer", violation.pointer)
-            .member("message", violation.message)
-            .end_object();
-    }
     return Error{Code::invalid_arguments,
                  "The edited arguments do not fit the tool; the call goes on waiting.",
-                 extra.end_array().end_object().json()};
+                 Json::trusted("{\"errors\":" + violations_json(violations) + "}")};
 }
 
 std::optional<Sha256> parse_digest(std::string const& text) {

@@ -3,6 +3,7 @@
 #include "server/objects.h"
 
 #include "json/json.h"
+#include "session/limits.h"
 
 #include <algorithm>
 #include <array>
@@ -281,6 +282,45 @@ void get_pending(Api& api, ExchangePtr x) {
         };
         wait_until(api, *lane, wait, x, settled,
                    [&api, x, pending] { answer_pending(api, x, pending); });
+    });
+}
+
+namespace {
+
+std::string capability_object(PendingId const& pending, Snapshot const& snapshot, Time now) {
+    wire::PauseView const* const pause = snapshot.history.pause(pending);
+    json::Writer out;
+    out.begin_object().member("pendingID", pending.text());
+    out.member("status", pause ? pending_status(*pause, now) : "running");
+    out.member("timeout",
+               pause && pause->deadline ? std::optional(to_ms(*pause->deadline)) : std::nullopt);
+    out.key("receipt");
+    if (pause && pause->receipt) {
+        out.raw(brief_receipt(*pause->receipt));
+    } else {
+        out.null();
+    }
+    return out
+        .member("next", "POST {\"result\": {\"output\": …}} or {\"error\": \"…\"} to this address")
+        .end_object()
+        .take();
+}
+
+}  // namespace
+
+// Shows and never settles: links are fetched ahead by those who only look.
+void get_capability(Api& api, ExchangePtr x) {
+    PendingId const pending = *x->capability;
+    read_history(api, pending.session, [&api, x, pending](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        Time const now = api.services().runner.now();
+        wire::PauseView const* const pause = snapshot->history.pause(pending);
+        bool const open = open_pause(snapshot->lane->state(), pending) != nullptr;
+        bool const over =
+            pause && pause->receipt && now > pause->receipt->at + limits::capability_afterlife;
+        if ((!pause && !open) || over) return x->fail(not_found());
+        x->json(200, capability_object(pending, *snapshot, now),
+                {{"Cache-Control", "no-store"}, {"Referrer-Policy", "no-referrer"}});
     });
 }
 

@@ -23,6 +23,15 @@ Next next_of(Error const& error, CodeInfo const& about) {
 
 }  // namespace
 
+namespace {
+
+// Problems end up in logs: a capability in the path does not.
+std::string shown_path(HttpRequest const& request) {
+    return request.path.starts_with("/c/") ? "/c/…" : request.path;
+}
+
+}  // namespace
+
 HttpReply problem_reply(Error const& error, HttpRequest const& request) {
     CodeInfo const& about = info(error.code);
     std::int64_t const wait = retry_after_ms(error, about);
@@ -32,7 +41,7 @@ HttpReply problem_reply(Error const& error, HttpRequest const& request) {
         .member("title", about.title);
     out.member("status", static_cast<int>(about.http)).member("code", about.text);
     out.member("detail", error.detail.empty() ? std::string(about.title) : error.detail);
-    out.member("instance", request.path).member("next", text(next_of(error, about)));
+    out.member("instance", shown_path(request)).member("next", text(next_of(error, about)));
     out.member("retryAfter", wait > 0 ? std::optional(wait) : std::nullopt)
         .member("requestID", request.id);
     json::View(error.extra).members([&](std::string_view name, json::View value) {

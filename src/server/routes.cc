@@ -16,6 +16,8 @@ std::vector<Route> all_routes() {
         {"POST", {"async-tool", "error"}, large, post_error},
         {"POST", {"async-tool", "decision"}, large, post_decision},
         {"POST", {"async-tool", "progress"}, usual, post_progress},
+        {"POST", {"c", "{}"}, large, post_capability},
+        {"GET", {"c", "{}"}, usual, get_capability},
         {"GET", {"async-tool", "pending"}, usual, list_pending, pending_query},
         {"GET", {"async-tool", "pending", "{}"}, usual, get_pending, "wait"},
         {"DELETE", {"async-tool", "pending", "{}"}, usual, delete_pending},

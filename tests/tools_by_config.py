@@ -1,0 +1,414 @@
+#!/usr/bin/env python3
+"""Tools and gates from the configuration (design/03, design/10): programs and web services of all
+manners, results by callback URL, a SIGKILL while the service works."""
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import re
+import signal
+import tempfile
+import threading
+import time
+import urllib.parse
+
+from dormouse import Case, Server, main
+
+AGENT = '''
+[server]
+demo = false
+[[model]]
+id = "main"
+kind = "scripted"
+[[agent]]
+id = "ops"
+model = "main"
+tools = [%s]
+'''
+PATIENCE_S = 30
+
+
+def eventually(is_so, what):
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        found = is_so()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f'{what}: not within {PATIENCE_S} s')
+
+
+class Service:
+    """A web service whose answers the test chooses: a function of the request, on a thread."""
+
+    def __init__(self):
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
+                outer.requests.append((self.path, dict(self.headers), body))
+                outer.answer(self, body)
+
+            do_GET = do_POST
+
+            def say(self, status, body=b'', **headers):
+                body = body if isinstance(body, bytes) else json.dumps(body).encode()
+                self.send_response(status)
+                for name, value in {'Content-Type': 'application/json', **headers}.items():
+                    self.send_header(name.replace('_', '-'), value)
+                self.send_header('Content-Length', str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.requests = []
+        self.answer = lambda handler, body: handler.say(200, {'output': 'ok'})
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f'http://127.0.0.1:{self.server.server_address[1]}'
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def call_back(url, body, headers=None):
+    """As a job does that knows only its URL."""
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    send = {'Content-Type': 'application/json', **(headers or {})}
+    connection.request('GET' if body is None else 'POST', parts.path,
+                       None if body is None else json.dumps(body), send)
+    reply = connection.getresponse()
+    raw = reply.read()
+    connection.close()
+    return reply.status, json.loads(raw)
+
+
+class Tools(Case):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-tools-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.service = Service()
+        self.addCleanup(self.service.close)
+
+    def tearDown(self):
+        if getattr(self, 'server', None):
+            super().tearDown()
+
+    def serve(self, tools, **env):
+        names = re.findall(r'^name = ("[^"]*")', tools, re.M)
+        path = self.folder / 'dormouse.toml'
+        path.write_text(AGENT % ', '.join(names) + tools)
+        self.server = Server('--config', str(path), env=env)
+        self.addCleanup(self.server.clean)
+        return self.server
+
+    def script(self, text, name='tool.sh'):
+        path = self.folder / name
+        path.write_text('#!/bin/sh\n' + text)
+        path.chmod(0o755)
+        return path
+
+    def command(self, text, tool='deploy', more=''):
+        path = self.script(text, f'{tool}.sh')
+        return f'[[tool]]\nname = "{tool}"\nkind = "command"\ncommand = ["{path}"]\n{more}\n'
+
+    def http(self, more='', path='/deploy'):
+        return f'[[tool]]\nname = "deploy"\nkind = "http"\nurl = "{self.service.url}{path}"\n{more}\n'
+
+    def say(self, text='deploy A'):
+        """What the agent says in the end; the session it said it in stays in self.session."""
+        self.session = self.server.create(text, agent='ops')['id']
+        return self.server.said(self.session)
+
+    def waiting(self, text='deploy A'):
+        self.session = self.server.create(text, agent='ops')['id']
+        (call,) = self.server.open_calls(self.session)
+        return call
+
+    def types(self):
+        return [event['type'] for event in self.server.events(self.session)]
+
+    def ends_with(self, text):
+        self.server.at_rest(self.session)
+        self.assertEqual(self.server.said(self.session), text)
+
+
+class Programs(Tools):
+    def test_output_errors_and_the_environment_of_a_script(self):
+        self.serve(self.command('echo "$DORMOUSE_ATTEMPT $(cat) ${SECRET-none} $OPEN"',
+                                more='env_allow = ["OPEN"]'), SECRET='s', OPEN='o')
+        self.assertEqual(self.say(), 'deploy A: 1 {"target":"A"} none o')
+
+    def test_an_exit_status_is_told_with_the_end_of_its_complaint(self):
+        self.serve(self.command('echo no such target >&2; exit 3'))
+        self.assertEqual(self.say(), 'deploy A failed: exit status 3: no such target')
+
+    def test_a_job_that_it_leaves_calls_back(self):
+        self.serve(self.command(
+            'echo "$DORMOUSE_CALLBACK_URL" > "$0.url"\n'
+            'echo \'{"pending": {"externalRef": "job-1", "placeholder": {"status": "queued"}}}\' >&3\n'
+        ))
+        call = self.waiting()
+        self.assertEqual(call['externalRef'], 'job-1')
+        url = (self.folder / 'deploy.sh.url').read_text().strip()
+        self.assertEqual(call_back(url, None)[1]['status'], 'waiting')
+        status, answer = call_back(url, {'result': {'output': 'live'}})
+        self.assertEqual((status, answer['outcome']), (200, 'applied'))
+        self.ends_with('deploy A: live')
+        self.assertEqual(set(answer['receipt']), {'status', 'digest', 'at'})
+        again = call_back(url, {'result': {'output': 'live'}})
+        self.assertEqual((again[0], again[1]['duplicate']), (200, True))
+        other = call_back(url, {'error': 'no'})
+        self.assertEqual((other[0], other[1]['code']), (409, 'conflict'))
+        self.assertNotIn(url.rsplit('/', 1)[1], self.server.tail() + json.dumps(other[1]))
+        self.assertEqual(call_back(url + 'x', {'error': 'no'})[0], 404)
+
+    def test_a_callback_that_comes_before_the_script_ends_wins(self):
+        self.serve(self.command(
+            'curl -sS -H content-type:application/json -d \'{"result":{"output":"early"}}\' '
+            '"$DORMOUSE_CALLBACK_URL" > "$0.out" 2>&1; exit 75'))
+        self.assertEqual(self.say(), 'deploy A: early')
+
+    def test_a_capability_as_a_token_is_for_its_own_call_alone(self):
+        self.serve(self.command('echo "$DORMOUSE_CALLBACK_URL" > "$0.url"; exit 75'))
+        call = self.waiting()
+        token = (self.folder / 'deploy.sh.url').read_text().strip().rsplit('/', 1)[1]
+        bearer = {'Authorization': f'Bearer {token}'}
+        refused = self.server.call('GET', '/api/sessions/' + self.session, headers=bearer)
+        self.assertProblem(refused, 403, 'forbidden')
+        self.assertStatus(self.server.call('POST', '/async-tool/result', {'result': {'output': 1}},
+                                           headers=bearer), 200)
+        self.ends_with('deploy A: 1')
+        self.assertEqual(self.server.get('/async-tool/pending/' + call['id'])['receipt']['by']
+                         ['type'], 'capability')
+
+    def test_the_key_of_callback_urls_outlives_a_kill(self):
+        self.serve(self.command('echo "$DORMOUSE_CALLBACK_URL" > "$0.url"; exit 75'))
+        self.waiting()
+        self.assertEqual(
+            (pathlib.Path(self.server.directory) / 'callback.key').stat().st_mode & 0o777, 0o600)
+        self.server.restart()
+        url = (self.folder / 'deploy.sh.url').read_text().strip()
+        self.assertEqual(call_back(url, {'result': {'output': 'still'}})[0], 200)
+        self.ends_with('deploy A: still')
+
+    def test_a_hang_follows_its_crash_policy(self):
+        self.serve(self.command('sleep 1000', more='time_limit = "1s"\ncrash = "never"\nlater = "never"'))
+        self.assertIn('failed: outcome unknown: the program took longer', self.say())
+
+    def test_a_flood_is_ended(self):
+        self.serve(self.command('yes'))
+        self.assertIn('wrote more than it may', self.say())
+
+    def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_call(self):
+        self.serve(self.command('sleep 1000 & echo $! > "$0.pid"; echo done'))
+        self.assertEqual(self.say(), 'deploy A: done')
+        pid = int((self.folder / 'deploy.sh.pid').read_text())
+
+        def gone():
+            try:
+                return pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] == 'Z'
+            except FileNotFoundError:
+                return True
+
+        eventually(gone, 'the grandchild is ended')
+
+    def test_a_program_killed_by_a_signal_is_run_again_under_the_same_key(self):
+        self.serve(self.command(
+            'echo "$DORMOUSE_IDEMPOTENCY_KEY" >> "$0.keys"\n'
+            '[ "$DORMOUSE_ATTEMPT" = 1 ] && kill -9 $$\n'
+            'echo attempt $DORMOUSE_ATTEMPT', more='crash = "retry"'))
+        self.assertEqual(self.say(), 'deploy A: attempt 2')
+        keys = (self.folder / 'deploy.sh.keys').read_text().split()
+        self.assertEqual((len(keys), len(set(keys))), (2, 1))
+
+    def test_ask_puts_the_question_to_a_person(self):
+        self.serve(self.command('kill -9 $$', more='crash = "ask"\nlater = "never"'))
+        self.session = self.server.create('deploy A', agent='ops')['id']
+        calls = self.server.open_calls(self.session)
+        question = [call for call in calls if call['reason'] == 'elicitation'][0]
+        self.assertIn('signal 9', question['message'])
+        answer = self.server.decide(question, True,
+                                    content={'action': 'succeeded', 'output': 'it went well'})
+        self.assertStatus(answer, 200)
+        self.ends_with('deploy A: it went well')
+
+
+class Services(Tools):
+    def test_what_it_is_sent_and_its_result(self):
+        self.service.answer = lambda handler, body: handler.say(
+            200, {'title': 'T', 'output': json.loads(body)['input'], 'metadata': {'n': 1}})
+        self.serve(self.http('headers = { Authorization = { env = "TOK", prefix = "Bearer " } }'),
+                   TOK='s3cret')
+        self.assertEqual(self.say(), 'deploy A: {"target":"A"}')
+        ((_, headers, body),) = self.service.requests
+        sent = json.loads(body)
+        self.assertEqual(headers['Authorization'], 'Bearer s3cret')
+        self.assertEqual(headers['Idempotency-Key'], sent['pendingID'])
+        self.assertEqual(set(sent), {'pendingID', 'sessionID', 'callID', 'tool', 'input', 'attempt',
+                                     'callbackURL', 'deadline'})
+        self.assertNotIn('s3cret', json.dumps(self.server.events(self.session)))
+        self.assertNotIn('s3cret', self.server.tail())
+
+    def test_a_sigkill_while_the_service_works_and_the_result_by_callback(self):
+        begun = threading.Event()
+        go_on = threading.Event()
+
+        def answer(handler, body):
+            begun.set()
+            go_on.wait(PATIENCE_S)
+            handler.say(202, {'externalRef': 'late'})
+
+        self.service.answer = answer
+        self.serve(self.http('crash = "never"'))
+        self.session = self.server.create('deploy A', agent='ops', wait=0)['id']
+        self.assertTrue(begun.wait(PATIENCE_S))
+        self.server.kill()
+        go_on.set()
+        self.server.start()
+        (call,) = eventually(lambda: self.server.open_calls(self.session), 'the call in doubt')
+        self.assertTrue(call['inDoubt'])
+        url = json.loads(self.service.requests[0][2])['callbackURL']
+        self.assertEqual(call_back(url, {'result': {'output': 'it was done'}})[0], 200)
+        self.ends_with('deploy A: it was done')
+        self.assertEqual(len(self.service.requests), 1, 'never means never')
+
+    def test_a_retry_tool_asks_again_after_a_503_as_long_as_it_was_told(self):
+        def answer(handler, body):
+            if json.loads(body)['attempt'] == 1:
+                handler.say(503, b'busy', Retry_After='3')
+            else:
+                handler.say(200, 'well')
+
+        self.service.answer = answer
+        self.serve(self.http('crash = "retry"'))
+        begin = time.monotonic()
+        self.assertEqual(self.say(), 'deploy A: well')
+        self.assertGreater(time.monotonic() - begin, 2.5)
+        keys = {headers['Idempotency-Key'] for _, headers, _ in self.service.requests}
+        self.assertEqual((len(self.service.requests), len(keys)), (2, 1))
+
+    def test_later_and_the_schema_of_the_result(self):
+        (self.folder / 'out.json').write_text('{"type":"object","required":["url"]}')
+        self.service.answer = lambda handler, body: handler.say(204)
+        self.serve(self.http('later = "2xx"\nresult_schema_file = "out.json"'))
+        call = self.waiting()
+        refused = self.server.result(call['id'], {'status': 'ok'})
+        problem = self.assertProblem(refused, 422, 'invalid_result')
+        self.assertTrue(refused['errors'])
+        self.assertStatus(self.server.result(call['id'], {'url': 'u'}), 200)
+        self.ends_with('deploy A: {"url":"u"}')
+
+    def test_a_body_and_a_url_for_a_service_that_was_not_made_for_us(self):
+        self.service.answer = lambda handler, body: handler.say(200, json.loads(body))
+        self.serve(self.http(
+            "body = '{\"ref\": {\"$input\": \"/target\"}, \"id\": {\"$call\": \"callID\"}}'",
+            path='/r/{input.target}/go?x={input.target}'))
+        self.assertEqual(self.say('deploy a.b-c'), 'deploy a.b-c: {"ref":"a.b-c","id":"call_1"}')
+        self.assertEqual(self.service.requests[0][0], '/r/a.b-c/go?x=a.b-c')
+
+    def test_errors_of_its_own_are_told(self):
+        self.service.answer = lambda handler, body: handler.say(404, b'no such ref')
+        self.serve(self.http())
+        self.assertEqual(self.say(), 'deploy A failed: the service answered 404: no such ref')
+
+    def test_redirects_are_not_followed(self):
+        self.service.answer = lambda handler, body: handler.say(
+            302, Location=self.service.url + '/elsewhere')
+        self.serve(self.http())
+        self.assertIn('redirect', self.say())
+        self.assertEqual(len(self.service.requests), 1)
+
+    def test_a_lie_about_its_content(self):
+        self.service.answer = lambda handler, body: handler.say(200, b'<html>')
+        self.serve(self.http())
+        self.assertIn('called JSON and is none', self.say())
+
+    def test_a_flood(self):
+        def answer(handler, body):
+            handler.send_response(200)
+            handler.send_header('Content-Length', str(1 << 30))
+            handler.end_headers()
+            try:
+                while True:
+                    handler.wfile.write(b'x' * 65536)
+            except OSError:
+                handler.close_connection = True
+
+        self.service.answer = answer
+        self.serve(self.http())
+        self.assertIn('more than 1 MiB', self.say())
+
+    def test_one_that_closes_early_is_unknown(self):
+        def answer(handler, body):
+            handler.connection.close()
+            handler.close_connection = True
+
+        self.service.answer = answer
+        self.serve(self.http('crash = "never"\nlater = "never"'))
+        self.assertIn('failed: outcome unknown: the service gave no answer', self.say())
+
+    def test_one_that_answers_after_its_time_is_unknown_and_its_answer_nothing(self):
+        def answer(handler, body):
+            time.sleep(3)
+            try:
+                handler.say(200, 'late')
+            except OSError:
+                pass
+
+        self.service.answer = answer
+        self.serve(self.http('crash = "never"\nlater = "never"\ntime_limit = "1s"'))
+        self.assertIn('failed: outcome unknown', self.say())
+
+
+class Gates(Tools):
+    gate = '''
+[[gate]]
+tools = ["dep*"]
+ask = "Deploy {input.target}?"
+%s
+'''
+
+    def test_a_person_is_asked_before_a_tool_of_the_pattern(self):
+        self.serve(self.command('echo "$(cat)"') + self.gate % '')
+        call = self.waiting()
+        self.assertEqual((call['reason'], call['message']), ('approval', 'Deploy A?'))
+        self.assertStatus(self.server.decide(call, True, arguments={'target': 'B'}), 200)
+        self.server.at_rest(self.session)
+        self.assertIn('{"target":"B"}', self.server.said(self.session))
+
+    def test_denied_it_never_runs(self):
+        self.serve(self.command('touch "$0.ran"') + self.gate % '')
+        self.assertStatus(self.server.decide(self.waiting(), False, reason='friday'), 200)
+        self.ends_with('deploy A failed: denied: friday')
+        self.assertFalse((self.folder / 'deploy.sh.ran').exists())
+
+    def test_who_asked_may_not_answer(self):
+        self.serve(self.command('echo ran') + self.gate % 'forbid_requester = true',
+                   DORMOUSE_TOKEN='second')
+        call = self.waiting()
+        self.assertProblem(self.server.decide(call, True), 403, 'not_an_answerer')
+        self.server.client.token = 'second'
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.ends_with('deploy A: ran')
+
+    def test_at_its_deadline_it_is_denied(self):
+        self.serve(self.command('echo ran') + self.gate % 'timeout = "1s"\non_expiry = "deny"')
+        self.waiting()
+        eventually(lambda: not self.server.open_calls(self.session), 'the gate expires')
+        self.server.at_rest(self.session)
+        self.assertIn('failed', self.server.said(self.session))
+
+
+if __name__ == '__main__':
+    main()
