@@ -17,6 +17,12 @@ std::optional<Json> RegistryCatalogue::tool_schema(std::string const& tool) cons
     return found ? std::optional(found->schema) : std::nullopt;
 }
 
+std::optional<Json> RegistryCatalogue::result_schema(std::string const& tool) const {
+    agent::Tool const* const found = registry_.tool(tool);
+    bool const declared = found && !found->result_schema.is_null();
+    return declared ? std::optional(found->result_schema) : std::nullopt;
+}
+
 std::stop_source ThreadWorkers::run(port::Fn<void(std::stop_token)> job,
                                     port::Fn<void(bool)> done) {
     // The caller's source, and the pool's: either may ask the job to stop, and the pool's does when

@@ -17,6 +17,7 @@ public:
         return registry_.agent(id) != nullptr;
     }
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
+    [[nodiscard]] std::optional<Json> result_schema(std::string const& tool) const override;
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return registry_.gate(gate) != nullptr;
     }

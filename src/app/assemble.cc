@@ -2,6 +2,7 @@
 
 #include "agent/demo.h"
 #include "app/models.h"
+#include "app/tools.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -12,10 +13,6 @@ namespace dormouse::app {
 namespace {
 
 using Models = std::map<std::string, std::shared_ptr<agent::Model>>;
-
-std::string not_yet(config::Config const& config, std::string const& what) {
-    return config.file + ": " + what + " comes with a later release; leave it out until then";
-}
 
 Models make_models(config::Config const& config, Means const& means, Mistakes& mistakes) {
     Models out;
@@ -30,14 +27,26 @@ Models make_models(config::Config const& config, Means const& means, Mistakes& m
     return out;
 }
 
-void add_tools(agent::Registry& /*registry*/, config::Config const& config, Mistakes& mistakes) {
+void add_tools(agent::Registry& registry, config::Config const& config, Means const& means,
+               Mistakes& mistakes) {
     for (config::Tool const& tool : config.tools) {
-        bool const http = tool.kind == config::ToolKind::http;
-        mistakes.push_back(not_yet(
-            config, "[[tool]] " + tool.name + ": kind \"" + (http ? "http" : "command") + "\""));
+        if (registry.tool(tool.name)) {
+            mistakes.push_back(config.file + ": [[tool]] " + tool.name +
+                               ": there is a tool of this name built in; choose another");
+        } else if (auto made = make_tool(tool, means)) {
+            registry.add(*std::move(made));
+        } else {
+            mistakes.push_back(config.file + ": [[tool]] " + tool.name + ": " +
+                               made.error().detail);
+        }
     }
     for (config::Gate const& gate : config.gates) {
-        mistakes.push_back(not_yet(config, "[[gate]] " + gate.id));
+        if (registry.gate(gate.id)) {
+            mistakes.push_back(config.file + ": [[gate]] " + gate.id +
+                               ": there is a gate of this name; choose another");
+        } else {
+            registry.add(make_gate(gate));
+        }
     }
 }
 
@@ -93,7 +102,7 @@ std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
     Mistakes mistakes;
     config.has_demo() ? agent::add_demo_agents(registry) : agent::add_builtin_tools(registry);
     Models const models = make_models(config, means, mistakes);
-    add_tools(registry, config, mistakes);
+    add_tools(registry, config, means, mistakes);
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
     add_agents(registry, config, models);
     return registry;

@@ -4,6 +4,7 @@
 #include "app/token.h"
 
 #include "agent/effects.h"
+#include "base/text.h"
 #include "config/values.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
@@ -81,11 +82,16 @@ struct Outside {
     io::ProcessHost processes{loop};
 };
 
+struct Secrets {
+    std::vector<server::Token> tokens;
+    std::string capability_key;
+};
+
 // Everything that lives as long as the server, in the order in which it depends on each other.
 class Server {
 public:
     Server(Outside& outside, cli::ServeOptions const& options, config::Config config,
-           agent::Registry registry, std::vector<server::Token> tokens, port::Store& store)
+           agent::Registry registry, Secrets secrets, port::Store& store)
         : loop_(outside.loop),
           clock_(outside.clock),
           options_(options),
@@ -94,13 +100,13 @@ public:
           registry_(std::move(registry)),
           catalogue_(registry_),
           workers_(threads_, loop_),
-          effects_(registry_, workers_),
+          effects_(registry_, workers_, surroundings()),
           journal_(store, loop_),
           runner_({loop_, clock_, entropy_, journal_, effects_},
                   {.epoch = store.epoch(),
                    .next_session_number = store.next_session_number(),
                    .resident_max = config_.limits.resident_sessions}),
-          gate_(gate_options(config_, std::move(tokens)), clock_),
+          gate_(gate_options(config_, std::move(secrets)), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_}),
           http_(loop_, http_options(config_.limits, address_), api_, log_) {}
 
@@ -108,10 +114,11 @@ public:
         auto const port = http_.listen();
         if (!port) return complain(port.error());
         gate_.set_port(*port);
+        address_url_ = url_of(*port);
         io::Signals const signals(loop_, [this](int) { stop(0); });
         runner_.on_failed([this] { fail_stop(); });
         runner_.start();
-        announce(*port);
+        announce();
         loop_.run();
         threads_.stop();
         journal_.stop();
@@ -120,10 +127,10 @@ public:
 
 private:
     // The address under which people know the server is always allowed.
-    static server::GateOptions gate_options(config::Config const& config,
-                                            std::vector<server::Token> tokens) {
+    static server::GateOptions gate_options(config::Config const& config, Secrets secrets) {
         server::GateOptions out;
-        out.tokens = std::move(tokens);
+        out.tokens = std::move(secrets.tokens);
+        out.capability_key = std::move(secrets.capability_key);
         out.allowed_hosts = config.server.allowed_hosts;
         out.allowed_origins = config.server.allowed_origins;
         out.failed_auth_per_address_per_s = config.limits.failed_auth_per_address_per_s;
@@ -149,10 +156,24 @@ private:
                 .heartbeat = limits.heartbeat};
     }
 
-    void announce(std::uint16_t port) {
+    [[nodiscard]] std::string url_of(std::uint16_t port) const {
         bool const v6 = address_.host.find(':') != std::string::npos;
-        std::string const url = "http://" + (v6 ? "[" + address_.host + "]" : address_.host) + ":" +
-                                std::to_string(port);
+        return "http://" + (v6 ? "[" + address_.host + "]" : address_.host) + ":" +
+               std::to_string(port);
+    }
+
+    // Links are made from public_url, never from what a request says.
+    [[nodiscard]] agent::Surroundings surroundings() {
+        return {[this](PendingId const& pending) {
+                    std::string const& url = config_.server.public_url;
+                    return (url.empty() ? address_url_ : url) + "/c/" +
+                           gate_.capabilities().token(pending);
+                },
+                [this] { return clock_.now(); }};
+    }
+
+    void announce() {
+        std::string const& url = address_url_;
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;
         if (::write(fd, line.data(), line.size()) < 0) log_.warn("nobody reads the ready line");
@@ -199,18 +220,24 @@ private:
     server::Gate gate_;
     server::Api api_;
     server::HttpServer http_;
+    std::string address_url_;  // known once it listens
     bool stopping_ = false;
     int status_ = 0;
 };
 
-Result<std::vector<server::Token>> prepare(cli::ServeOptions const& options) {
+Result<Secrets> prepare(cli::ServeOptions const& options, std::string const& store) {
     std::error_code error;
     std::filesystem::create_directories(options.data, error);
     if (error)
         return fail(Code::store_unavailable,
                     "can not make " + options.data + ": " + error.message());
     io::SystemEntropy entropy;
-    return load_tokens(options.data, entropy);
+    auto tokens = load_tokens(options.data, entropy);
+    if (!tokens) return std::unexpected(std::move(tokens.error()));
+    if (store == "memory") return Secrets{std::move(*tokens), base64url(entropy.random())};
+    auto key = load_capability_key(options.data, entropy);
+    if (!key) return std::unexpected(std::move(key.error()));
+    return Secrets{std::move(*tokens), std::move(*key)};
 }
 
 }  // namespace
@@ -237,9 +264,9 @@ int serve(cli::ServeOptions const& options) {
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());
-    auto tokens = prepare(options);
-    if (!tokens) return complain(tokens.error());
-    return Server(outside, options, *std::move(config), *std::move(registry), std::move(*tokens),
+    auto secrets = prepare(options, config->store.url);
+    if (!secrets) return complain(secrets.error());
+    return Server(outside, options, *std::move(config), *std::move(registry), std::move(*secrets),
                   **store)
         .run();
 }

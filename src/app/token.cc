@@ -60,4 +60,22 @@ Result<std::vector<server::Token>> load_tokens(std::filesystem::path const& dire
     return tokens;
 }
 
+Result<std::string> load_capability_key(std::filesystem::path const& directory,
+                                        port::Entropy& entropy) {
+    constexpr std::size_t length = 43;  // 32 bytes in base64url
+    auto const file = directory / "callback.key";
+    std::string key = read_token(file);
+    if (key.size() == length) return key;
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored))
+        return fail(Code::internal, file.string() +
+                                        " is damaged: put back the one that was there, "
+                                        "or delete it, and callback URLs that were "
+                                        "given out die");
+    key = base64url(entropy.random());
+    if (auto written = write_token(file, key); !written)
+        return std::unexpected(std::move(written.error()));
+    return key;
+}
+
 }  // namespace dormouse::app

@@ -15,4 +15,9 @@ namespace dormouse::app {
 [[nodiscard]] Result<std::vector<server::Token>> load_tokens(std::filesystem::path const& directory,
                                                              port::Entropy& entropy);
 
+// What callback URLs are signed with: DIR/callback.key (mode 0600), made when there is none.
+// Errors: internal when it is damaged.
+[[nodiscard]] Result<std::string> load_capability_key(std::filesystem::path const& directory,
+                                                      port::Entropy& entropy);
+
 }  // namespace dormouse::app

@@ -1,0 +1,90 @@
+#include "app/tools.h"
+
+#include "external/command_tool.h"
+#include "external/gate_rule.h"
+#include "external/http_tool.h"
+
+#include <cstdlib>
+
+namespace dormouse::app {
+
+namespace {
+
+external::Declared declared_of(config::Tool const& tool) {
+    external::Declared out;
+    out.name = tool.name;
+    out.description = tool.description;
+    if (!tool.input_schema.is_null()) out.input_schema = tool.input_schema;
+    out.result_schema = tool.result_schema;
+    out.crash = tool.crash;
+    out.timeout = tool.timeout;
+    out.estimated = tool.estimated;
+    out.time_limit = tool.time_limit;
+    return out;
+}
+
+void add_variable(std::vector<std::string>& environment, std::string const& name) {
+    if (char const* const value = std::getenv(name.c_str()))
+        environment.push_back(name + "=" + value);
+}
+
+// What every program needs to run at all, and what the configuration allows; nothing else of ours,
+// and least of all DORMOUSE_TOKEN.
+std::vector<std::string> environment_of(config::CommandTool const& command) {
+    std::vector<std::string> out;
+    for (char const* const name : {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"})
+        add_variable(out, name);
+    for (std::string const& name : command.env_allow) add_variable(out, name);
+    return out;
+}
+
+external::Later later_of(config::Later later) {
+    switch (later) {
+        case config::Later::only_202: return external::Later::only_202;
+        case config::Later::any_2xx: return external::Later::any_2xx;
+        case config::Later::never: break;
+    }
+    return external::Later::never;
+}
+
+Result<agent::Tool> make_http(config::Tool const& tool, Means const& means) {
+    if (tool.http.poll)
+        return fail(Code::bad_value, "poll comes with a later release; leave it out until then");
+    external::HttpTool out;
+    out.declared = declared_of(tool);
+    out.method = tool.http.method;
+    out.url = tool.http.url;
+    for (config::Header const& header : tool.http.headers)
+        out.headers.push_back({header.name, header.value});
+    out.body = tool.http.body;
+    out.later = later_of(tool.http.later);
+    out.external_ref = tool.http.external_ref;
+    if (tool.http.secret) out.secret = tool.http.secret->value;
+    return external::make_http_tool(std::move(out), means.http, means.clock);
+}
+
+}  // namespace
+
+Result<agent::Tool> make_tool(config::Tool const& tool, Means const& means) {
+    if (tool.kind == config::ToolKind::http) return make_http(tool, means);
+    external::CommandTool out;
+    out.declared = declared_of(tool);
+    out.argv = tool.command.command;
+    out.cwd = tool.command.cwd;
+    out.environment = environment_of(tool.command);
+    return external::make_command_tool(std::move(out), means.processes);
+}
+
+agent::Gate make_gate(config::Gate const& gate) {
+    external::GateRule out;
+    out.name = gate.id;
+    out.tools = gate.tools;
+    out.ask = gate.ask;
+    out.answer = {gate.answerers, gate.need, gate.forbid_requester};
+    out.timeout = gate.timeout;
+    bool const denies = gate.on_expiry == config::OnExpiry::deny;
+    out.on_expiry = denies ? session::OnDeadline::deny : session::OnDeadline::tell;
+    return external::make_gate(std::move(out));
+}
+
+}  // namespace dormouse::app
