@@ -13,7 +13,8 @@ from shapes import Contract
 class BadRequests(Contract):
     """400, 403, 412, 413, 415, 421, 431: nothing changes."""
 
-    POSTS = [path for method, path in ROUTES if method == 'POST']
+    # /c/{token} has no other token: tests/tools_by_config.py
+    POSTS = [path for method, path in ROUTES if method == 'POST' and not path.startswith('/c/')]
 
     def setUp(self):
         super().setUp()

@@ -36,10 +36,10 @@ bool open_pipe(Pipe& pipe, bool they_read) {
     return ::fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
-// What the library wants: pointers that end with a null one.
-std::vector<char*> pointers(std::vector<std::string> const& texts) {
+// What the library wants: pointers into `texts` that end with a null one.
+std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> out;
-    for (std::string const& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+    for (std::string& text : texts) out.push_back(text.data());
     out.push_back(nullptr);
     return out;
 }
@@ -112,8 +112,10 @@ Spawned spawn(port::ProcessSpec const& spec) {
     }
     Actions actions;
     Attributes const attributes;
-    auto const argv = pointers(spec.argv);
-    auto const environment = pointers(spec.environment);
+    auto arguments = spec.argv;
+    auto variables = spec.environment;
+    auto const argv = pointers(arguments);
+    auto const environment = pointers(variables);
     out.error_number = actions.prepare(pipes, spec.cwd);
     if (out.error_number == 0) {
         out.error_number = ::posix_spawnp(&out.pid, argv[0], actions.get(), attributes.get(),
