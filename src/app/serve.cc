@@ -105,7 +105,8 @@ public:
           runner_({loop_, clock_, entropy_, journal_, effects_},
                   {.epoch = store.epoch(),
                    .next_session_number = store.next_session_number(),
-                   .resident_max = config_.limits.resident_sessions}),
+                   .resident_max = config_.limits.resident_sessions,
+                   .limits = session_limits(config_.limits)}),
           gate_(gate_options(config_, std::move(secrets)), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_}),
           http_(loop_, http_options(config_.limits, address_), api_, log_) {}
@@ -142,6 +143,16 @@ private:
         out.allowed_hosts.push_back(
             url.substr(scheme + 3, end == std::string::npos ? end : end - scheme - 3));
         return out;
+    }
+
+    static session::Limits session_limits(config::Limits const& limits) {
+        return {.prompt_bytes = limits.prompt_bytes,
+                .output_bytes = limits.output_bytes,
+                .queue = limits.queued_prompts,
+                .open_calls = limits.open_calls,
+                .calls_per_reply = limits.calls_per_reply,
+                .progress_per_second = limits.progress_per_s,
+                .progress_per_call = limits.progress_per_call};
     }
 
     static server::HttpOptions http_options(config::Limits const& limits,

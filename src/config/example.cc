@@ -2,10 +2,12 @@
 
 namespace dormouse::config {
 
-std::string_view example() {
-    return R"toml(# Configuration of Dormouse. Everything below is a comment: take the # in front of a key away to
-# set it. What [server], [store], [limits] and [retention] show are the defaults; the sections with
-# two brackets are examples, and each may stand more than once.
+namespace {
+
+constexpr std::string_view text =
+    R"toml(# Configuration of Dormouse. Everything below is a comment: take the # in front of a
+# key away to set it. What [server], [store], [limits] and [retention] show are the defaults; the
+# sections with two brackets are examples, and each may stand more than once.
 #
 #   dormouse config check      says what is wrong in this file, or what the server would have
 #   dormouse config keys       lists every key
@@ -140,6 +142,9 @@ std::string_view example() {
 #on_expiry = "deny"
 #forbid_requester = true
 )toml";
-}
+
+}  // namespace
+
+std::string_view example() { return text; }
 
 }  // namespace dormouse::config

@@ -154,7 +154,7 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
     auto const* const create = std::get_if<Create>(&asked.command.body);
     std::string const& agent = create ? create->agent : state_->agent;
     if (auto terms = host_.effects().terms(agent)) asked.command.terms = std::move(*terms);
-    Decision decision = decide(*state_, host_.epoch(), asked.command);
+    Decision decision = decide(*state_, host_.epoch(), asked.command, host_.limits());
     for (Event& event : decision.events) {
         remember_closed(event);
         for (std::string& key : keys_of(event))

@@ -29,6 +29,7 @@ public:
     [[nodiscard]] virtual Time now() const = 0;
     [[nodiscard]] virtual Random random() = 0;
     [[nodiscard]] virtual Epoch epoch() const = 0;
+    [[nodiscard]] virtual session::Limits const& limits() const { return session::usual_limits; }
     [[nodiscard]] virtual port::Journal& journal() = 0;
     [[nodiscard]] virtual JournalWriter& writer() = 0;
     [[nodiscard]] virtual port::Effects& effects() = 0;

@@ -31,6 +31,7 @@ struct Options {
     std::uint64_t next_session_number = 1;
     std::size_t resident_max = 4'096;  // lanes kept in memory; those in use come on top
     Duration scan_every{1'000};
+    session::Limits limits = {};
 };
 
 class Runner final : private Host {
@@ -88,6 +89,7 @@ public:
 private:
     [[nodiscard]] Random random() override { return world_.entropy.random(); }
     [[nodiscard]] Epoch epoch() const override { return options_.epoch; }
+    [[nodiscard]] session::Limits const& limits() const override { return options_.limits; }
     [[nodiscard]] port::Journal& journal() override { return world_.journal; }
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }

@@ -4,6 +4,7 @@
 
 #include "session/command.h"
 #include "session/key.h"
+#include "session/limits.h"
 #include "session/state.h"
 
 namespace dormouse::session {
@@ -28,6 +29,7 @@ struct Decision {
 // Brings `state` forward by exactly the events it returns. Expiries that are due by the command's
 // time come first, also when the command itself is refused (rule 9). `epoch` is who drives; intents
 // are written under it.
-[[nodiscard]] Decision decide(State& state, Epoch epoch, Command const& command);
+[[nodiscard]] Decision decide(State& state, Epoch epoch, Command const& command,
+                              Limits const& limits = usual_limits);
 
 }  // namespace dormouse::session

@@ -40,3 +40,19 @@ static_assert(tool_concurrency_max + 1 <= owed_max,
 static_assert(calls_per_reply_max <= open_calls_max);
 
 }  // namespace dormouse::session::limits
+
+namespace dormouse::session {
+
+// Those that an operator may lower. Journals keep their meaning: apply() knows none of them.
+struct Limits {
+    std::size_t prompt_bytes = limits::prompt_bytes_max;
+    std::size_t output_bytes = limits::output_bytes_max;
+    std::size_t queue = limits::queue_max;
+    std::size_t open_calls = limits::open_calls_max;
+    std::size_t calls_per_reply = limits::calls_per_reply_max;
+    std::uint32_t progress_per_second = limits::progress_per_second_max;
+    std::uint32_t progress_per_call = limits::progress_per_call_max;
+};
+inline constexpr Limits usual_limits{};
+
+}  // namespace dormouse::session

@@ -69,6 +69,19 @@ std::unexpected<Error> journal_full() {
                 Json::trusted(R"({"limit":"session_events","max":16777215})"));
 }
 
+std::string bytes_text(std::size_t bytes) {
+    constexpr std::size_t mib = std::size_t{1} << 20;
+    if (bytes > 0 && bytes % mib == 0) return std::to_string(bytes / mib) + " MiB";
+    return std::to_string(bytes) + " bytes";
+}
+
+std::unexpected<Error> over_limit(std::string const& what, std::string_view limit,
+                                  std::size_t max) {
+    return fail(Code::too_large, what + " may have " + bytes_text(max) + ".",
+                Json::trusted(R"({"limit":")" + std::string(limit) +
+                              R"(","max":)" + std::to_string(max) + "}"));
+}
+
 std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
     std::string const from(text(state.lifecycle));
     std::string const extra = R"({"from":")" + from + R"(","move":")" + std::string(move) + "\"}";
@@ -77,12 +90,12 @@ std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
                 Json::trusted(extra));
 }
 
-Decision decide(State& state, Epoch epoch, Command const& command) {
+Decision decide(State& state, Epoch epoch, Command const& command, Limits const& limits) {
     bool const creates = std::holds_alternative<Create>(command.body);
     bool const exists = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
     if (!creates && !exists) return {{}, unknown(), {}};
     Activity const before = activity(state);
-    Decider decider(state, epoch, command);
+    Decider decider(state, epoch, command, limits);
     // A new owner's verdicts come before the times that passed while nobody drove: a run that a
     // crash cut off is in doubt, it did not take too long.
     bool const adopts = std::holds_alternative<Adopt>(command.body);

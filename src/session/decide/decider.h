@@ -10,8 +10,8 @@ namespace dormouse::session {
 
 class Decider {
 public:
-    Decider(State& state, Epoch epoch, Command const& command)
-        : state(state), epoch(epoch), command(command), at(command.at) {}
+    Decider(State& state, Epoch epoch, Command const& command, Limits const& limits)
+        : state(state), epoch(epoch), command(command), limits(limits), at(command.at) {}
 
     void emit(Event::Body body);
     [[nodiscard]] Bits128 draw() { return dormouse::draw(command.random, ++drawn_); }
@@ -27,6 +27,7 @@ public:
     State& state;
     Epoch const epoch;
     Command const& command;
+    Limits const& limits;
     Time const at;
     std::vector<Event> events;
     std::vector<PendingChange> pending;
@@ -99,6 +100,11 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] inline Judged done(Decider const& d) { return Answer{.seq = d.state.head}; }
 [[nodiscard]] bool is_full(State const& state);
 [[nodiscard]] std::unexpected<Error> journal_full();
+// "1 MiB", "2048 bytes"
+[[nodiscard]] std::string bytes_text(std::size_t bytes);
+// "A prompt's text may have 1 MiB.", with the limit's name and value.
+[[nodiscard]] std::unexpected<Error> over_limit(std::string const& what, std::string_view limit,
+                                                std::size_t max);
 [[nodiscard]] std::unexpected<Error> unknown();
 [[nodiscard]] std::unexpected<Error> wrong_state(State const& state, std::string_view move);
 

@@ -70,7 +70,7 @@ void give_up_model(Decider& d) {
 Judged judge(Decider& d, ModelReply const& c) {
     if (!is_current(d.state, c)) return done(d);
     std::size_t const open = d.state.calls.size() + c.calls.size();
-    if (c.calls.size() > limits::calls_per_reply_max || open > limits::open_calls_max) {
+    if (c.calls.size() > d.limits.calls_per_reply || open > d.limits.open_calls) {
         std::string const asked =
             "The model asked for " + std::to_string(c.calls.size()) + " calls at once";
         fail_model(d, {"model_failed", asked + ", " + std::to_string(open) + " would be open."},

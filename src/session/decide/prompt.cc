@@ -75,9 +75,9 @@ Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
                     "The session is in a turn; it waits for " + open_ids(state) + ".");
     }
     bool const own_turn = idle || when == PromptMode::queue || !state.turn;
-    if (own_turn && state.queue.size() >= limits::queue_max) {
+    if (own_turn && state.queue.size() >= d.limits.queue) {
         return fail(Code::queue_full,
-                    "The session's queue is full (" + std::to_string(limits::queue_max) + ").");
+                    "The session's queue is full (" + std::to_string(d.limits.queue) + ").");
     }
     if (!own_turn && when == PromptMode::interrupt) interrupt(d);
     TurnNo const turn = own_turn ? state.turns + 1 : state.turn->no;
@@ -94,9 +94,8 @@ Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
 Judged judge(Decider& d, Prompt const& c) {
     if (d.command.found.earlier) return answer_earlier(d, *d.command.found.earlier);
     State& state = d.state;
-    if (c.text_bytes > limits::prompt_bytes_max) {
-        return fail(Code::too_large, "A prompt's text may have 1 MiB.",
-                    Json::trusted(R"({"limit":"prompt_bytes","max":1048576})"));
+    if (c.text_bytes > d.limits.prompt_bytes) {
+        return over_limit("A prompt's text", "prompt_bytes", d.limits.prompt_bytes);
     }
     if (is_full(d.state)) return journal_full();
     if (state.lifecycle == Lifecycle::error) return wrong_state(state, "prompt");

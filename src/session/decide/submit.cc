@@ -206,9 +206,8 @@ Judged submit(Decider& d, Offer const& offer) {
     if (!call) return answer_closed(d, offer.pending, offer.what.digest);
     if (auto error = refuse(d.state, *call, offer, d.command.by))
         return std::unexpected(std::move(*error));
-    if (offer.what.output.size() > limits::output_bytes_max) {
-        return fail(Code::too_large, "An output may have 1 MiB.",
-                    Json::trusted(R"({"limit":"output_bytes","max":1048576})"));
+    if (offer.what.output.size() > d.limits.output_bytes) {
+        return over_limit("An output", "output_bytes", d.limits.output_bytes);
     }
     bool const question = call->question && call->question->pending == offer.pending;
     if (!question && call->pause && call->pause->terms.answer.need > 1)
@@ -228,8 +227,8 @@ Judged judge(Decider& d, Progress const& c) {
     if (!call) return answer_closed(d, c.pending, std::nullopt);
     if (is_full(d.state)) return journal_full();
     bool const same_second = call->progress_second == to_ms(d.at) / 1000;
-    bool const fast = same_second && call->progress_in_second >= limits::progress_per_second_max;
-    if (fast || call->progress_count >= limits::progress_per_call_max) {
+    bool const fast = same_second && call->progress_in_second >= d.limits.progress_per_second;
+    if (fast || call->progress_count >= d.limits.progress_per_call) {
         return std::unexpected(Error{
             Code::rate_limited, "Too much progress: 10 a second and 10,000 a call.", {}, 1000});
     }

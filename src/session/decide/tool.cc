@@ -39,12 +39,13 @@ void supersede_question(Decider& d, Call const& call) {
 void finish(Decider& d, ToolOutcome const& c, ToolOutcome::Done const& outcome) {
     ToolFinished finished{c.pending.call, c.attempt,       std::nullopt, outcome.output, {},
                           outcome.title,  outcome.metadata};
-    if (outcome.output.size() > limits::output_bytes_max) {
+    if (outcome.output.size() > d.limits.output_bytes) {
         finished = {c.pending.call,
                     c.attempt,
                     ErrorReason::failed,
                     {},
-                    "the tool's output is larger than 1 MiB; nothing of it was kept",
+                    "the tool's output is larger than " + bytes_text(d.limits.output_bytes) +
+                        "; nothing of it was kept",
                     {},
                     {}};
     }

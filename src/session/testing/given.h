@@ -28,7 +28,7 @@ public:
     Decision when(Command::Body body) {
         Command const command = command_of(std::move(body));
         State const before = state;
-        Decision decision = decide(state, epoch, command);
+        Decision decision = decide(state, epoch, command, limits);
         check_again(before, command, decision);
         rows_of_events_.clear();
         for (Event const& event : decision.events) {
@@ -187,6 +187,7 @@ public:
     Time now = from_ms(1'800'000'000'000);
     Actor by{ActorType::token, "ann"};
     TurnTerms terms;
+    Limits limits;
     std::string idem_key, idem_digest;  // of the next command
 
 private:
@@ -194,7 +195,7 @@ private:
     // notes.
     void check_again(State const& before, Command command, Decision const& decision) {
         State again = before;
-        if (types(decide(again, epoch, command)) != types(decision) || !(again == state)) {
+        if (types(decide(again, epoch, command, limits)) != types(decision) || !(again == state)) {
             broken_ += "decided twice it is another decision; ";
         }
         if (decision.answer || std::holds_alternative<Create>(command.body)) return;
@@ -203,7 +204,7 @@ private:
                       [](Event const& event) { return std::holds_alternative<Note>(event.body); });
         again = before;
         command.body = Tick{};
-        if (types(decide(again, epoch, command)) != types(written))
+        if (types(decide(again, epoch, command, limits)) != types(written))
             broken_ += "a refusal wrote " + types(written) + "; ";
     }
     void check(Decision const& decision) {

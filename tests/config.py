@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""The configuration (design/10): found, checked, told, and in effect."""
+import json
+import os
+import pathlib
+import re
+import stat
+import tempfile
+import time
+import unittest
+
+from dormouse import ROOT, Case, Client, Server, environment, main, run
+
+PAGE = ROOT / 'docs/reference/configuration.md'
+
+
+class Folder(unittest.TestCase):
+    """A folder of its own, and the binary in an environment that knows no other."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-config-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.env = environment(
+            HOME=str(self.folder / 'home'), XDG_CONFIG_HOME=str(self.folder / 'etc')
+        )
+
+    def write(self, text, name='d.toml'):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def dm(self, *arguments, exits=0, **env):
+        ended = run(*arguments, env={**self.env, **env})
+        self.assertEqual(ended.returncode, exits, ended)
+        return ended
+
+
+class Init(Folder):
+    def test_it_writes_an_example_that_is_right_and_says_nothing(self):
+        said = self.dm('config', 'init').stdout
+        path = self.folder / 'etc/dormouse/dormouse.toml'
+        self.assertIn(str(path), said)
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+        self.assertIn(f'{path} is right', self.dm('config', 'check').stdout)
+        self.assertIn('agent      demo ', self.dm('config', 'check').stdout)
+
+    def test_it_never_overwrites(self):
+        path = self.write('# mine\n')
+        refused = self.dm('config', 'init', path, exits=2)
+        self.assertIn('was not changed', refused.stderr)
+        self.assertEqual(path.read_text(), '# mine\n')
+
+    def test_it_prints_to_standard_output(self):
+        text = self.dm('config', 'init', '-').stdout
+        self.assertIn('#[[agent]]', text)
+        self.assertEqual(self.dm('config', 'check', self.write(text)).stderr, '')
+
+    def test_a_folder_that_can_not_be_made_is_said(self):
+        self.write('', 'file')
+        refused = self.dm('config', 'init', self.folder / 'file/d.toml', exits=1)
+        self.assertIn('can not write', refused.stderr)
+
+
+class Check(Folder):
+    def test_all_mistakes_one_line_each(self):
+        path = self.write('[server]\nlisten = 7\n[[agent]]\nid = "ops"\nmodel = "mian"\n')
+        refused = self.dm('config', 'check', path, exits=2)
+        lines = refused.stderr.splitlines()
+        self.assertEqual(lines[0], f'{path}:2: [server] listen is a whole number; '
+                                   'write a string in quotes')
+        self.assertTrue(lines[1].startswith(f'{path}:5: [[agent]] ops: model is "mian"'), lines)
+        self.assertEqual(lines[2], f'dormouse config: 2 mistakes in {path}')
+        self.assertEqual(refused.stdout, '')
+
+    def test_json_has_them_too(self):
+        path = self.write('[serverr]\n')
+        report = json.loads(self.dm('config', 'check', path, '--json', exits=2).stdout)
+        self.assertFalse(report['ok'])
+        self.assertEqual(len(report['problems']), 1)
+        report = json.loads(self.dm('config', 'check', self.write(''), '--json').stdout)
+        self.assertTrue(report['ok'])
+        self.assertEqual([a['id'] for a in report['agents']], ['demo', 'demo-each'])
+
+    def test_a_file_that_is_not_there(self):
+        refused = self.dm('config', 'check', self.folder / 'none.toml', exits=2)
+        self.assertIn('none.toml: can not be read: No such file', refused.stderr)
+        refused = self.dm('config', 'check', self.folder, exits=2)
+        self.assertIn('it is a folder', refused.stderr)
+
+    def test_a_secret_is_never_shown(self):
+        path = self.write(
+            '[[model]]\nid = "m"\nkind = "scripted"\nheaders = { A = { env = "SECRET" }, '
+            '"b b" = "hunter2" }\napi_key_env = "hunter2-is-my-key"\n'
+        )
+        refused = self.dm('config', 'check', path, exits=2, SECRET='hunter2')
+        self.assertNotIn('hunter2', refused.stderr + refused.stdout)
+
+    def test_without_a_configuration_it_tells_the_defaults(self):
+        said = self.dm('config', 'check').stdout
+        self.assertIn('There is no configuration', said)
+        self.assertIn('127.0.0.1:3676', said)
+
+    def test_the_summary_tells_what_the_server_would_have(self):
+        path = self.write(
+            '[retention]\ncompleted_after = "7d"\n[[model]]\nid = "m"\nkind = "scripted"\n'
+            '[[agent]]\nid = "ops"\nmodel = "m"\ntools = ["ask_human"]\n'
+        )
+        said = self.dm('config', 'check', path).stdout
+        for part in ('m (scripted)', 'ops (1 tool)', 'ask_human', 'after 7d'):
+            self.assertIn(part, said)
+        self.assertNotIn('demo', said)
+
+
+class Found(Folder):
+    def place(self, **env):
+        return json.loads(self.dm('paths', '--json', **env).stdout)['config']
+
+    def test_the_first_place_wins(self):
+        self.assertIsNone(self.place()['file'])
+        own = self.write('', 'etc/dormouse/dormouse.toml')
+        self.assertEqual(self.place()['file'], str(own))
+        other = self.write('')
+        self.assertEqual(self.place(DORMOUSE_CONFIG=str(other))['file'], str(other))
+
+    def test_paths_for_people(self):
+        said = self.dm('paths', '--data', self.folder).stdout
+        self.assertIn('/etc/dormouse/dormouse.toml', said)
+        self.assertIn(str(self.folder / 'token'), said)
+        self.assertIn('not there', said)
+        self.assertIn('$DORMOUSE_TOKEN', self.dm('paths', DORMOUSE_TOKEN='x').stdout)
+
+    def test_each_command_explains_itself(self):
+        for command in (['config', '--help'], ['config', 'init', '--help'], ['paths', '--help']):
+            said = self.dm(*command).stdout
+            self.assertIn('Example:', said)
+            self.assertIn(f'dormouse {command[0]}', said)
+
+
+class Documents(Folder):
+    def test_the_page_has_every_key_with_its_default(self):
+        section, found = None, {}
+        for line in PAGE.read_text().splitlines():
+            title = re.fullmatch(r'## `\[+([a-z.]+)\]+`', line)
+            if line.startswith('## '):
+                section = title and title[1]
+            row = re.match(r'\| `(\w+)` \| ([^|]*) \| ([^|]*) \|', line)
+            if row and section:
+                found[section, row[1]] = row[3].strip().strip('`')
+        keys = json.loads(self.dm('config', 'keys', '--json').stdout)
+        expected = {
+            (key['section'], key['name']): 'required' if key['required'] else key['default']
+            for key in keys
+        }
+        self.assertEqual(found, expected)
+
+    def test_the_list_for_people_has_every_key(self):
+        keys = json.loads(self.dm('config', 'keys', '--json').stdout)
+        lines = self.dm('config', 'keys').stdout.splitlines()
+        self.assertEqual(
+            [line.split()[0] for line in lines], [f'{k["section"]}.{k["name"]}' for k in keys]
+        )
+
+    def test_the_example_has_every_key(self):
+        example = self.dm('config', 'init', '-').stdout
+        shown = set(re.findall(r'^#(\w+) = ', example, re.M))
+        keys = json.loads(self.dm('config', 'keys', '--json').stdout)
+        self.assertEqual(shown | {'poll'}, {key['name'] for key in keys})
+
+
+AGENT = (
+    '[[model]]\nid = "m"\nkind = "scripted"\n'
+    '[[agent]]\nid = "ops"\nmodel = "m"\ntools = ["ask_human"]\n'
+)
+
+
+class Serve(Folder):
+    def server(self, text, *arguments, start=True, **env):
+        server = Server('--config', str(self.write(text)), *arguments, env=env, start=start)
+        self.addCleanup(server.clean)
+        return server
+
+    def refused(self, *arguments, **env):
+        data = self.folder / 'data'
+        ended = self.dm('serve', '--data', data, *arguments, exits=2, **env)
+        self.assertEqual(ended.stdout, '')
+        self.assertFalse(data.exists(), 'nothing half-done')
+        return ended.stderr
+
+    def test_a_mistake_starts_nothing(self):
+        path = self.write('[limits]\nconnections = 0\nheartbeat = 3\n')
+        for arguments, env in ((['--config', path], {}), ([], {'DORMOUSE_CONFIG': str(path)})):
+            lines = self.refused(*arguments, **env).splitlines()
+            self.assertEqual(len(lines), 3, lines)
+            self.assertIn(f'{path}:2: [limits] connections is 0; write a whole number', lines[0])
+            self.assertIn('nothing was started', lines[2])
+
+    def test_a_named_file_must_be_there(self):
+        self.assertIn('can not be read', self.refused('--config', self.folder / 'none'))
+        none = str(self.folder / 'none')
+        self.assertIn('can not be read', self.refused(DORMOUSE_CONFIG=none))
+
+    def test_what_a_later_release_brings_is_refused_by_name(self):
+        for text in ('[[mcp]]\nid = "x"\n', '[server]\ntls_cert = "x"\n', '[[webhook]]\n'):
+            self.assertIn('comes with a later release', self.refused('--config', self.write(text)))
+
+    def test_agents_of_the_file_take_the_place_of_the_demo(self):
+        server = self.server(AGENT)
+        agents = server.get('/api/agents').json['items']
+        self.assertEqual([agent['id'] for agent in agents], ['ops'])
+        self.assertEqual(agents[0]['tools'], ['ask_human'])
+        session = server.create('ask why', agent='ops')['id']
+        (call,) = server.open_calls(session)
+        server.result(call['id'], 'because')
+        server.at_rest(session)
+        self.assertEqual(server.said(session), 'ask_human why: because')
+        server.finish()
+
+    def test_the_demo_stays_when_it_is_asked_for(self):
+        server = self.server('[server]\ndemo = true\n' + AGENT)
+        agents = server.get('/api/agents').json['items']
+        self.assertEqual([agent['id'] for agent in agents], ['demo', 'demo-each', 'ops'])
+        server.finish()
+
+    def test_no_demo_when_it_is_not_wanted(self):
+        server = self.server('[server]\ndemo = false\n')
+        self.assertEqual(server.get('/api/agents').json['items'], [])
+        server.finish()
+
+    def test_flags_win_over_the_file(self):
+        server = self.server('[server]\nlisten = "127.0.0.1:1"\n[store]\nurl = "sqlite"\n',
+                             '--store', 'memory')
+        self.assertFalse((pathlib.Path(server.directory) / 'dormouse.db').exists())
+        self.assertEqual(server.get('/readyz').status, 200)
+
+    def test_the_file_says_where_to_listen(self):
+        data = self.folder / 'data'
+        path = self.write('[server]\nlisten = "127.0.0.1:1"\n')
+        ended = self.dm('serve', '--config', path, '--data', data, exits=2)
+        self.assertIn('127.0.0.1:1', ended.stderr)
+
+    def test_beyond_loopback_only_when_told(self):
+        path = self.write('[server]\nlisten = "0.0.0.0:0"\n')
+        ended = self.dm('serve', '--config', path, '--data', self.folder / 'data', exits=6)
+        self.assertIn('--insecure', ended.stderr)
+        self.assertFalse((self.folder / 'data').exists())
+
+    def test_the_public_url_is_an_allowed_host_and_origin(self):
+        server = self.server('[server]\npublic_url = "https://dm.example.org"\n'
+                             'allowed_hosts = ["other.example.org"]\n')
+        for host, status in (('dm.example.org', 200), ('other.example.org', 200),
+                             ('evil.example.org', 421)):
+            self.assertEqual(server.get('/healthz', Host=host).status, status, host)
+        for origin, status in (('https://dm.example.org', 200), ('https://evil.org', 403)):
+            self.assertEqual(server.get('/healthz', Origin=origin).status, status, origin)
+        server.finish()
+
+    def test_the_token_of_the_environment_is_valid_at_each_start(self):
+        server = self.server('', DORMOUSE_TOKEN='from-outside')
+        for _ in range(2):
+            client = Client(server.port, 'from-outside')
+            self.assertEqual(client.get('/api/agents').status, 200)
+            client.close()
+            self.assertEqual(server.get('/api/agents').status, 200, 'the first token')
+            server.restart()
+        server.environment['DORMOUSE_TOKEN'] = ''
+        server.restart()
+        client = Client(server.port, 'from-outside')
+        self.assertEqual(client.get('/api/agents').status, 401, 'empty is not set')
+        client.close()
+        server.finish()
+
+
+class Limits(Serve):
+    def test_they_are_those_of_the_file(self):
+        server = self.server(
+            '[limits]\nprompt_bytes = 1024\noutput_bytes = 1024\nqueued_prompts = 1\n'
+            'progress_per_call = 2\nheader_bytes = 2048\nfailed_auth_per_address_per_s = 2\n'
+        )
+        session = server.create('deploy A')['id']
+        (call,) = server.open_calls(session)
+        self.assertEqual(server.prompt(session, 'x' * 1025).status, 413)
+        self.assertEqual(server.result(call['id'], 'x' * 1023).status, 413)
+        self.assertEqual(server.prompt(session, 'one', wait=0, when='queue').status, 202)
+        full = server.prompt(session, 'two', wait=0, when='queue')
+        self.assertEqual((full.status, full['code']), (429, 'queue_full'))
+        body = {'pendingID': call['id'], 'payload': 1}
+        answers = [server.post('/async-tool/progress', body).status for _ in range(3)]
+        self.assertEqual(answers, [200, 200, 429])
+        self.assertEqual(server.get('/readyz', X='x' * 2048).status, 431)
+        nobody = Client(server.port, 'wrong')
+        answers = [nobody.get('/api/agents').status for _ in range(8)]
+        nobody.close()
+        self.assertIn(429, answers)
+        self.assertEqual(answers[:1], [401])
+        server.client = server.new_client()
+        self.assertEqual(server.result(call['id'], 'live').status, 200)
+        server.at_rest(session)
+        server.finish()
+
+    def test_connections(self):
+        server = self.server('[limits]\nconnections = 2\n')
+        held = server.new_client()
+        self.assertEqual(held.get('/readyz').status, 200)
+        self.assertEqual(server.get('/readyz').status, 200)
+        third = server.new_client()
+        self.assertEqual(third.get('/readyz').status, 503)
+        for client in (held, third):
+            client.close()
+        server.client.close()
+
+    def test_the_heartbeat(self):
+        server = self.server('[limits]\nheartbeat = "100ms"\n')
+        session = server.create()['id']
+        import socket
+
+        with socket.create_connection(('127.0.0.1', server.port), timeout=10) as stream:
+            stream.sendall(
+                f'GET /api/sessions/{session}/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n'
+                f'Accept: text/event-stream\r\nAuthorization: Bearer {server.token}\r\n\r\n'.encode()
+            )
+            seen = b''
+            while seen.count(b'\n:') < 2:
+                more = stream.recv(4096)
+                self.assertNotEqual(more, b'')
+                seen += more
+        server.finish()
+
+
+if __name__ == '__main__':
+    main()
