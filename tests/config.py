@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """The configuration (design/10): found, checked, told, and in effect."""
 import json
-import os
 import pathlib
 import re
+import socket
 import stat
 import tempfile
 import time
 import unittest
 
-from dormouse import ROOT, Case, Client, Server, environment, main, run
+from dormouse import ROOT, Client, Server, environment, main, run, wait_for
 
 PAGE = ROOT / 'docs/reference/configuration.md'
 
@@ -145,9 +145,9 @@ class Documents(Folder):
             title = re.fullmatch(r'## `\[+([a-z.]+)\]+`', line)
             if line.startswith('## '):
                 section = title and title[1]
-            row = re.match(r'\| `(\w+)` \| ([^|]*) \| ([^|]*) \|', line)
-            if row and section:
-                found[section, row[1]] = row[3].strip().strip('`')
+            cells = [cell.strip() for cell in re.split(r'(?<!\\)\|', line)]
+            if section and re.fullmatch(r'`\w+`', cells[1] if len(cells) > 4 else ''):
+                found[section, cells[1].strip('`')] = cells[3].strip('`')
         keys = json.loads(self.dm('config', 'keys', '--json').stdout)
         expected = {
             (key['section'], key['name']): 'required' if key['required'] else key['default']
@@ -175,7 +175,7 @@ AGENT = (
 )
 
 
-class Serve(Folder):
+class Started(Folder):
     def server(self, text, *arguments, start=True, **env):
         server = Server('--config', str(self.write(text)), *arguments, env=env, start=start)
         self.addCleanup(server.clean)
@@ -188,6 +188,8 @@ class Serve(Folder):
         self.assertFalse(data.exists(), 'nothing half-done')
         return ended.stderr
 
+
+class Serve(Started):
     def test_a_mistake_starts_nothing(self):
         path = self.write('[limits]\nconnections = 0\nheartbeat = 3\n')
         for arguments, env in ((['--config', path], {}), ([], {'DORMOUSE_CONFIG': str(path)})):
@@ -232,13 +234,14 @@ class Serve(Folder):
         server = self.server('[server]\nlisten = "127.0.0.1:1"\n[store]\nurl = "sqlite"\n',
                              '--store', 'memory')
         self.assertFalse((pathlib.Path(server.directory) / 'dormouse.db').exists())
-        self.assertEqual(server.get('/readyz').status, 200)
+        self.assertEqual(server.get('/healthz').status, 200)
 
     def test_the_file_says_where_to_listen(self):
+        taken = self.server('').port
+        path = self.write(f'[server]\nlisten = "127.0.0.1:{taken}"\n', 'taken.toml')
         data = self.folder / 'data'
-        path = self.write('[server]\nlisten = "127.0.0.1:1"\n')
         ended = self.dm('serve', '--config', path, '--data', data, exits=2)
-        self.assertIn('127.0.0.1:1', ended.stderr)
+        self.assertIn(f'127.0.0.1:{taken}', ended.stderr)
 
     def test_beyond_loopback_only_when_told(self):
         path = self.write('[server]\nlisten = "0.0.0.0:0"\n')
@@ -272,7 +275,83 @@ class Serve(Folder):
         server.finish()
 
 
-class Limits(Serve):
+TOOL = (
+    '[[tool]]\nname = "deploy"\nkind = "command"\ncommand = ["./tool.sh"]\n'
+    'description = "Ships it."\ncrash = "retry"\n'
+)
+
+
+class Tools(Started):
+    def script(self, text):
+        path = self.write('#!/bin/sh\n' + text, 'tool.sh')
+        path.chmod(0o755)
+
+    def test_a_program_is_a_tool_of_an_agent(self):
+        self.script('cat > /dev/null; echo \'{"shipped": true}\'\n')
+        server = self.server(TOOL + AGENT.replace('"ask_human"', '"dep*"'))
+        session = server.create('deploy A', agent='ops')['id']
+        server.at_rest(session)
+        self.assertEqual(server.said(session), 'deploy A: {"shipped":true}')
+        server.finish()
+
+    def test_a_gate_stands_before_it(self):
+        self.script('cat > /dev/null; echo shipped\n')
+        server = self.server(
+            TOOL + AGENT.replace('"ask_human"', '"deploy"')
+            + '[[gate]]\ntools = ["dep*"]\nask = "Ship {input.target}?"\n'
+        )
+        session = server.create('deploy A', agent='ops')['id']
+        (call,) = server.open_calls(session)
+        self.assertEqual((call['reason'], call['message']), ('approval', 'Ship A?'))
+        self.assertEqual(server.decide(call, True).status, 200)
+        server.at_rest(session)
+        self.assertEqual(server.said(session), 'deploy A: shipped')
+        server.finish()
+
+    def test_a_program_sees_only_what_it_may(self):
+        self.script('cat > /dev/null; echo "$SECRET-$SHOWN"\n')
+        server = self.server(
+            TOOL + 'env_allow = ["SHOWN"]\n' + AGENT.replace('"ask_human"', '"deploy"'),
+            SECRET='s3cr3t', SHOWN='yes',
+        )
+        session = server.create('deploy A', agent='ops')['id']
+        server.at_rest(session)
+        self.assertEqual(server.said(session), 'deploy A: -yes')
+        server.finish()
+
+    def test_what_this_release_can_not_do_is_said_with_its_line(self):
+        self.script('')
+        for text, line, what in (
+            ('[[model]]\nid = "x"\nkind = "gemini"\nmodel = "g"\n', 1, 'kind "gemini"'),
+            (TOOL + '[[gate]]\ntools = ["deploy"]\nask = "?"\nforbid_requester = true\n'
+             '[server]\ndemo = false\n', 7, 'forbid_requester'),
+        ):
+            path = self.write(text)
+            refused = self.dm('config', 'check', path, exits=2).stderr
+            self.assertIn(f'{path}:{line}: ', refused)
+            self.assertIn(what + ' comes with a later release', refused)
+            self.assertIn(what, self.refused('--config', path))
+
+    def test_a_hundred_tools_start_in_a_tenth_of_a_second(self):
+        self.script('')
+        self.write('{"type": "object", "properties": {"target": {"type": "string"}}}', 's.json')
+        text = '[server]\ndemo = false\n' + ''.join(
+            TOOL.replace('"deploy"', f'"deploy_{n}"') + 'input_schema_file = "s.json"\n'
+            for n in range(100)
+        )
+        path, empty = self.write(text), self.write('', 'empty.toml')
+
+        def seconds(file):
+            begin = time.monotonic()
+            self.dm('config', 'check', file)
+            return time.monotonic() - begin
+
+        # Best of five each: what the tools cost, without what starting a process costs.
+        with_tools, without = (min(seconds(f) for _ in range(5)) for f in (path, empty))
+        self.assertLess(with_tools - without, 0.1)
+
+
+class Limits(Started):
     def test_they_are_those_of_the_file(self):
         server = self.server(
             '[limits]\nprompt_bytes = 1024\noutput_bytes = 1024\nqueued_prompts = 1\n'
@@ -299,13 +378,30 @@ class Limits(Serve):
         server.at_rest(session)
         server.finish()
 
+    def test_completed_sessions_go_when_their_time_is_up(self):
+        server = self.server('[retention]\ncompleted_after = "1s"\n')
+        old, active = server.create()['id'], server.create()['id']
+        self.assertEqual(server.post(f'/api/sessions/{old}/end').status, 200)
+        wait_for(lambda: server.get(f'/api/sessions/{old}').status == 404, what='the deletion')
+        self.assertEqual(server.get(f'/api/sessions/{active}').status, 200)
+        self.assertIn('completed sessions deleted', server.tail())
+        server.finish()
+
+    def test_without_retention_they_stay(self):
+        server = self.server('')
+        old = server.create()['id']
+        server.post(f'/api/sessions/{old}/end')
+        server.restart()
+        self.assertEqual(server.get(f'/api/sessions/{old}').status, 200)
+        server.finish()
+
     def test_connections(self):
         server = self.server('[limits]\nconnections = 2\n')
         held = server.new_client()
-        self.assertEqual(held.get('/readyz').status, 200)
-        self.assertEqual(server.get('/readyz').status, 200)
+        self.assertEqual(held.get('/healthz').status, 200)
+        self.assertEqual(server.get('/healthz').status, 200)
         third = server.new_client()
-        self.assertEqual(third.get('/readyz').status, 503)
+        self.assertEqual(third.get('/healthz').status, 503)
         for client in (held, third):
             client.close()
         server.client.close()
@@ -313,13 +409,14 @@ class Limits(Serve):
     def test_the_heartbeat(self):
         server = self.server('[limits]\nheartbeat = "100ms"\n')
         session = server.create()['id']
-        import socket
-
         with socket.create_connection(('127.0.0.1', server.port), timeout=10) as stream:
-            stream.sendall(
-                f'GET /api/sessions/{session}/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n'
-                f'Accept: text/event-stream\r\nAuthorization: Bearer {server.token}\r\n\r\n'.encode()
-            )
+            lines = [
+                f'GET /api/sessions/{session}/events HTTP/1.1',
+                f'Host: 127.0.0.1:{server.port}',
+                'Accept: text/event-stream',
+                f'Authorization: Bearer {server.token}',
+            ]
+            stream.sendall(('\r\n'.join(lines) + '\r\n\r\n').encode())
             seen = b''
             while seen.count(b'\n:') < 2:
                 more = stream.recv(4096)

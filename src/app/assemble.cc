@@ -6,6 +6,7 @@
 #include "json/json.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace dormouse::app {
@@ -14,8 +15,9 @@ namespace {
 
 using Models = std::map<std::string, std::shared_ptr<agent::Model>>;
 
-std::string not_yet(config::Config const& config, std::string const& what) {
-    return config.file + ": " + what + " comes with a later release; leave it out until then";
+// "FILE:LINE: "
+std::string at(config::Config const& config, std::uint32_t line) {
+    return config.file + ":" + std::to_string(line) + ": ";
 }
 
 Models make_models(config::Config const& config, Means const& means, Mistakes& mistakes) {
@@ -24,7 +26,7 @@ Models make_models(config::Config const& config, Means const& means, Mistakes& m
         if (auto made = make_model(model, means)) {
             out[model.id] = std::move(*made);
         } else {
-            mistakes.push_back(config.file + ": [[model]] " + model.id + ": " +
+            mistakes.push_back(at(config, model.line) + "[[model]] " + model.id + ": " +
                                made.error().detail);
         }
     }
@@ -34,20 +36,25 @@ Models make_models(config::Config const& config, Means const& means, Mistakes& m
 void add_tools(agent::Registry& registry, config::Config const& config, Means const& means,
                Mistakes& mistakes) {
     for (config::Tool const& tool : config.tools) {
+        std::string const place = at(config, tool.line) + "[[tool]] " + tool.name + ": ";
         if (registry.tool(tool.name)) {
-            mistakes.push_back(config.file + ": [[tool]] " + tool.name +
-                               ": there is a tool of this name built in; choose another");
+            mistakes.push_back(place + "there is a tool of this name built in; choose another");
         } else if (auto made = make_tool(tool, means)) {
             registry.add(*std::move(made));
         } else {
-            mistakes.push_back(config.file + ": [[tool]] " + tool.name + ": " +
-                               made.error().detail);
+            mistakes.push_back(place + made.error().detail);
         }
     }
+}
+
+void add_gates(agent::Registry& registry, config::Config const& config, Mistakes& mistakes) {
     for (config::Gate const& gate : config.gates) {
+        std::string const place = at(config, gate.line) + "[[gate]] " + gate.id + ": ";
         if (registry.gate(gate.id)) {
-            mistakes.push_back(config.file + ": [[gate]] " + gate.id +
-                               ": there is a gate of this name; choose another");
+            mistakes.push_back(place + "there is a gate of this name; choose another");
+        } else if (gate.forbid_requester) {
+            mistakes.push_back(
+                place + "forbid_requester comes with a later release; leave it out until then");
         } else {
             registry.add(make_gate(gate));
         }
@@ -107,6 +114,7 @@ std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
     config.has_demo() ? agent::add_demo_agents(registry) : agent::add_builtin_tools(registry);
     Models const models = make_models(config, means, mistakes);
     add_tools(registry, config, means, mistakes);
+    add_gates(registry, config, mistakes);
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
     add_agents(registry, config, models);
     return registry;

@@ -106,7 +106,8 @@ public:
                   {.epoch = store.epoch(),
                    .next_session_number = store.next_session_number(),
                    .resident_max = config_.limits.resident_sessions,
-                   .limits = session_limits(config_.limits)}),
+                   .limits = session_limits(config_.limits),
+                   .completed_after = config_.retention.completed_after}),
           gate_(gate_options(config_, std::move(secrets)), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_}),
           http_(loop_, http_options(config_.limits, address_), api_, log_) {}
@@ -118,6 +119,9 @@ public:
         address_url_ = url_of(*port);
         io::Signals const signals(loop_, [this](int) { stop(0); });
         runner_.on_failed([this] { fail_stop(); });
+        runner_.on_swept([this](std::size_t deleted) {
+            log_.info("completed sessions deleted", {{"sessions", std::to_string(deleted)}});
+        });
         runner_.start();
         announce();
         loop_.run();

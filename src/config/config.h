@@ -91,6 +91,7 @@ struct Model {
     std::vector<Header> headers = {};
     std::uint32_t concurrency = 8;  // requests at once; the others wait, oldest first
     Json extra = {};                // an object whose members are sent along, or null
+    std::uint32_t line = 0;         // of its heading
     friend bool operator==(Model const&, Model const&) = default;
 };
 
@@ -151,6 +152,7 @@ struct Tool {
     std::optional<Duration> estimated = {};
     HttpTool http = {};        // when kind is http
     CommandTool command = {};  // when kind is command
+    std::uint32_t line = 0;    // of its heading
     friend bool operator==(Tool const&, Tool const&) = default;
 };
 
@@ -165,6 +167,7 @@ struct Gate {
     std::optional<Duration> timeout = {};  // nullopt: none
     OnExpiry on_expiry = OnExpiry::deny;
     bool forbid_requester = false;
+    std::uint32_t line = 0;  // of its heading
     friend bool operator==(Gate const&, Gate const&) = default;
 };
 

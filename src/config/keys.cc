@@ -98,7 +98,7 @@ constexpr Key all[] = {
      Kind::duration,
      "\"none\"",
      "Sessions that were completed so long ago are deleted.",
-     60 * second,
+     second,
      100 * year,
      {},
      Form::any,

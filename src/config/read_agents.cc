@@ -47,6 +47,7 @@ std::string_view text(ModelKind kind) {
 
 Model read_model(Section const& section, Reading const& reading) {
     Model out;
+    out.line = section.line();
     section.read("id", out.id);
     section.read("model", out.model);
     section.read("base_url", out.base_url);

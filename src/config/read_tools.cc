@@ -99,6 +99,7 @@ CommandTool read_command(Section const& section, Reading const& reading) {
 
 Tool read_tool(Section const& section, Reading const& reading) {
     Tool out;
+    out.line = section.line();
     section.read("name", out.name);
     section.read("description", out.description);
     section.read("timeout", out.timeout);
@@ -121,6 +122,7 @@ Tool read_tool(Section const& section, Reading const& reading) {
 
 Gate read_gate(Section const& section, Reading const& /*reading*/) {
     Gate out;
+    out.line = section.line();
     section.read("id", out.id);
     section.read("tools", out.tools);
     section.read("ask", out.ask);

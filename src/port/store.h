@@ -184,6 +184,9 @@ public:
     // doctor.
     [[nodiscard]] virtual Result<std::vector<SessionRow>> all_sessions(std::uint64_t after,
                                                                        std::uint32_t limit) = 0;
+    // Sessions in status "completed" whose row was last written at `at` or before, oldest first.
+    [[nodiscard]] virtual Result<std::vector<SessionId>> completed_until(Time at,
+                                                                         std::uint32_t limit) = 0;
     [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
         PendingFilter const& filter) = 0;
     // Every pending row and key of one session in key order: for verify.

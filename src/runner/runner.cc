@@ -20,7 +20,10 @@ Runner::~Runner() {
     for (auto const& [id, lane] : lanes_) lane->abandon();
 }
 
-void Runner::start() { scan(); }
+void Runner::start() {
+    scan();
+    if (options_.completed_after) sweep();
+}
 
 std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {
     auto& lane = lanes_[session];

@@ -32,6 +32,8 @@ struct Options {
     std::size_t resident_max = 4'096;  // lanes kept in memory; those in use come on top
     Duration scan_every{1'000};
     session::Limits limits = {};
+    // Sessions that were completed so long ago are deleted; nullopt: none.
+    std::optional<Duration> completed_after = {};
 };
 
 class Runner final : private Host {
@@ -84,6 +86,8 @@ public:
     // Every append of every session, as soon as it is durable.
     using AppendSink = std::function<void(Lane const&, std::vector<wire::RecordPtr> const&)>;
     void on_append(AppendSink sink) { append_sink_ = std::move(sink); }
+    // How many sessions retention has just deleted, after each batch that deleted some.
+    void on_swept(std::function<void(std::size_t)> swept) { on_swept_ = std::move(swept); }
     void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
 
 private:
@@ -118,12 +122,17 @@ private:
     [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);
     void scan();
     void scan_page(Time until, std::optional<port::Due> after);
+    void sweep();
+    void sweep(std::vector<SessionId> completed);
+    void sweep_again(Duration delay);
     void tick(SessionId session);
     void arm();
     void fire();
     void finish_drain();
 
     static constexpr std::uint32_t scan_page_size = 256;
+    static constexpr std::uint32_t sweep_size = 64;
+    static constexpr Duration sweep_every_max{60'000};
     static constexpr Duration drain_max{5'000};
 
     World world_;
@@ -148,6 +157,7 @@ private:
     DeltaSink delta_sink_;
     AppendSink append_sink_;
     std::function<void()> on_failed_;
+    std::function<void(std::size_t)> on_swept_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -95,6 +95,9 @@ public:
                                                                      std::uint32_t) override {
         return std::vector<port::SessionRow>();
     }
+    [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time, std::uint32_t) override {
+        return std::vector<SessionId>();
+    }
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const&) override {
         return std::vector<port::PendingListed>();

@@ -144,6 +144,7 @@ struct Change {
 
 struct Delete {
     std::optional<Seq> if_match = {};  // 412 unless the head is this
+    bool only_completed = false;       // wrong_state while it is anything else
 };
 
 // What was found by key before deciding. The lane looks up what wanted() in key.h names.

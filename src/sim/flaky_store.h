@@ -54,6 +54,10 @@ public:
                                                                      std::uint32_t limit) override {
         return ask([&] { return store_.all_sessions(after, limit); });
     }
+    [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,
+                                                                 std::uint32_t limit) override {
+        return ask([&] { return store_.completed_until(at, limit); });
+    }
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter) override {
         return ask([&] { return store_.list_pending(filter); });

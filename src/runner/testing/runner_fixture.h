@@ -20,6 +20,7 @@ protected:
         options.epoch = journal.store->epoch();
         options.next_session_number = journal.store->next_session_number();
         options.resident_max = resident_max;
+        options.completed_after = completed_after;
         runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects},
                                           options);
     }
@@ -89,6 +90,7 @@ protected:
     Journal journal{loop};
     TestEffects effects;
     std::unique_ptr<Runner> runner;
+    std::optional<Duration> completed_after;  // of the next open()
     std::vector<SessionId> created;
     std::vector<std::string> answers;
 };

@@ -109,6 +109,9 @@ Judged judge(Decider& d, Change const& c) {
 
 Judged judge(Decider& d, Delete const& c) {
     if (c.if_match && *c.if_match != d.state.head) return changed_since();
+    if (c.only_completed && d.state.lifecycle != Lifecycle::completed) {
+        return wrong_state(d.state, "go by retention");
+    }
     settle_everything(d, "the session was deleted");
     d.emit(SessionDeleted{d.command.by});
     return done(d);

@@ -170,6 +170,21 @@ TEST_P(StoreConformance, sessions_are_listed_by_project_newest_first) {
     EXPECT_EQ(numbers(store().all_sessions(2, 3).value()), (std::vector<std::uint64_t>{3, 4, 5}));
 }
 
+TEST_P(StoreConformance, completed_sessions_are_found_oldest_first) {
+    for (std::uint64_t number = 1; number <= 5; ++number) {
+        auto made = create(number, number == 5 ? "other" : "acme");
+        made.row->status = number == 3 ? "active" : "completed";
+        made.row->updated = at(number == 1 ? 50 : static_cast<std::int64_t>(number) * 10);
+        commit_one(made);
+    }
+    EXPECT_EQ(store().completed_until(at(50), 10).value(),
+              (std::vector<SessionId>{session(2), session(4), session(1), session(5)}));
+    EXPECT_EQ(store().completed_until(at(49), 10).value(),
+              (std::vector<SessionId>{session(2), session(4)}));
+    EXPECT_EQ(store().completed_until(at(50), 1).value(), (std::vector<SessionId>{session(2)}));
+    EXPECT_TRUE(store().completed_until(at(19), 10).value().empty());
+}
+
 TEST_P(StoreConformance, another_session_under_the_same_number_is_unknown) {
     auto first = create(1, "acme");
     first.keys = {{"k", 1}};

@@ -240,6 +240,20 @@ Result<std::vector<port::SessionRow>> MemoryStore::all_sessions(std::uint64_t af
     return rows;
 }
 
+Result<std::vector<SessionId>> MemoryStore::completed_until(Time at, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::map<std::pair<Time, std::uint64_t>, SessionId> oldest;
+    for (auto const& [number, session] : disk_->sessions) {
+        port::SessionRow const& row = session.row;
+        if (row.status != "completed" || row.updated > at) continue;
+        oldest.emplace(std::pair(row.updated, number), row.id);
+        if (oldest.size() > limit) oldest.erase(std::prev(oldest.end()));
+    }
+    std::vector<SessionId> found;
+    for (auto const& [place, id] : oldest) found.push_back(id);
+    return found;
+}
+
 Result<std::vector<port::PendingListed>> MemoryStore::list_pending(
     port::PendingFilter const& filter) {
     std::scoped_lock const lock(disk_->mutex);

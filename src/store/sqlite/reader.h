@@ -36,6 +36,7 @@ public:
                                                                  std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
                                                                      std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at, std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter);
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session);

@@ -73,6 +73,20 @@ Result<std::vector<port::SessionRow>> Reader::all_sessions(std::uint64_t after,
     return session_rows(rows);
 }
 
+Result<std::vector<SessionId>> Reader::completed_until(Time at, std::uint32_t limit) {
+    auto rows = query(Read::completed_until);
+    rows.bind(to_ms(at)).bind(std::int64_t{limit});
+    std::vector<SessionId> found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        auto const id = session_id(rows.text(0));
+        if (!id) return std::unexpected(id.error());
+        found.push_back(*id);
+    }
+}
+
 Result<std::uint64_t> Reader::largest_number() {
     auto largest = query(Read::largest_number);
     if (auto const row = largest.next(); !row) return std::unexpected(row.error());

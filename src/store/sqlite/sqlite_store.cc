@@ -146,6 +146,10 @@ Result<std::vector<port::SessionRow>> SqliteStore::all_sessions(std::uint64_t af
     return reader_->all_sessions(after, limit);
 }
 
+Result<std::vector<SessionId>> SqliteStore::completed_until(Time at, std::uint32_t limit) {
+    return reader_->completed_until(at, limit);
+}
+
 Result<std::vector<port::PendingListed>> SqliteStore::list_pending(
     port::PendingFilter const& filter) {
     return reader_->list_pending(filter);

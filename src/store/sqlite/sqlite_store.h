@@ -61,6 +61,8 @@ public:
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
                                                                      std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,
+                                                                 std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter) override;
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;

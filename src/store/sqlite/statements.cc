@@ -108,6 +108,9 @@ constexpr auto reads = in_order<Read>({
                                      " ORDER BY s.no DESC LIMIT ?3"},
     {Read::all_sessions,
      SESSION_COLUMNS "FROM sessions s" SESSION_NAMES "WHERE s.no > ?1 ORDER BY s.no LIMIT ?2"},
+    {Read::completed_until,
+     "SELECT id FROM sessions INDEXED BY sessions_completed WHERE status = 'completed'"
+     " AND updated <= ?1 ORDER BY updated, no LIMIT ?2"},
     {Read::pending_open,
      PENDING_COLUMNS ", s.id FROM pending p INDEXED BY pending_open" PENDING_TOOL
                      "CROSS JOIN sessions s ON s.no = p.no"

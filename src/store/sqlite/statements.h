@@ -56,6 +56,7 @@ enum class Read : std::uint8_t {
     largest_number,
     sessions,
     all_sessions,
+    completed_until,
     pending_open,
     pending_any,
     pending_of_session,
