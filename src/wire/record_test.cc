@@ -257,10 +257,12 @@ TEST(Record, EventObjectsHaveEveryMemberOfTheEnvelope) {
     Event one = event(SessionEnded{by});
     std::string const text = event_object(id(), "default", *record(id(), one));
     ASSERT_TRUE(json::check(text));
-    EXPECT_EQ(text, R"({"seq":43,"type":"session_ended","v":1,"sessionID":")" + id().text() +
-                        R"(","projectID":"default","turnID":"trn_)" + id().bare() +
-                        R"(_3","at":1795290000000,"activity":{"type":"waiting_async"},)"
-                        R"("data":{"by":"webhook:ci:main"}})");
+    EXPECT_EQ(
+        text,
+        R"({"seq":43,"type":"session_ended","v":1,"sessionID":")" + id().text() +
+            R"(","projectID":"default","turnID":"trn_)" + id().bare() +
+            R"(_3","at":1795290000000,"activity":{"type":"waiting_async"},"status":"completed",)"
+            R"("data":{"by":"webhook:ci:main"}})");
     one.turn = 0;
     one.activity.reset();
     std::string const outside = event_object(id(), "default", *record(id(), one));
