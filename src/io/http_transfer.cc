@@ -111,7 +111,6 @@ void HttpTransfer::set_up(HttpClientOptions const& options) {
         curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
         curl_easy_setopt(easy, CURLOPT_MAXREDIRS, static_cast<long>(request_.redirects_max));
     }
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request_.send_once ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
@@ -130,10 +129,15 @@ void HttpTransfer::set_headers() {
         curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     } else if (has_body) {
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.data());
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                          static_cast<curl_off_t>(request_.body.size()));
+        if (!request_.send_once) curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.data());
     }
+    // libcurl sends again by itself only what it can rewind: not what it reads here.
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, &HttpTransfer::on_read);
+    curl_easy_setopt(easy, CURLOPT_READDATA, this);
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT,
+                     request_.send_once && request_.body.empty() ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
 
     auto const add = [this](std::string const& line) {
@@ -239,6 +243,13 @@ std::size_t HttpTransfer::on_header(char* bytes, std::size_t, std::size_t size, 
 
 std::size_t HttpTransfer::on_data(char* bytes, std::size_t, std::size_t size, void* self) {
     return static_cast<HttpTransfer*>(self)->take_data({bytes, size}) ? size : size + 1;
+}
+
+std::size_t HttpTransfer::on_read(char* to, std::size_t, std::size_t size, void* self) {
+    auto& transfer = *static_cast<HttpTransfer*>(self);
+    std::size_t const taken = transfer.request_.body.copy(to, size, transfer.read_);
+    transfer.read_ += taken;
+    return taken;
 }
 
 int HttpTransfer::on_progress(void* self, curl_off_t, curl_off_t down, curl_off_t, curl_off_t up) {

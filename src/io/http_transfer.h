@@ -55,6 +55,7 @@ private:
 
     static std::size_t on_header(char* bytes, std::size_t, std::size_t size, void* self);
     static std::size_t on_data(char* bytes, std::size_t, std::size_t size, void* self);
+    static std::size_t on_read(char* to, std::size_t, std::size_t size, void* self);
     static int on_progress(void* self, curl_off_t, curl_off_t down, curl_off_t, curl_off_t up);
 
     port::HttpRequest request_;
@@ -71,6 +72,7 @@ private:
     std::size_t body_bytes_ = 0;
     bool too_large_ = false;
     curl_off_t progress_ = 0;
+    std::size_t read_ = 0;  // bytes of the body that libcurl has taken
     Instant last_moved_ = std::chrono::steady_clock::now();
 };
 

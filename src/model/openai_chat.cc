@@ -125,6 +125,7 @@ port::HttpRequest OpenAiChat::request(std::string body) const {
     out.idle_limit = std::min(options_.timeout, idle_limit_max);
     out.total_limit = options_.timeout;
     out.response_max = stream_max;
+    out.send_once = true;  // one request for each intent that the journal holds
     return out;
 }
 

@@ -150,6 +150,7 @@ TEST_F(OpenAiChatTest, AsksWithKeyHeadersAndLimits) {
     EXPECT_EQ(sent.header("X-Team"), "blue-secret");
     EXPECT_EQ(request.total_limit, Duration(90'000));
     EXPECT_EQ(request.redirects_max, 0U);
+    EXPECT_TRUE(request.send_once);
     EXPECT_THAT(request.body, HasSubstr(R"({"role":"user","content":"hi"})"));
     EXPECT_EQ(model.concurrency(), 3U);
 }

@@ -29,7 +29,7 @@ struct HttpRequest {
     std::size_t response_max = 8U << 20U;  // bytes of the body
     std::uint32_t redirects_max = 0;       // 0: a redirect is an answer like any other
     // A kept connection may turn out to be closed; a request that got no answer on it is then sent
-    // again on a new one. True: never, at the price of a connection of its own.
+    // again on a new one, by itself. True: never; it fails as `lost`.
     bool send_once = false;
 };
 

@@ -1,5 +1,5 @@
-"""An independent fake of the model providers (npm: @copilotkit/aimock), installed from the lock file
-beside this one. Its journal says what a model was really asked."""
+"""An independent fake of the model providers (npm: @copilotkit/aimock), installed from the lock
+file beside this one. Its journal says what a model was really asked."""
 import json
 import pathlib
 import re
@@ -27,7 +27,7 @@ def missing():
     if PROGRAM.exists():
         return None
     done = subprocess.run(
-        [npm, 'ci', '--omit=optional', '--omit=peer', '--no-audit', '--no-fund', '--loglevel=error'],
+        [npm, 'ci', '--omit=optional', '--omit=peer', '--loglevel=error'],
         cwd=HERE,
         capture_output=True,
         text=True,
