@@ -217,5 +217,87 @@ TEST_F(EffectsTest, AGateThatIsGoneIsToldApart) {
         std::holds_alternative<GateOutcome::Gone>(std::get<GateOutcome>(outcomes.at(0)).what));
 }
 
+// A tool that works on the loop, and what the test does with it.
+class StartedToolTest : public EffectsTest {
+protected:
+    StartedToolTest() {
+        Tool tool;
+        tool.name = "remote";
+        tool.schema = Json::trusted("{}");
+        tool.terms.may_pause = {PauseReason::tool_result};
+        tool.terms.pause_timeout = Duration(5'000);
+        tool.start = [this](ToolCall call, port::Fn<void(ToolResult)> done) -> StopTool {
+            calls.push_back(std::move(call));
+            if (at_once) {
+                done(*at_once);
+                return {};
+            }
+            ends = std::move(done);
+            return [this] { ++stops; };
+        };
+        registry.add(std::move(tool));
+    }
+    std::vector<ToolCall> calls;
+    std::optional<ToolResult> at_once;
+    port::Fn<void(ToolResult)> ends;
+    int stops = 0;
+};
+
+TEST_F(StartedToolTest, NeedsNoWorkerAndBringsItsOutcomeLater) {
+    start("remote");
+    EXPECT_TRUE(workers.jobs.empty());
+    EXPECT_TRUE(outcomes.empty());
+    ends(Done{Json::trusted("1")});
+    EXPECT_TRUE(std::holds_alternative<ToolOutcome::Done>(outcome().what));
+    effects.stop(pending.session, {7, 1});
+    EXPECT_EQ(stops, 0) << "what is over is not stopped";
+}
+
+TEST_F(StartedToolTest, MayBeQuickerThanItsStart) {
+    at_once = Failed{"no"};
+    start("remote");
+    EXPECT_EQ(failure(), "no");
+    effects.stop(pending.session, {7, 1});
+    EXPECT_EQ(stops, 0);
+}
+
+TEST_F(StartedToolTest, AStopEndsItOnceAndNothingComesOfIt) {
+    start("remote");
+    effects.stop(pending.session, {7, 1});
+    effects.stop(pending.session, {7, 1});
+    EXPECT_EQ(stops, 1);
+    ends(Done{});
+    EXPECT_TRUE(outcomes.empty());
+}
+
+TEST_F(StartedToolTest, WhatIsLostAndWhatWasNotDoneAreSaidAsSuch) {
+    start("remote");
+    ends(Lost{"silence", Duration(9)});
+    auto const* lost = std::get_if<ToolOutcome::Lost>(&outcome().what);
+    ASSERT_TRUE(lost);
+    EXPECT_EQ(lost->message, "silence");
+    EXPECT_EQ(lost->retry_after, Duration(9));
+    outcomes.clear();
+    start("remote");
+    ends(Failed{"busy", true});
+    EXPECT_TRUE(std::get<ToolOutcome::Failed>(outcome().what).may_retry);
+}
+
+TEST_F(StartedToolTest, IsToldOfItsCallAndOfItsSurroundings) {
+    start("remote", {7, 1}, 3);
+    EXPECT_EQ(calls.at(0).attempt, 3U);
+    EXPECT_EQ(calls.at(0).tool, "remote");
+    EXPECT_EQ(calls.at(0).callback_url, "");
+    EXPECT_EQ(calls.at(0).deadline, std::nullopt);
+    EXPECT_EQ(calls.at(0).idempotency_key(), pending.text());
+    AgentEffects placed(registry, workers,
+                        {[](PendingId const& id) { return "https://h/c/" + id.text(); },
+                         [] { return from_ms(1'000); }});
+    placed.run_tool(pending.session, {8, 1}, "demo",
+                    RunTool{pending, 1, "remote", Json::trusted("{}"), {}}, take());
+    EXPECT_EQ(calls.at(1).callback_url, "https://h/c/" + pending.text());
+    EXPECT_EQ(calls.at(1).deadline, from_ms(6'000));
+}
+
 }  // namespace
 }  // namespace dormouse::agent

@@ -133,5 +133,20 @@ TEST(CheckDeathTest, ABrokenInvariantNamesItself) {
     EXPECT_DEATH(CHECK(1 + 1 == 3), "broken invariant: 1 \\+ 1 == 3");
 }
 
+TEST(Base64, agrees_with_rfc_4648_both_ways) {
+    for (auto const& [bytes, text] : {std::pair<std::string, std::string>{"", ""},
+                                      {"f", "Zg=="},
+                                      {"fo", "Zm8="},
+                                      {"foo", "Zm9v"},
+                                      {"foob", "Zm9vYg=="},
+                                      {"\xFB\xFF\xBF", "+/+/"}}) {
+        EXPECT_EQ(base64(std::vector<std::uint8_t>(bytes.begin(), bytes.end())), text);
+        EXPECT_EQ(parse_base64(text), bytes);
+    }
+    for (std::string_view const text :
+         {"Z", "Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Zm8=Zm8=", "-_-_", "Zm 9", "===="})
+        EXPECT_EQ(parse_base64(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace dormouse
