@@ -23,9 +23,11 @@ std::optional<std::int64_t> wait_ms(std::vector<port::HttpHeader> headers) {
 }
 
 TEST(ProviderFailure, SomeStatusesMayPassAndTheOthersNot) {
-    for (std::uint16_t const status : {408, 409, 429, 500, 502, 503, 529})
+    for (std::uint16_t const status :
+         std::initializer_list<std::uint16_t>{408, 409, 429, 500, 502, 503, 529})
         EXPECT_TRUE(refused(status, "").may_retry) << status;
-    for (std::uint16_t const status : {201, 302, 400, 401, 403, 404, 413, 422})
+    for (std::uint16_t const status :
+         std::initializer_list<std::uint16_t>{201, 302, 400, 401, 403, 404, 413, 422})
         EXPECT_FALSE(refused(status, "").may_retry) << status;
     EXPECT_TRUE(refused(400, "", {{"X-Should-Retry", "true"}}).may_retry);
     EXPECT_FALSE(refused(503, "", {{"x-should-retry", "false"}}).may_retry);
