@@ -105,7 +105,7 @@ agent::Model::Stop OpenAiChat::ask(agent::Question question, port::Fn<void(port:
     port::HttpCallbacks callbacks;
     callbacks.head = [asking](port::HttpHead head) { asking->head = std::move(head); };
     callbacks.data = [asking](std::string_view chunk) { asking->take(chunk); };
-    callbacks.done = [asking](std::optional<port::HttpFailure> failure) {
+    callbacks.done = [asking](std::optional<port::HttpFailure> const& failure) {
         asking->closed(failure);
     };
     asking->id = http_.start(request(chat_request(options_.chat, question, asking->names)),
