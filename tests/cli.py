@@ -380,7 +380,8 @@ class Reading(Cli):
     def test_doctor_and_version_and_help(self):
         self.dm('doctor')
         self.assertRegex(run('--version').stdout, r'^dormouse \d+\.\d+')
-        names = re.findall(r'^  ([a-z]+) ', run('--help').stdout.split('Subcommands:')[1], re.M)
+        listed = run('--help').stdout.split('Subcommands:')[1].split('Example:')[0]
+        names = re.findall(r'^  ([a-z]+) ', listed, re.M)
         self.assertGreater(len(names), 18)
         for name in names:
             told = run(name, '--help')
@@ -650,6 +651,10 @@ class Others(Cli):
     def test_agents(self):
         self.assertIn('demo-each', self.dm('agents'))
         self.assertEqual(self.objects('agents'), [self.server.get('/api/agents').json])
+
+    def test_tools(self):
+        self.assertRegex(self.dm('tools'), r'(?m)^deploy +target')
+        self.assertEqual(self.objects('tools'), [self.server.get('/api/tools').json])
 
     def test_a_session_that_ended_is_opened_again(self):
         session = self.server.create('hello')['id']
