@@ -323,8 +323,8 @@ class Tools(Started):
         self.script('')
         for text, line, what in (
             ('[[model]]\nid = "x"\nkind = "gemini"\nmodel = "g"\n', 1, 'kind "gemini"'),
-            (TOOL + '[[gate]]\ntools = ["deploy"]\nask = "?"\nforbid_requester = true\n'
-             '[server]\ndemo = false\n', 7, 'forbid_requester'),
+            ('[server]\ndemo = false\n[[tool]]\nname = "a"\nkind = "http"\nurl = "http://x/y"\n'
+             'poll = { url = "http://x/z", done = "/done" }\n', 3, 'poll'),
         ):
             path = self.write(text)
             refused = self.dm('config', 'check', path, exits=2).stderr

@@ -52,9 +52,6 @@ void add_gates(agent::Registry& registry, config::Config const& config, Mistakes
         std::string const place = at(config, gate.line) + "[[gate]] " + gate.id + ": ";
         if (registry.gate(gate.id)) {
             mistakes.push_back(place + "there is a gate of this name; choose another");
-        } else if (gate.forbid_requester) {
-            mistakes.push_back(
-                place + "forbid_requester comes with a later release; leave it out until then");
         } else {
             registry.add(make_gate(gate));
         }

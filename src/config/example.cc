@@ -113,7 +113,7 @@ constexpr std::string_view text =
 #estimated_duration = "5m"
 #input_schema_file = "deploy.in.json"
 #result_schema_file = "deploy.out.json"
-# For results that nobody can push: ask there until done.
+# For results that nobody can push: ask there until done. Comes with a later release.
 #[tool.poll]
 #url = "https://api.github.com/repos/o/r/actions/runs/latest"
 #every = "30s"
