@@ -78,8 +78,8 @@ std::string bytes_text(std::size_t bytes) {
 std::unexpected<Error> over_limit(std::string const& what, std::string_view limit,
                                   std::size_t max) {
     return fail(Code::too_large, what + " may have " + bytes_text(max) + ".",
-                Json::trusted(R"({"limit":")" + std::string(limit) +
-                              R"(","max":)" + std::to_string(max) + "}"));
+                Json::trusted(R"({"limit":")" + std::string(limit) + R"(","max":)" +
+                              std::to_string(max) + "}"));
 }
 
 std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
