@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""The pages that people follow do what they say: each shell block is run as it stands, and what the
+page shows as its output is what came.
+
+usage: documents.py [PAGE…]      usual: README.md, docs/tutorial.md, docs/how-to/*.md
+
+A page is run from top to bottom by one bash, in a folder of its own that looks like a checkout
+(`./run`, `build/release/dormouse`), with a home of its own and free ports in the place of 3676 and 8017.
+
+- A ```sh block is run. A command in it that ends with another status than 0 must be announced.
+- A ```text block whose fence is the next one is its output: ids, times and ports are masked, white
+  space is one space, `…` stands for anything, as a line for any lines.
+- Comments before a block, which readers do not see:
+    <!-- test: status 10 4 -->    some command of it ends with each of these
+    <!-- test: background -->     it goes on beside the others; if it is `serve`, it is waited for
+    <!-- test: file NAME -->      the block (of any language) is that file; a script if it has #!
+    <!-- test: append NAME -->    it is put at the end of that file
+    <!-- test: until TEXT -->     it is run again until its output has TEXT, for 20 s at most
+    <!-- test: skip REASON -->    it is not run, or not compared; counted and listed at the end
+- Blocks of other languages are for reading.
+"""
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from dormouse import BINARY, ROOT, end_on_sigterm, environment
+
+PAGES = ['README.md', 'docs/tutorial.md', 'docs/how-to/*.md']
+NEEDS = ['bash', 'curl', 'jq', 'python3']
+PATIENCE_S = 20
+BLOCK_LIMIT_S = 60
+FENCE = re.compile(r'^([ ]*)```(\w*)[ ]*$')
+MARK = re.compile(r'^[ ]*<!-- test: (\w+) ?(.*?) -->[ ]*$')
+MARKS = ('status', 'background', 'file', 'append', 'until', 'skip')
+ADDRESS = re.compile(r'\b(127\.0\.0\.1|localhost):3676\b')
+SERVICE = re.compile(r'\b8017\b')  # the port of a service that a page makes
+MASKS = [
+    (re.compile(r'\b(ses|pnd|trn|msg|prt|rcp|req)_[A-Za-z0-9_-]{6,}'), r'\1_ID'),
+    (re.compile(r'127\.0\.0\.1:\d+'), 'ADDRESS'),
+    (re.compile(r'\b\d\d:\d\d:\d\d\b'), 'TIME'),
+    (re.compile(r'\b1[789]\d{11}\b'), 'MS'),
+    (re.compile(r'\b\d+(\.\d+)? ms\b|\(\d+ ms\)'), 'DURATION'),
+    (re.compile(r'\bin \d+ h( \d+ min)?'), 'in HOURS'),
+    (re.compile(r'\bjust now\b|\b\d+ s ago\b'), 'NOW'),
+    (re.compile(r'\bprocess \d+'), 'process PID'),
+    (re.compile(r'"idem":"[0-9a-f.]+"'), '"idem":"KEY"'),
+]
+# `serve` without an address listens on the page's port, so that pages can run beside anything.
+WRAPPER = '''#!/bin/bash
+[ $# -gt 0 ] || set -- serve
+if [ "$1" = serve ]; then shift; set -- serve --listen 127.0.0.1:%d "$@"; fi
+exec '%s' "$@"
+'''
+EACH = '''trap 'echo $? >> "$BLOCKS/status"' ERR
+. "$BLOCKS/%d" %s "$BLOCKS/out"%s
+trap - ERR
+touch "$BLOCKS/done"
+'''
+
+
+class Wrong(Exception):
+    pass
+
+
+@dataclasses.dataclass
+class Block:
+    line: int
+    language: str
+    text: str
+    marks: dict
+
+
+def blocks_of(text):
+    """In order. A comment belongs to the block whose fence follows it, blank lines aside."""
+    found, marks, opened = [], {}, None
+    for number, line in enumerate(text.split('\n'), 1):
+        fence = FENCE.match(line)
+        if opened and fence and not fence[2]:
+            found.append(Block(*opened))
+            opened, marks = None, {}
+        elif opened:
+            opened[2] += line.removeprefix(indent) + '\n'
+        elif fence:
+            indent = fence[1]
+            opened = [number, fence[2], '', marks]
+        elif mark := MARK.match(line):
+            if mark[1] not in MARKS:
+                raise Wrong(f'{number}: there is no mark "{mark[1]}"')
+            marks[mark[1]] = mark[2]
+        elif line.strip() and marks:
+            raise Wrong(f'{number}: no block follows the comment "test: {" ".join(marks)}"')
+    if opened or marks:
+        raise Wrong('the last block or comment is open')
+    return found
+
+
+def masked(text):
+    for pattern, name in MASKS:
+        text = pattern.sub(name, text)
+    return [' '.join(line.split()) for line in text.strip().split('\n')]
+
+
+def difference(shown, came):
+    """None if the output is what the page shows, else both."""
+    pattern = ''
+    for line in masked(shown):
+        if line == '…':
+            pattern += r'(?:.*\n)*'
+        else:
+            pattern += '.*'.join(re.escape(piece) for piece in line.split('…')) + r'\n'
+    lines = '\n'.join(masked(came)) + '\n'
+    if re.fullmatch(pattern, lines):
+        return None
+    return 'the page shows\n' + indented('\n'.join(masked(shown))) + '\nand there came\n' + \
+        indented(lines)
+
+
+def indented(text):
+    return '\n'.join('    ' + line for line in text.rstrip().split('\n'))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+class Shell:
+    """One bash that is given one block after the other."""
+
+    def __init__(self):
+        self.own = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-page-'))
+        self.port, self.service, self.count, self.process = free_port(), free_port(), 0, None
+        self.blocks = self.own / 'blocks'
+        checkout, home = self.own / 'dormouse', self.own / 'home'
+        for folder in (self.blocks, checkout / 'build/release', home):
+            folder.mkdir(parents=True)
+        for name in ('run', 'build/release/dormouse'):
+            (checkout / name).write_text(WRAPPER % (self.port, BINARY))
+            (checkout / name).chmod(0o755)
+        path = f'{checkout}/build/release:{os.environ["PATH"]}'
+        self.process = subprocess.Popen(
+            ['bash', '--norc'],
+            cwd=checkout,
+            env=environment(HOME=str(home), PATH=path, BLOCKS=str(self.blocks), NO_COLOR='1',
+                            DORMOUSE_URL=f'http://127.0.0.1:{self.port}'),
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            text=True, start_new_session=True)
+        self.type('set -E\n')
+
+    def type(self, text):
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def folder(self):
+        return pathlib.Path(f'/proc/{self.process.pid}/cwd').resolve()
+
+    def here(self, text):
+        return SERVICE.sub(str(self.service), ADDRESS.sub(f'127.0.0.1:{self.port}', text))
+
+    def run(self, text, background=False):
+        """Its output, and the statuses other than 0. In the background: nothing of both."""
+        self.count += 1
+        for name in ('out', 'status', 'done'):
+            (self.blocks / name).unlink(missing_ok=True)
+        (self.blocks / str(self.count)).write_text(self.here(text))
+        if background:
+            self.type(f'. "$BLOCKS/{self.count}" > "$BLOCKS/{self.count}.out" 2>&1 &\n')
+            return '', []
+        self.type(EACH % (self.count, '>', ' 2>&1 < /dev/null'))
+        self.wait(lambda: (self.blocks / 'done').exists(), BLOCK_LIMIT_S)
+        status = self.blocks / 'status'
+        seen = status.read_text().split() if status.exists() else []
+        return (self.blocks / 'out').read_text(errors='replace'), seen
+
+    def wait(self, is_true, limit_s):
+        until = time.monotonic() + limit_s
+        while not is_true():
+            if time.monotonic() > until:
+                raise Wrong(f'not within {limit_s} s; so far it said\n{self.log()}')
+            if self.process.poll() is not None:
+                raise Wrong(f'the shell has ended\n{self.log()}')
+            time.sleep(0.01)
+
+    def log(self):
+        names = [self.blocks / 'out', *sorted(self.blocks.glob('*.out'))]
+        return '\n'.join(indented(n.read_text(errors='replace')[-2000:])
+                         for n in names if n.exists())
+
+    def ready(self):
+        try:
+            with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/readyz', timeout=5):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def clean(self):
+        if self.process:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.process.stdin.close()
+            self.process.wait()
+        shutil.rmtree(self.own, ignore_errors=True)
+
+
+class Page:
+    def __init__(self, name):
+        self.name, self.ran, self.compared, self.left_out = name, 0, 0, []
+
+    def run(self):
+        blocks = blocks_of((ROOT / self.name).read_text())
+        shell = Shell()
+        try:
+            for before, block in zip([None, *blocks], blocks):
+                try:
+                    self.step(shell, before, block)
+                except Wrong as wrong:
+                    raise Wrong(f'{block.line}: {wrong}') from None
+        finally:
+            shell.clean()
+
+    def step(self, shell, before, block):
+        is_output = block.language == 'text' and before and before.language == 'sh' \
+            and not {'file', 'append', 'skip'} & before.marks.keys()
+        if 'skip' in block.marks:
+            if not block.marks['skip']:
+                raise Wrong('a block is left out without a reason')
+            self.left_out.append(f'{self.name}:{block.line}: {block.marks["skip"]}')
+        elif 'file' in block.marks or 'append' in block.marks:
+            self.write(shell, block)
+        elif block.language == 'sh':
+            self.execute(shell, block)
+        elif is_output:
+            self.compared += 1
+            if wrong := difference(block.text, self.output):
+                raise Wrong(wrong)
+
+    def write(self, shell, block):
+        name = block.marks.get('file') or block.marks['append']
+        path = shell.folder() / name
+        with open(path, 'a' if 'append' in block.marks else 'w') as out:
+            out.write(shell.here(block.text))
+        if block.text.startswith('#!'):
+            path.chmod(0o755)
+
+    def execute(self, shell, block):
+        self.ran += 1
+        if 'background' in block.marks:
+            shell.run(block.text, background=True)
+            if re.search(r'\bserve\b|\./run\b', block.text):
+                shell.wait(shell.ready, PATIENCE_S)
+            self.output = ''
+            return
+        until, end = block.marks.get('until', ''), time.monotonic() + PATIENCE_S
+        while True:
+            self.output, seen = shell.run(block.text)
+            if until in self.output:
+                break
+            if time.monotonic() > end:
+                raise Wrong(f'"{until}" did not come within {PATIENCE_S} s, but\n'
+                            + indented(self.output))
+            time.sleep(0.1)
+        if set(seen) != set(block.marks.get('status', '').split()):
+            raise Wrong(f'ended with {" ".join(seen) or "0"}, '
+                        f'not {block.marks.get("status", "0")}\n' + indented(self.output))
+
+
+def pages(arguments):
+    found = [path for name in arguments or PAGES for path in sorted(ROOT.glob(name))]
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
+def main():
+    end_on_sigterm()
+    if missing := [name for name in NEEDS if not shutil.which(name)]:
+        print('not there: ' + ', '.join(missing))
+        return 77
+    failed, left_out, names = 0, [], pages(sys.argv[1:])
+    for name in names:
+        page = Page(name)
+        try:
+            page.run()
+            print(f'{name}: {page.ran} run, {page.compared} compared, '
+                  f'{len(page.left_out)} left out')
+        except Wrong as wrong:
+            failed += 1
+            print(f'{name}:{wrong}')
+        left_out += page.left_out
+    for line in left_out:
+        print(f'left out: {line}')
+    print(f'{len(names)} pages, {failed} failed, {len(left_out)} blocks left out')
+    return 1 if failed or not names else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
