@@ -2,19 +2,22 @@
 """The pages that people follow do what they say: each shell block is run as it stands, and what the
 page shows as its output is what came.
 
-usage: documents.py [PAGE…]      usual: README.md, docs/tutorial.md, docs/how-to/*.md
+usage: documents.py [PAGE…]   usual: README.md, docs/tutorial.md, docs/how-to/*.md
 
 A page is run from top to bottom by one bash, in a folder of its own that looks like a checkout
-(`./run`, `build/release/dormouse`), with a home of its own and free ports in the place of 3676 and 8017.
+(`./run`, `build/release/dormouse`), with a home of its own, and free ports in the place of 3676
+and 8017.
 
 - A ```sh block is run. A command in it that ends with another status than 0 must be announced.
-- A ```text block whose fence is the next one is its output: ids, times and ports are masked, white
-  space is one space, `…` stands for anything, as a line for any lines.
+- A ```text block whose fence is the next one is its output: ids, times and ports are masked,
+  white space is one space, `…` stands for anything, as a line for any lines.
 - Comments before a block, which readers do not see:
     <!-- test: status 10 4 -->    some command of it ends with each of these
-    <!-- test: background -->     it goes on beside the others; if it is `serve`, it is waited for
+    <!-- test: background -->     it goes on beside the others; a server is waited for
+    <!-- test: background 8017 -->  the same, until something listens on that port
     <!-- test: file NAME -->      the block (of any language) is that file; a script if it has #!
     <!-- test: append NAME -->    it is put at the end of that file
+    <!-- test: says A | B -->     its output has these, in this order
     <!-- test: until TEXT -->     it is run again until its output has TEXT, for 20 s at most
     <!-- test: skip REASON -->    it is not run, or not compared; counted and listed at the end
 - Blocks of other languages are for reading.
@@ -41,7 +44,7 @@ PATIENCE_S = 20
 BLOCK_LIMIT_S = 60
 FENCE = re.compile(r'^([ ]*)```(\w*)[ ]*$')
 MARK = re.compile(r'^[ ]*<!-- test: (\w+) ?(.*?) -->[ ]*$')
-MARKS = ('status', 'background', 'file', 'append', 'until', 'skip')
+MARKS = ('status', 'background', 'file', 'append', 'says', 'until', 'skip')
 ADDRESS = re.compile(r'\b(127\.0\.0\.1|localhost):3676\b')
 SERVICE = re.compile(r'\b8017\b')  # the port of a service that a page makes
 MASKS = [
@@ -125,6 +128,15 @@ def difference(shown, came):
         indented(lines)
 
 
+def require(pieces, output):
+    at = 0
+    for piece in pieces:
+        at = output.find(piece, at)
+        if at < 0:
+            raise Wrong(f'"{piece}" is not in its output, or not after the one before\n'
+                        + indented(output))
+
+
 def indented(text):
     return '\n'.join('    ' + line for line in text.rstrip().split('\n'))
 
@@ -133,6 +145,14 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         return probe.getsockname()[1]
+
+
+def listens(port):
+    try:
+        socket.create_connection(('127.0.0.1', port), timeout=5).close()
+        return True
+    except OSError:
+        return False
 
 
 class Shell:
@@ -261,6 +281,9 @@ class Page:
             shell.run(block.text, background=True)
             if re.search(r'\bserve\b|\./run\b', block.text):
                 shell.wait(shell.ready, PATIENCE_S)
+            if block.marks['background']:
+                port = int(shell.here(block.marks['background']))
+                shell.wait(lambda: listens(port), PATIENCE_S)
             self.output = ''
             return
         until, end = block.marks.get('until', ''), time.monotonic() + PATIENCE_S
@@ -275,6 +298,8 @@ class Page:
         if set(seen) != set(block.marks.get('status', '').split()):
             raise Wrong(f'ended with {" ".join(seen) or "0"}, '
                         f'not {block.marks.get("status", "0")}\n' + indented(self.output))
+        if 'says' in block.marks:
+            require(block.marks['says'].split(' | '), self.output)
 
 
 def pages(arguments):
