@@ -166,7 +166,7 @@ class Shell:
         for folder in (self.blocks, checkout / 'build/release', home):
             folder.mkdir(parents=True)
         for name in ('run', 'build/release/dormouse'):
-            (checkout / name).write_text(WRAPPER % (self.port, BINARY))
+            (checkout / name).write_text(WRAPPER % (self.port, os.path.abspath(BINARY)))
             (checkout / name).chmod(0o755)
         path = f'{checkout}/build/release:{os.environ["PATH"]}'
         self.process = subprocess.Popen(
