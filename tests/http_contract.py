@@ -64,6 +64,7 @@ ROUTES = [
     ('GET', '/api/explain/{}'),
     ('GET', '/api/doctor'),
     ('GET', '/openapi.json'),
+    ('GET', '/metrics'),
     ('GET', '/healthz'),
     ('GET', '/readyz'),
 ]

@@ -32,6 +32,8 @@ public:
     void stop(SessionId session, session::EffectId id) override;
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override;
 
+    [[nodiscard]] ModelRequests const& models() const { return models_; }
+
 private:
     using Key = std::pair<SessionId, session::EffectId>;
 

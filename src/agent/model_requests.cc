@@ -71,6 +71,11 @@ std::size_t ModelRequests::waiting(Model const& model) const {
     return found == lines_.end() ? 0 : found->second.waiting.size();
 }
 
+std::size_t ModelRequests::running(Model const& model) const {
+    auto const found = lines_.find(&model);
+    return found == lines_.end() ? 0 : found->second.running;
+}
+
 void ModelRequests::begin_waiting(Model& model) {
     Line& line = lines_[&model];
     while (!line.waiting.empty() && line.running < model.concurrency()) {

@@ -26,6 +26,7 @@ public:
 
     // How many wait for `model`.
     [[nodiscard]] std::size_t waiting(Model const& model) const;
+    [[nodiscard]] std::size_t running(Model const& model) const;
 
 private:
     using Key = std::pair<SessionId, session::EffectId>;

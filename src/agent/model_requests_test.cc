@@ -133,6 +133,7 @@ TEST_F(ModelRequestsTest, MoreThanItsConcurrencyWaitOldestFirst) {
     for (std::uint32_t n = 1; n <= 5; ++n) ask(n);
     EXPECT_EQ(model->asked.size(), 2U);
     EXPECT_EQ(requests.waiting(*model), 3U);
+    EXPECT_EQ(requests.running(*model), 2U);
     model->asked[1].done(Reply());
     EXPECT_EQ(model->asked.size(), 3U);
     model->asked[2].done(Reply());
@@ -140,6 +141,7 @@ TEST_F(ModelRequestsTest, MoreThanItsConcurrencyWaitOldestFirst) {
     model->asked[4].done(Reply());
     model->asked[0].done(Reply());
     EXPECT_EQ(requests.waiting(*model), 0U);
+    EXPECT_EQ(requests.running(*model), 0U);
     EXPECT_THAT(order, ElementsAre(2, 3, 4, 5, 1));
 }
 

@@ -1,5 +1,6 @@
 #include "app/adapters.h"
 #include "app/assemble.h"
+#include "app/observe.h"
 #include "app/programs.h"
 #include "app/token.h"
 
@@ -16,6 +17,7 @@
 #include "io/store_thread.h"
 #include "runner/runner.h"
 #include "server/api.h"
+#include "server/metrics.h"
 #include "server/transport.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -97,20 +99,27 @@ public:
           options_(options),
           config_(std::move(config)),
           address_(*config::parse_address(config_.server.listen)),
+          log_(log_options(options)),
           registry_(std::move(registry)),
           catalogue_(registry_),
           workers_(threads_, loop_),
           effects_(registry_, workers_, surroundings()),
           journal_(store, loop_),
-          runner_({loop_, clock_, entropy_, journal_, effects_},
+          runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_},
                   {.epoch = store.epoch(),
                    .next_session_number = store.next_session_number(),
                    .resident_max = config_.limits.resident_sessions,
                    .limits = session_limits(config_.limits),
                    .completed_after = config_.retention.completed_after}),
           gate_(gate_options(config_, std::move(secrets)), clock_),
-          api_({loop_, journal_, catalogue_, runner_, gate_}),
-          http_(loop_, http_options(config_.limits, address_), api_, log_) {}
+          api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_}),
+          http_(loop_, http_options(config_.limits, address_), api_, log_) {
+        metrics_.models = [this] { return model_loads(registry_, effects_.models()); };
+        metrics_.connections = [this] {
+            auto const counts = http_.counts();
+            return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
+        };
+    }
 
     int run() {
         auto const port = http_.listen();
@@ -231,6 +240,13 @@ private:
     ThreadWorkers workers_;
     agent::AgentEffects effects_;
     io::StoreThread journal_;
+    server::Metrics metrics_{clock_.now()};
+    server::CountedEffects counted_effects_{effects_, metrics_};
+    server::CountedJournal counted_journal_{
+        journal_, clock_, metrics_, [this](Error const& error) {
+            log_.warn("the store did not take an append",
+                      {{"code", info(error.code).text}, {"why", error.detail}});
+        }};
     runner::Runner runner_;
     server::Gate gate_;
     server::Api api_;

@@ -127,6 +127,13 @@ void Grammar::add_programs() {
     s->add_option("--public-url", options.public_url,
                   "The address under which people know the server: allowed as Host and Origin")
         ->type_name("URL");
+    s->add_option("--log-level", options.log_level, "The least that is logged (info)")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember(std::vector<std::string>{"debug", "info", "warn", "error", "off"}));
+    s->add_option("--log-format", options.log_format,
+                  "Log lines; auto is text on a terminal (auto)")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember(std::vector<std::string>{"auto", "text", "json"}));
 
     auto const demo = std::make_shared<DemoArgs>();
     auto* const d = add("demo", "Show the main job: sleep, SIGKILL, restart, wake exactly once",

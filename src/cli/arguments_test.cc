@@ -28,11 +28,14 @@ Notice refused(std::vector<std::string> const& words) {
 TEST(Arguments, serve_takes_the_flags_of_the_design) {
     auto const args =
         parsed<ServeArgs>({"serve", "--listen", "127.0.0.1:0", "--store", "memory", "--ready-fd",
-                           "5", "--insecure", "--allowed-host", "a", "--allowed-host", "b"});
+                           "5", "--insecure", "--allowed-host", "a", "--allowed-host", "b",
+                           "--log-level", "debug", "--log-format", "json"});
     EXPECT_EQ(args.options.listen, "127.0.0.1:0");
     EXPECT_EQ(args.options.store, "memory");
     EXPECT_EQ(args.options.ready_fd, 5);
     EXPECT_TRUE(args.options.insecure);
+    EXPECT_EQ(args.options.log_level, "debug");
+    EXPECT_EQ(args.options.log_format, "json");
     EXPECT_EQ(args.options.allowed_hosts, (std::vector<std::string>{"a", "b"}));
 }
 

@@ -20,6 +20,8 @@ struct ServeOptions {
     std::vector<std::string> allowed_hosts;
     std::vector<std::string> allowed_origins;
     std::optional<std::string> public_url;  // allowed as Host and Origin
+    std::string log_level = "info";         // debug | info | warn | error | off
+    std::string log_format = "auto";        // auto (json unless stderr is a terminal) | text | json
 };
 
 struct VerifyOptions {

@@ -125,6 +125,13 @@ struct PendingFilter {
     std::uint32_t limit = 50;
 };
 
+// The calls that wait, of all projects.
+struct OpenPending {
+    std::uint64_t count = 0;  // at most the limit that was asked for
+    std::optional<Time> oldest;
+    friend bool operator==(OpenPending const&, OpenPending const&) = default;
+};
+
 struct PendingListed {
     SessionId session;
     PendingRow row;
@@ -189,6 +196,8 @@ public:
                                                                          std::uint32_t limit) = 0;
     [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
         PendingFilter const& filter) = 0;
+    // Counts waiting calls until there are `limit` of them: for metrics.
+    [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
     // Every pending row and key of one session in key order: for verify.
     [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
     [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;

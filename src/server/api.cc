@@ -5,6 +5,8 @@
 #include "server/body.h"
 #include "server/changes.h"
 #include "server/feed_streams.h"
+#include "server/metrics.h"
+#include "server/observed.h"
 #include "server/streams.h"
 #include "server/waits.h"
 
@@ -31,6 +33,13 @@ template <class Segments> bool matches(Route const& route, Segments const& segme
                               [](std::string_view pattern, std::string_view segment) {
                                   return pattern == "{}" ? !segment.empty() : pattern == segment;
                               });
+}
+
+// "/api/sessions/{}": what logs and metrics call a route.
+std::string text_of(Route const& route) {
+    std::string out;
+    for (std::string_view const segment : route.pattern) out.append("/").append(segment);
+    return out;
 }
 
 std::vector<std::string_view> words(std::string_view text) {
@@ -98,6 +107,8 @@ Api::Api(Services services)
         [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
             changes_->note(lane, records, services_.runner.now());
             feed_streams_->appended();
+            services_.metrics.appended(records, services_.runner.now());
+            log_appended(services_.log, lane.id(), records);
         });
 }
 
@@ -109,11 +120,15 @@ Api::~Api() {
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     auto error = services_.gate.refuse(head);
     if (!error) return std::nullopt;
-    return problem_reply(*error, head);
+    auto reply = problem_reply(*error, head);
+    services_.metrics.answered(head.method, {}, reply.status);
+    return reply;
 }
 
 HttpReply Api::problem(Error const& error, HttpRequest const& head) {
-    return problem_reply(error, head);
+    auto reply = problem_reply(error, head);
+    services_.metrics.answered(head.method, {}, reply.status);
+    return reply;
 }
 
 std::size_t Api::body_limit(std::string_view method, std::string_view path) const {
@@ -127,7 +142,9 @@ std::size_t Api::body_limit(std::string_view method, std::string_view path) cons
 void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     auto exchange = std::make_shared<Exchange>();
     exchange->request = std::move(request);
-    exchange->responder = std::move(responder);
+    auto const observed = std::make_shared<Observed>(std::move(responder), exchange->request,
+                                                     services_.metrics, services_.log);
+    exchange->responder = observed;
     exchange->by = services_.gate.actor(exchange->request);
     exchange->capability = services_.gate.capability(exchange->request);
     if (exchange->request.body.empty()) {
@@ -137,10 +154,10 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
         if (!body) return exchange->fail(body.error());
         exchange->body = std::move(*body);
     }
-    route(std::move(exchange));
+    route(std::move(exchange), *observed);
 }
 
-void Api::route(ExchangePtr exchange) {
+void Api::route(ExchangePtr exchange, Observed& observed) {
     HttpRequest const& request = exchange->request;
     std::string_view const method =
         request.method == "HEAD" ? "GET" : std::string_view(request.method);
@@ -149,6 +166,7 @@ void Api::route(ExchangePtr exchange) {
         for (std::size_t i = 0; i < route.pattern.size(); ++i) {
             if (route.pattern[i] == "{}") exchange->params.push_back(request.segments[i]);
         }
+        observed.matched(text_of(route), exchange->params);
         if (auto const error = refuse_query(request, route)) return exchange->fail(*error);
         return route.handler(*this, std::move(exchange));
     }

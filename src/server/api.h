@@ -3,6 +3,7 @@
 // reads its request, gives the runner a command or a question, and writes the answer as JSON. On
 // the loop.
 
+#include "io/log.h"
 #include "port/catalogue.h"
 #include "runner/runner.h"
 #include "server/gate.h"
@@ -18,6 +19,8 @@ namespace dormouse::server {
 
 class Changes;
 class FeedStreams;
+class Metrics;
+class Observed;
 class Streams;
 class Waits;
 
@@ -28,6 +31,8 @@ struct Services {
     port::Catalogue& catalogue;
     runner::Runner& runner;
     Gate& gate;
+    Metrics& metrics;
+    io::Log& log;
 };
 
 // One request on its way. Handlers keep it (shared) until they have answered.
@@ -79,7 +84,7 @@ public:
     [[nodiscard]] Changes& changes() { return *changes_; }
 
 private:
-    void route(ExchangePtr exchange);
+    void route(ExchangePtr exchange, Observed& observed);
 
     Services services_;
     std::unique_ptr<Streams> streams_;

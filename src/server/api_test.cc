@@ -2,6 +2,7 @@
 
 #include "json/json.h"
 #include "runner/testing/runner_fixture.h"
+#include "server/metrics.h"
 #include "server/test_store.h"
 
 #include <algorithm>
@@ -111,7 +112,9 @@ protected:
     std::string const sessions = "/api/projects/default/sessions";
     FakeCatalogue catalogue;
     Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10, std::string(32, 'k')}, clock};
-    Api api{{loop, journal, catalogue, *runner, gate}};
+    Metrics metrics{clock.now()};
+    io::Log log{{io::LogLevel::off, io::LogOptions::Form::text, {}}};
+    Api api{{loop, journal, catalogue, *runner, gate, metrics, log}};
     std::vector<HttpReply> replies;
 };
 

@@ -43,6 +43,7 @@ void get_ready(Api& api, ExchangePtr x);
 void get_agents(Api& api, ExchangePtr x);
 void get_tools(Api& api, ExchangePtr x);
 void get_openapi(Api& api, ExchangePtr x);
+void get_metrics(Api& api, ExchangePtr x);
 void get_explain(Api& api, ExchangePtr x);
 void get_doctor(Api& api, ExchangePtr x);
 

@@ -3,6 +3,8 @@
 
 #include "json/json.h"
 #include "json/schema.h"
+#include "server/metrics.h"
+#include "server/observed.h"
 #include "session/limits.h"
 
 // Outcomes for pending calls (spec 000).
@@ -129,6 +131,8 @@ void offer(Api& api, ExchangePtr const& x, Submit command, ReplyFn done) {
     api.services().runner.command(
         pending.session, std::move(command), x->asker(),
         [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
+            api.services().metrics.submitted(answer);
+            log_submitted(api.services().log, x->request.id, pending, answer);
             tell_outcome(api, x, pending, std::move(answer), std::move(done));
         });
 }

@@ -2,6 +2,7 @@
 #include "server/objects.h"
 
 #include "json/json.h"
+#include "server/metrics.h"
 #include "server/openapi.h"
 #include "session/limits.h"
 
@@ -67,6 +68,21 @@ void get_tools(Api& api, ExchangePtr x) {
         out.member_raw("inputSchema", schema ? schema->text() : "null").end_object();
     }
     x->json(200, out.end_array().member_null("next").end_object().take());
+}
+
+// Answers while the store does not: that is when it is looked at.
+void get_metrics(Api& api, ExchangePtr x) {
+    auto question = [now = api.services().runner.now()](port::Store& store) {
+        return Metrics::ask(store, now);
+    };
+    port::ask(api.services().journal, std::move(question),
+              [&api, x](Result<Metrics::Stored> stored) {
+                  auto const known = stored ? std::optional(*stored) : std::nullopt;
+                  x->responder->reply({200,
+                                       "text/plain; version=0.0.4; charset=utf-8",
+                                       {},
+                                       api.services().metrics.text(api.services().runner, known)});
+              });
 }
 
 void get_openapi(Api&, ExchangePtr x) { x->json(200, std::string(openapi_document())); }

@@ -53,6 +53,7 @@ std::vector<Route> all_routes() {
         {"GET", {"api", "explain", "{}"}, usual, get_explain},
         {"GET", {"api", "doctor"}, usual, get_doctor},
         {"GET", {"openapi.json"}, usual, get_openapi},
+        {"GET", {"metrics"}, usual, get_metrics},
         {"GET", {"healthz"}, usual, get_health},
         {"GET", {"readyz"}, usual, get_ready},
     };

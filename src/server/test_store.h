@@ -81,6 +81,9 @@ public:
         return out;
     }
     [[nodiscard]] Result<std::optional<Time>> next_due() override { return std::nullopt; }
+    [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t) override {
+        return port::OpenPending{};
+    }
     [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
                                                                  std::uint64_t,
                                                                  std::uint32_t) override {

@@ -45,6 +45,9 @@ public:
     [[nodiscard]] Result<std::optional<Time>> next_due() override {
         return ask([&] { return store_.next_due(); });
     }
+    [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override {
+        return ask([&] { return store_.open_pending(limit); });
+    }
     [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
                                                                  std::uint64_t before,
                                                                  std::uint32_t limit) override {

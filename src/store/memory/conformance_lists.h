@@ -92,6 +92,19 @@ TEST_P(StoreConformance, a_pending_row_is_replaced_by_call_and_generation) {
     EXPECT_FALSE(store().pending(session(1), 3, 1).value());
 }
 
+TEST_P(StoreConformance, waiting_calls_of_all_projects_are_counted_up_to_a_limit) {
+    EXPECT_EQ(store().open_pending(10).value(), port::OpenPending());
+    fill_pending();
+    Time const created = pause(1).created;
+    EXPECT_EQ(store().open_pending(10).value(), (port::OpenPending{4, created}));
+    EXPECT_EQ(store().open_pending(3).value(), (port::OpenPending{3, created}));
+    auto later = create(9, "acme");
+    later.pending = {pause(1)};
+    later.pending[0].created = created - Duration(5);
+    commit_one(later);
+    EXPECT_EQ(store().open_pending(10).value(), (port::OpenPending{5, created - Duration(5)}));
+}
+
 TEST_P(StoreConformance, pending_lists_filter_by_status_tool_session_and_project) {
     fill_pending();
     port::PendingFilter filter{.project = "acme"};

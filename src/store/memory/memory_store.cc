@@ -208,6 +208,20 @@ Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::
     return found;
 }
 
+Result<port::OpenPending> MemoryStore::open_pending(std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    port::OpenPending found;
+    for (auto const& [number, session] : disk_->sessions) {
+        for (auto const& [key, row] : session.pending) {
+            if (row.status != port::PendingStatus::waiting) continue;
+            if (found.count == limit) return found;
+            ++found.count;
+            found.oldest = std::min(found.oldest.value_or(row.created), row.created);
+        }
+    }
+    return found;
+}
+
 Result<std::optional<Time>> MemoryStore::next_due() {
     std::scoped_lock const lock(disk_->mutex);
     if (disk_->owed.empty()) return std::nullopt;

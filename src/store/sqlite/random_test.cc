@@ -106,6 +106,7 @@ private:
         auto const until = at(below(6));
         EXPECT_EQ(dues(*sqlite_, until, after), dues(*memory_, until, after));
         EXPECT_EQ(sqlite_->next_due().value(), memory_->next_due().value());
+        EXPECT_EQ(sqlite_->open_pending(10000).value(), memory_->open_pending(10000).value());
         auto const before = below(13);
         EXPECT_EQ(numbers(sqlite_->sessions(filter.project, before, 4).value()),
                   numbers(memory_->sessions(filter.project, before, 4).value()));

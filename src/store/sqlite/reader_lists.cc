@@ -132,6 +132,20 @@ Result<std::optional<Time>> Reader::next_due() {
     return from_ms(*at);
 }
 
+Result<port::OpenPending> Reader::open_pending(std::uint32_t limit) {
+    auto rows = query(Read::pending_count);
+    rows.bind(std::int64_t{limit});
+    port::OpenPending found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        Time const created = from_ms(rows.integer(0));
+        ++found.count;
+        if (!found.oldest || created < *found.oldest) found.oldest = created;
+    }
+}
+
 Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& filter) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());

@@ -133,6 +133,10 @@ Result<std::vector<port::Due>> SqliteStore::due(Time until, std::optional<port::
     return reader_->due(until, after, limit);
 }
 
+Result<port::OpenPending> SqliteStore::open_pending(std::uint32_t limit) {
+    return reader_->open_pending(limit);
+}
+
 Result<std::optional<Time>> SqliteStore::next_due() { return reader_->next_due(); }
 
 Result<std::vector<port::SessionRow>> SqliteStore::sessions(std::string const& project,

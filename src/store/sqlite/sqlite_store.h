@@ -65,6 +65,7 @@ public:
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter) override;
+    [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
     [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override;

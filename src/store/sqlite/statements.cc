@@ -127,6 +127,10 @@ constexpr auto reads = in_order<Read>({
     {Read::pending_of_session, PENDING_COLUMNS
      " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 AND (p.call, p.gen) < (?2, ?3)" PENDING_CHOICE
      "ORDER BY p.call DESC, p.gen DESC LIMIT ?6"},
+    // Every project has a number above 0. Not count(*): that would read all there are.
+    {Read::pending_count,
+     "SELECT created FROM pending INDEXED BY pending_open WHERE project > 0 AND status = 0 LIMIT "
+     "?1"},
     {Read::pending_rows,
      PENDING_COLUMNS " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 ORDER BY p.call, p.gen"},
     {Read::key_rows, "SELECT key, seq FROM keys WHERE no = ?1 ORDER BY key"},

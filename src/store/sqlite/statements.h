@@ -60,6 +60,7 @@ enum class Read : std::uint8_t {
     pending_open,
     pending_any,
     pending_of_session,
+    pending_count,
     pending_rows,
     key_rows,
     created,

@@ -1,0 +1,139 @@
+#pragma once
+// What operators count. Everything is counted as it happens; a scrape reads numbers, and asks the
+// store two bounded questions. Labels come from small closed sets: never an id, a path or a
+// secret. On the loop.
+
+#include "port/effects.h"
+#include "runner/runner.h"
+#include "server/exposition.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dormouse::server {
+
+class Metrics {
+public:
+    explicit Metrics(Time start) : start_(start) {}
+
+    // ---- told as it happens
+    void appended(std::vector<wire::RecordPtr> const& records, Time now);
+    void submitted(Result<session::Answer> const& answer);
+    // `route` is a pattern of the table, empty for what is none of it.
+    void answered(std::string_view method, std::string const& route, int status);
+    void committed(std::span<Result<void> const> results, Duration time);
+    void started(std::string_view kind) { ++effects_[std::string(kind)]; }
+    void tool_ended(std::string const& tool, session::ToolOutcome const& outcome);
+
+    // ---- asked at a scrape
+    struct ModelLoad {
+        std::string model;
+        std::size_t running = 0;
+        std::size_t waiting = 0;
+    };
+    struct Connections {
+        std::size_t open = 0;
+        std::size_t streams = 0;
+        std::uint64_t refused = 0;
+    };
+    std::function<std::vector<ModelLoad>()> models = [] { return std::vector<ModelLoad>(); };
+    std::function<Connections()> connections = [] { return Connections(); };
+
+    // What the store was asked for. Counts end at the limit that was asked with.
+    struct Stored {
+        port::OpenPending pending;
+        std::size_t owed = 0;
+        std::optional<Time> next_wake;
+    };
+    static constexpr std::uint32_t pending_max = 10'000;
+    static constexpr std::uint32_t owed_max = 1'000;
+    [[nodiscard]] static Result<Stored> ask(port::Store& store, Time now);
+    // `stored` is nullopt while the store does not answer: its gauges are left out then.
+    [[nodiscard]] std::string text(runner::Runner const& runner,
+                                   std::optional<Stored> const& stored) const;
+
+private:
+    using Counts = std::map<std::string, std::uint64_t, std::less<>>;
+
+    void note(session::Event const& event);
+    void settled(session::CallStatus status) { ++settled_[std::string(session::text(status))]; }
+    void write_runner(Exposition& out, runner::Runner const& runner) const;
+    void write_stored(Exposition& out, Stored const& stored, Time now) const;
+    void write_calls(Exposition& out) const;
+    void write_work(Exposition& out) const;
+    void write_store(Exposition& out) const;
+    void write_http(Exposition& out) const;
+    void write_process(Exposition& out) const;
+
+    static constexpr std::size_t tools_max = 100;  // names of tools; the others are "other"
+    static constexpr std::array<double, 14> latency_bounds{.001, .002, .005, .01, .025, .05, .1,
+                                                           .25,  .5,   1,    2.5, 5,    10,  30};
+    static constexpr std::array<double, 9> batch_bounds{1, 2, 4, 8, 16, 32, 64, 128, 256};
+
+    Time const start_;
+    Counts events_;
+    Counts paused_{
+        {"tool_result", 0}, {"user_input", 0}, {"approval", 0}, {"elicitation", 0}, {"handoff", 0}};
+    Counts settled_{{"completed", 0}, {"failed", 0}, {"expired", 0}, {"cancelled", 0}};
+    Counts submissions_{{"applied", 0},  {"duplicate", 0}, {"counted", 0},
+                        {"conflict", 0}, {"expired", 0},   {"not_found", 0}};
+    Counts effects_{{"model", 0}, {"tool", 0}, {"gate", 0}};
+    std::array<std::uint64_t, 2> model_failures_{};  // [1]: will be tried again
+    std::map<std::pair<std::string, std::string>, std::uint64_t> tools_;  // by tool and outcome
+    std::map<std::string, bool> tool_names_;
+    std::map<std::tuple<std::string, std::string, int>, std::uint64_t> answers_;
+    std::uint64_t appends_ = 0;
+    Counts store_errors_;
+    Histogram resume_{latency_bounds};
+    Histogram batch_{batch_bounds};
+    Histogram commit_{latency_bounds};
+};
+
+// Passes on to `to` and counts: starts by kind, outcomes of tools.
+class CountedEffects final : public port::Effects {
+public:
+    // Both outlive this.
+    CountedEffects(port::Effects& to, Metrics& metrics) : to_(to), metrics_(metrics) {}
+
+    void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                   port::Outcome done) override;
+    void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
+                  port::Outcome done) override;
+    void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
+                  port::Outcome done) override;
+    void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
+    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
+        return to_.terms(agent);
+    }
+
+private:
+    port::Effects& to_;
+    Metrics& metrics_;
+};
+
+// Passes on to `to` and counts commits. `failed` is told of each commit that the store did not take
+// for a reason of its own (a head that moved is none).
+class CountedJournal final : public port::Journal {
+public:
+    // All outlive this.
+    CountedJournal(port::Journal& to, port::Clock const& clock, Metrics& metrics,
+                   std::function<void(Error const&)> failed)
+        : to_(to), clock_(clock), metrics_(metrics), failed_(std::move(failed)) {}
+
+    void commit(std::vector<port::Append> appends,
+                port::Fn<void(std::vector<Result<void>>)> done) override;
+    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
+        to_.read(std::move(work), std::move(done));
+    }
+
+private:
+    port::Journal& to_;
+    port::Clock const& clock_;
+    Metrics& metrics_;
+    std::function<void(Error const&)> failed_;
+};
+
+}  // namespace dormouse::server

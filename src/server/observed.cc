@@ -1,0 +1,126 @@
+#include "server/observed.h"
+
+#include <chrono>
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+Duration steady_now() {
+    return std::chrono::floor<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+struct EventLine {
+    io::Log& log;
+    std::string const session;
+
+    void operator()(SessionCreated const& event) const {
+        log.info("session created",
+                 {{"sessionID", session}, {"agent", event.agent}, {"project", event.project}});
+    }
+    void operator()(CallPaused const& event) const {
+        log.info("call paused", {{"sessionID", session},
+                                 {"pendingID", event.pending.text()},
+                                 {"reason", text(event.terms.reason)}});
+    }
+    void operator()(GateAsked const& event) const {
+        log.info("call paused", {{"sessionID", session},
+                                 {"pendingID", event.pending.text()},
+                                 {"reason", text(event.terms.reason)}});
+    }
+    void operator()(Expired const& event) const {
+        log.info("call expired",
+                 {{"sessionID", session}, {"pendingID", event.receipt.pending.text()}});
+    }
+    void operator()(TurnEnded const& event) const {
+        log.info("turn ended", {{"sessionID", session},
+                                {"turn", event.turn},
+                                {"finish", text(event.finish)},
+                                {"error", event.error ? event.error->code : std::string()}});
+    }
+    void operator()(ModelFailed const& event) const {
+        log.warn("model failed", {{"sessionID", session},
+                                  {"code", event.error.code},
+                                  {"retry", event.retry_at.has_value()}});
+    }
+    void operator()(InDoubt const& event) const {
+        log.warn("a tool's outcome is in doubt",
+                 {{"sessionID", session}, {"pendingID", event.pending.text()}});
+    }
+    void operator()(SessionDeleted const&) const {
+        log.info("session deleted", {{"sessionID", session}});
+    }
+    template <class Other> void operator()(Other const&) const {}
+};
+
+}  // namespace
+
+Observed::Observed(std::shared_ptr<Responder> to, HttpRequest const& request, Metrics& metrics,
+                   io::Log& log)
+    : to_(std::move(to)),
+      metrics_(metrics),
+      log_(log),
+      id_(request.id),
+      method_(request.method),
+      begun_(steady_now()) {}
+
+void Observed::matched(std::string route, std::vector<std::string> const& params) {
+    route_ = std::move(route);
+    for (std::string const& param : params) {
+        if (auto const session = SessionId::parse(param)) session_ = session->text();
+        if (auto const pending = PendingId::parse(param)) pending_ = pending->text();
+    }
+}
+
+void Observed::reply(HttpReply reply) {
+    tell(reply.status);
+    to_->reply(std::move(reply));
+}
+
+std::shared_ptr<EventStream> Observed::stream(
+    std::vector<std::pair<std::string, std::string>> headers) {
+    tell(200);
+    return to_->stream(std::move(headers));
+}
+
+void Observed::tell(int status) {
+    metrics_.answered(method_, route_, status);
+    auto const level = status >= 500 ? io::LogLevel::warn : io::LogLevel::debug;
+    if (!log_.writes(level)) return;
+    std::initializer_list<io::Field> const fields{{"requestID", id_},
+                                                  {"method", method_},
+                                                  {"route", route_},
+                                                  {"status", status},
+                                                  {"ms", (steady_now() - begun_).count()},
+                                                  {"sessionID", session_},
+                                                  {"pendingID", pending_}};
+    if (level == io::LogLevel::warn) return log_.warn("request failed", fields);
+    log_.debug("request", fields);
+}
+
+void log_appended(io::Log& log, SessionId session, std::vector<wire::RecordPtr> const& records) {
+    if (!log.writes(io::LogLevel::warn)) return;
+    EventLine const line{log, session.text()};
+    for (wire::RecordPtr const& record : records) std::visit(line, record->event.body);
+}
+
+void log_submitted(io::Log& log, std::string_view request, PendingId const& pending,
+                   Result<Answer> const& answer) {
+    if (!log.writes(io::LogLevel::info)) return;
+    std::string_view outcome = "applied";
+    if (!answer) {
+        outcome = info(answer.error().code).text;
+    } else if (answer->outcome == Answer::Outcome::duplicate) {
+        outcome = "duplicate";
+    } else if (answer->outcome == Answer::Outcome::counted) {
+        outcome = "counted";
+    }
+    log.info("outcome offered", {{"sessionID", pending.session.text()},
+                                 {"pendingID", pending.text()},
+                                 {"requestID", request},
+                                 {"outcome", outcome}});
+}
+
+}  // namespace dormouse::server
