@@ -27,13 +27,13 @@ void Runner::sweep() {
         [this, alive = alive_](Result<std::vector<SessionId>> completed) {
             if (!*alive) return;
             bool const some = completed && !completed->empty();
-            some ? sweep(std::move(*completed)) : sweep_again(sweep_every_max);
+            some ? sweep(*completed) : sweep_again(sweep_every_max);
         });
 }
 
 // One that was taken up again meanwhile is refused (only_completed). The next batch follows at once
 // while all of a full one went.
-void Runner::sweep(std::vector<SessionId> completed) {
+void Runner::sweep(std::vector<SessionId> const& completed) {
     auto const batch = std::make_shared<Batch>(Batch{.open = completed.size()});
     for (SessionId const session : completed) {
         command(session, Delete{.only_completed = true}, Asker{},

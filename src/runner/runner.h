@@ -123,7 +123,7 @@ private:
     void scan();
     void scan_page(Time until, std::optional<port::Due> after);
     void sweep();
-    void sweep(std::vector<SessionId> completed);
+    void sweep(std::vector<SessionId> const& completed);
     void sweep_again(Duration delay);
     void tick(SessionId session);
     void arm();
