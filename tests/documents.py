@@ -53,8 +53,8 @@ MASKS = [
     (re.compile(r'\b\d\d:\d\d:\d\d\b'), 'TIME'),
     (re.compile(r'\b1[789]\d{11}\b'), 'MS'),
     (re.compile(r'\b\d+(\.\d+)? ms\b|\(\d+ ms\)'), 'DURATION'),
-    (re.compile(r'\bin \d+ h( \d+ min)?'), 'in HOURS'),
-    (re.compile(r'\bjust now\b|\b\d+ s ago\b'), 'NOW'),
+    (re.compile(r'\bin (\d+ d( \d+ h)?|\d+ h( \d+ min)?)'), 'in HOURS'),
+    (re.compile(r'\bjust now\b|\b\d+ (s|min) ago\b'), 'NOW'),
     (re.compile(r'\bprocess \d+'), 'process PID'),
     (re.compile(r'"idem":"[0-9a-f.]+"'), '"idem":"KEY"'),
 ]
