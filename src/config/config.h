@@ -52,7 +52,7 @@ struct Limits {
     Duration body_time_limit{60'000};
     Duration idle_time_limit{75'000};
     Duration heartbeat{15'000};
-    std::uint32_t resident_sessions = 4'096;
+    std::uint32_t resident_sessions = 16'384;
     std::uint32_t prompt_bytes = 1'048'576;
     std::uint32_t output_bytes = 1'048'576;
     std::uint32_t queued_prompts = 100;

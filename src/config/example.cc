@@ -42,7 +42,7 @@ constexpr std::string_view text =
 # An event stream that is silent for so long gets a comment.
 #heartbeat = "15s"
 # Sessions kept in memory; those at work come on top.
-#resident_sessions = 4096
+#resident_sessions = 16384
 #prompt_bytes = 1048576
 #output_bytes = 1048576
 # Prompts that wait behind a session's open turn; more are 429.

@@ -74,7 +74,7 @@ void Lane::loaded(Result<LoadedSession> result) {
         adopt.command.random = host_.random();
         adopt.command.body = Adopt{};
         adopt.reply = [](Result<Answer>) {};
-        inbox_.push_front(std::move(adopt));
+        inbox_.insert(inbox_.begin(), std::move(adopt));
     }
     look_up();
 }
@@ -129,20 +129,27 @@ void Lane::judge() {
     draft.append.epoch = host_.epoch();
     draft.append.after = state_->head;
     notes_.clear();
-    while (!inbox_.empty() && draft.bytes < append_bytes_max) {
-        bool const ready = inbox_.front().look || inbox_.front().looked_up;
-        if (!ready) break;
-        Asked asked = std::move(inbox_.front());
-        inbox_.pop_front();
-        judge_one(asked, draft);
+    std::vector<Asked> judged = std::exchange(inbox_, {});
+    auto next = judged.begin();
+    while (next != judged.end() && draft.bytes < append_bytes_max) {
+        if (!next->look && !next->looked_up) break;
+        judge_one(*next++, draft);
     }
-    // What was looked up for those that must wait is older than this append.
-    for (Asked& rest : inbox_) {
-        rest.looked_up = false;
-        rest.found = {};
-    }
+    keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
     if (draft.records.empty()) return release();
     send(std::move(draft));
+}
+
+// These come before what has come meanwhile. What was looked up for them is older than the append
+// that is on its way.
+void Lane::keep_waiting(std::vector<Asked> rest) {
+    if (rest.empty()) return;
+    for (Asked& asked : rest) {
+        asked.looked_up = false;
+        asked.found = {};
+    }
+    std::ranges::move(inbox_, std::back_inserter(rest));
+    inbox_ = std::move(rest);
 }
 
 void Lane::judge_one(Asked& asked, Draft& draft) {

@@ -13,10 +13,10 @@
 #include "runner/reading.h"
 #include "session/decide.h"
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
 namespace dormouse::runner {
 
@@ -78,7 +78,7 @@ public:
     [[nodiscard]] session::State const& state() const { return *state_; }
     [[nodiscard]] bool loaded() const { return state_.has_value(); }
     // The newest records, oldest first; all of them when recent_from_start().
-    [[nodiscard]] std::deque<wire::RecordPtr> const& recent() const { return recent_; }
+    [[nodiscard]] std::vector<wire::RecordPtr> const& recent() const { return recent_; }
     [[nodiscard]] bool recent_from_start() const {
         return recent_.empty() || recent_.front()->event.seq == 1;
     }
@@ -111,6 +111,7 @@ private:
     void look_up();
     void judge();
     void judge_one(Asked& asked, struct Draft& draft);
+    void keep_waiting(std::vector<Asked> rest);
     void send(struct Draft draft);
     void committed(Result<void> durable);
     void release();
@@ -119,6 +120,7 @@ private:
 
     [[nodiscard]] session::Found found_for(session::Command const& command, session::Found fetched);
     void remember(std::vector<wire::RecordPtr> const& records);
+    void forget_oldest();
     void remember_closed(session::Event const& event);
 
     void dispatch();
@@ -128,7 +130,8 @@ private:
 
     static constexpr std::size_t inbox_max = 10'000;
     static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;
-    static constexpr std::size_t recent_max = 512;
+    static constexpr std::size_t recent_max =
+        512;  // and up to an eighth more, so that few appends move them
     static constexpr std::size_t recent_bytes_max = std::size_t{1} << 20;
     static constexpr std::uint64_t snapshot_every = 256;
 
@@ -136,11 +139,11 @@ private:
     Host& host_;
     bool shut_ = false;                    // an append or a load is on its way
     std::optional<session::State> state_;  // nullopt: memory is not to be trusted, read again
-    std::deque<Asked> inbox_;
+    std::vector<Asked> inbox_;
     std::vector<Answered> leaving_;        // what waits for the append
     std::set<session::EffectId> running_;  // effects that this process has started
 
-    std::deque<wire::RecordPtr> recent_;
+    std::vector<wire::RecordPtr> recent_;
     std::size_t recent_bytes_ = 0;
     std::vector<wire::RecordPtr> fresh_;  // of the append that is on its way
     Seq snapshot_seq_ = 0;

@@ -14,14 +14,21 @@ void Lane::remember(std::vector<wire::RecordPtr> const& records) {
         recent_bytes_ += record->data.size();
         recent_.push_back(record);
     }
-    while (recent_.size() > recent_max ||
-           (recent_bytes_ > recent_bytes_max && recent_.size() > 1)) {
-        recent_bytes_ -= recent_.front()->data.size();
-        recent_.pop_front();
+    if (recent_.size() > recent_max + recent_max / 8 || recent_bytes_ > recent_bytes_max) {
+        forget_oldest();
     }
     if (closed_.size() > closed_max) closed_.clear();
     if (earlier_.size() > closed_max) earlier_.clear();
     if (progress_.size() > closed_max) progress_.clear();
+}
+
+void Lane::forget_oldest() {
+    std::size_t gone = 0;
+    while (recent_.size() - gone > recent_max ||
+           (recent_bytes_ > recent_bytes_max && recent_.size() - gone > 1)) {
+        recent_bytes_ -= recent_[gone++]->data.size();
+    }
+    recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
 void Lane::remember_closed(Event const& event) {

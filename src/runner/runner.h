@@ -29,7 +29,7 @@ struct Created {
 struct Options {
     Epoch epoch = 1;
     std::uint64_t next_session_number = 1;
-    std::size_t resident_max = 4'096;  // lanes kept in memory; those in use come on top
+    std::size_t resident_max = 16'384;  // lanes kept in memory; those in use come on top
     Duration scan_every{1'000};
     session::Limits limits = {};
     // Sessions that were completed so long ago are deleted; nullopt: none.

@@ -6,7 +6,6 @@
 #include "session/effect.h"
 #include "session/event.h"
 
-#include <deque>
 #include <map>
 #include <set>
 
@@ -167,7 +166,7 @@ struct State {
     std::optional<OpenTurn> turn;
     std::optional<LastTurn> last_turn;
     std::map<CallNo, Call> calls;  // open ones, in request order
-    std::deque<QueuedInput> queue;
+    std::vector<QueuedInput> queue;  // oldest first
 
     TurnNo turns = 0;  // counters over the session's life
     CallNo calls_ever = 0;
