@@ -91,7 +91,7 @@ Tool dangerous() {
     tool.description = "Does something that a person must allow first.";
     tool.schema = text_schema("action");
     tool.terms.gates = {"approval"};
-    tool.run = [](ToolCall const& call, std::stop_token) -> ToolResult {
+    tool.run = [](ToolCall const& call, std::stop_token const&) -> ToolResult {
         json::Writer out;
         out.begin_object()
             .member("done", member(call.input, "action"))
@@ -108,7 +108,7 @@ Tool failing() {
     tool.description = "Fails, always.";
     tool.schema = schema("", "");
     tool.terms.crash = CrashPolicy::retry;
-    tool.run = [](ToolCall const&, std::stop_token) -> ToolResult {
+    tool.run = [](ToolCall const&, std::stop_token const&) -> ToolResult {
         return Failed{"this tool always fails"};
     };
     return tool;
@@ -123,7 +123,7 @@ Tool sleepy(std::string name, CrashPolicy crash) {
     tool.description = "Takes the time that it is told, then says so.";
     tool.schema = text_schema("for");
     tool.terms.crash = crash;
-    tool.run = [](ToolCall const& call, std::stop_token stop) -> ToolResult {
+    tool.run = [](ToolCall const& call, std::stop_token const& stop) -> ToolResult {
         std::string const time = member(call.input, "for");
         std::mutex mutex;
         std::unique_lock lock(mutex);

@@ -29,7 +29,8 @@ std::stop_source ThreadWorkers::run(port::Fn<void(std::stop_token)> job,
     // the server ends.
     std::stop_source source;
     auto const shared_done = std::make_shared<port::Fn<void(bool)>>(std::move(done));
-    auto task = [this, job = std::move(job), shared_done, source](std::stop_token pool) mutable {
+    auto task = [this, job = std::move(job), shared_done,
+                 source](std::stop_token const& pool) mutable {
         std::stop_callback const forward(pool, [&source] { source.request_stop(); });
         job(source.get_token());
         loop_.post([shared_done] { (*shared_done)(true); });

@@ -85,8 +85,9 @@ std::regex const& compiled(std::unordered_map<std::string, std::regex>& cache,
     }
     auto const linear = std::regex_constants::ECMAScript | std::regex_constants::nosubs |
                         std::regex_constants::__polynomial;
-    std::regex const valid_alone(pattern, linear);
-    return cache.emplace(pattern, std::regex("[\\s\\S]*(?:" + pattern + ")", linear)).first->second;
+    std::regex regex(pattern, linear);  // throws unless the pattern is valid alone, too
+    regex.assign("[\\s\\S]*(?:" + pattern + ")", linear);
+    return cache.emplace(pattern, std::move(regex)).first->second;
 }
 
 bool occurs(std::unordered_map<std::string, std::regex>& cache, std::string const& pattern,
@@ -304,12 +305,14 @@ std::vector<Violation> validate(valijson::Schema const& schema, Json const& valu
     Run run;
     valijson::OfValue visitor(valijson::adapters::BoostJsonAdapter(tree), {"<root>"}, true,
                               &results, run);
+    bool satisfied = false;
     try {
-        if (visitor.validateSchema(schema)) {
-            return {};
-        }
+        satisfied = visitor.validateSchema(schema);
     } catch (EnoughViolations const&) {
-        // What is collected is told.
+        satisfied = false;  // what is collected is told
+    }
+    if (satisfied) {
+        return {};
     }
     auto found = collect(results);
     if (found.empty()) {

@@ -154,10 +154,10 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
         if (!body) return exchange->fail(body.error());
         exchange->body = std::move(*body);
     }
-    route(std::move(exchange), *observed);
+    route(exchange, *observed);
 }
 
-void Api::route(ExchangePtr exchange, Observed& observed) {
+void Api::route(ExchangePtr const& exchange, Observed& observed) {
     HttpRequest const& request = exchange->request;
     std::string_view const method =
         request.method == "HEAD" ? "GET" : std::string_view(request.method);
@@ -168,7 +168,7 @@ void Api::route(ExchangePtr exchange, Observed& observed) {
         }
         observed.matched(text_of(route), exchange->params);
         if (auto const error = refuse_query(request, route)) return exchange->fail(*error);
-        return route.handler(*this, std::move(exchange));
+        return route.handler(*this, exchange);
     }
     std::string const methods = allowed_methods(routes_, request.segments);
     if (methods.empty()) return exchange->fail({Code::not_found, "There is no such path."});

@@ -56,7 +56,7 @@ struct Exchange {
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
-using Handler = void (*)(class Api&, ExchangePtr);
+using Handler = void (*)(class Api&, ExchangePtr const&);
 
 struct Route {
     std::string_view method;
@@ -84,7 +84,7 @@ public:
     [[nodiscard]] Changes& changes() { return *changes_; }
 
 private:
-    void route(ExchangePtr exchange, Observed& observed);
+    void route(ExchangePtr const& exchange, Observed& observed);
 
     Services services_;
     std::unique_ptr<Streams> streams_;

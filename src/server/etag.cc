@@ -37,7 +37,7 @@ Result<std::optional<Seq>> if_match(HttpRequest const& request) {
     auto const seq = quoted ? parse_number(match.substr(1, match.size() - 2)) : std::nullopt;
     if (!seq)
         return std::unexpected(bad_value("If-Match", "must be an ETag of this session, \"<seq>\""));
-    return std::optional<Seq>(*seq);
+    return seq;
 }
 
 }  // namespace dormouse::server

@@ -8,59 +8,59 @@
 namespace dormouse::server {
 
 // handlers_async.cc
-void post_result(Api& api, ExchangePtr x);
-void post_error(Api& api, ExchangePtr x);
-void post_decision(Api& api, ExchangePtr x);
-void post_progress(Api& api, ExchangePtr x);
-void post_claim(Api& api, ExchangePtr x);
-void delete_pending(Api& api, ExchangePtr x);
+void post_result(Api& api, ExchangePtr const& x);
+void post_error(Api& api, ExchangePtr const& x);
+void post_decision(Api& api, ExchangePtr const& x);
+void post_progress(Api& api, ExchangePtr const& x);
+void post_claim(Api& api, ExchangePtr const& x);
+void delete_pending(Api& api, ExchangePtr const& x);
 // handlers_pending.cc
-void list_pending(Api& api, ExchangePtr x);
-void get_pending(Api& api, ExchangePtr x);
+void list_pending(Api& api, ExchangePtr const& x);
+void get_pending(Api& api, ExchangePtr const& x);
 // handlers_session.cc
-void create_session(Api& api, ExchangePtr x);
-void list_sessions(Api& api, ExchangePtr x);
-void get_session(Api& api, ExchangePtr x);
-void patch_session(Api& api, ExchangePtr x);
-void delete_session(Api& api, ExchangePtr x);
-void cancel_session(Api& api, ExchangePtr x);
-void resume_session(Api& api, ExchangePtr x);
-void end_session(Api& api, ExchangePtr x);
-void retry_session(Api& api, ExchangePtr x);
+void create_session(Api& api, ExchangePtr const& x);
+void list_sessions(Api& api, ExchangePtr const& x);
+void get_session(Api& api, ExchangePtr const& x);
+void patch_session(Api& api, ExchangePtr const& x);
+void delete_session(Api& api, ExchangePtr const& x);
+void cancel_session(Api& api, ExchangePtr const& x);
+void resume_session(Api& api, ExchangePtr const& x);
+void end_session(Api& api, ExchangePtr const& x);
+void retry_session(Api& api, ExchangePtr const& x);
 // handlers_prompt.cc
-void post_prompt(Api& api, ExchangePtr x);
+void post_prompt(Api& api, ExchangePtr const& x);
 // handlers_fork.cc
-void fork_session(Api& api, ExchangePtr x);
+void fork_session(Api& api, ExchangePtr const& x);
 // handlers_history.cc
-void list_messages(Api& api, ExchangePtr x);
-void list_turns(Api& api, ExchangePtr x);
-void list_events(Api& api, ExchangePtr x);
+void list_messages(Api& api, ExchangePtr const& x);
+void list_turns(Api& api, ExchangePtr const& x);
+void list_events(Api& api, ExchangePtr const& x);
 // handlers_feed.cc
-void list_feed(Api& api, ExchangePtr x);
+void list_feed(Api& api, ExchangePtr const& x);
 // handlers_server.cc
-void get_health(Api& api, ExchangePtr x);
-void get_ready(Api& api, ExchangePtr x);
-void get_agents(Api& api, ExchangePtr x);
-void get_tools(Api& api, ExchangePtr x);
-void get_openapi(Api& api, ExchangePtr x);
-void get_metrics(Api& api, ExchangePtr x);
-void get_explain(Api& api, ExchangePtr x);
-void get_doctor(Api& api, ExchangePtr x);
+void get_health(Api& api, ExchangePtr const& x);
+void get_ready(Api& api, ExchangePtr const& x);
+void get_agents(Api& api, ExchangePtr const& x);
+void get_tools(Api& api, ExchangePtr const& x);
+void get_openapi(Api& api, ExchangePtr const& x);
+void get_metrics(Api& api, ExchangePtr const& x);
+void get_explain(Api& api, ExchangePtr const& x);
+void get_doctor(Api& api, ExchangePtr const& x);
 
 // handlers_acp.cc
-void acp_create(Api& api, ExchangePtr x);
-void acp_list(Api& api, ExchangePtr x);
-void acp_get(Api& api, ExchangePtr x);
-void acp_delete(Api& api, ExchangePtr x);
-void acp_prompt(Api& api, ExchangePtr x);
-void acp_resume(Api& api, ExchangePtr x);
-void acp_cancel(Api& api, ExchangePtr x);
+void acp_create(Api& api, ExchangePtr const& x);
+void acp_list(Api& api, ExchangePtr const& x);
+void acp_get(Api& api, ExchangePtr const& x);
+void acp_delete(Api& api, ExchangePtr const& x);
+void acp_prompt(Api& api, ExchangePtr const& x);
+void acp_resume(Api& api, ExchangePtr const& x);
+void acp_cancel(Api& api, ExchangePtr const& x);
 // handlers_batch.cc
-void post_results(Api& api, ExchangePtr x);
+void post_results(Api& api, ExchangePtr const& x);
 // handlers_async.cc
-void post_capability(Api& api, ExchangePtr x);
+void post_capability(Api& api, ExchangePtr const& x);
 // handlers_pending.cc
-void get_capability(Api& api, ExchangePtr x);
+void get_capability(Api& api, ExchangePtr const& x);
 
 // ---- shared
 
@@ -68,7 +68,8 @@ void get_capability(Api& api, ExchangePtr x);
 [[nodiscard]] std::string brief_receipt(session::Receipt const& receipt);
 // handlers_async.cc: checks an outcome against its call's schema and offers it; `done` gets the
 // answer, which may be a problem.
-void submit_to(Api& api, ExchangePtr x, session::Submit command, port::Fn<void(HttpReply)> done);
+void submit_to(Api& api, ExchangePtr const& x, session::Submit command,
+               port::Fn<void(HttpReply)> done);
 // Reads `result` or `error` of an object that stands at `pointer`, and gives its pendingID.
 [[nodiscard]] std::string read_outcome(Body& body, std::string const& pointer, bool is_error,
                                        session::Submission& what);

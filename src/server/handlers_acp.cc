@@ -132,7 +132,7 @@ void respell(ExchangePtr const& x) {
 }
 
 // Hands on to the handler of /api/sessions/{id}…, if the session is one of this project.
-void hand_on(Api& api, ExchangePtr x, Handler handler) {
+void hand_on(Api& api, ExchangePtr const& x, Handler handler) {
     respell(x);
     auto const id = SessionId::parse(x->params[1]);
     if (!id) return x->fail(not_found());
@@ -146,27 +146,27 @@ void hand_on(Api& api, ExchangePtr x, Handler handler) {
 
 }  // namespace
 
-void acp_create(Api& api, ExchangePtr x) {
+void acp_create(Api& api, ExchangePtr const& x) {
     respell(x);
     if (read_spelled(x, {"agentId", "title", "workingDirectory", "labels", "prompt"}))
-        create_session(api, std::move(x));
+        create_session(api, x);
 }
 
-void acp_list(Api& api, ExchangePtr x) {
+void acp_list(Api& api, ExchangePtr const& x) {
     respell(x);
-    list_sessions(api, std::move(x));
+    list_sessions(api, x);
 }
 
-void acp_get(Api& api, ExchangePtr x) { hand_on(api, std::move(x), get_session); }
+void acp_get(Api& api, ExchangePtr const& x) { hand_on(api, x, get_session); }
 
-void acp_delete(Api& api, ExchangePtr x) { hand_on(api, std::move(x), delete_session); }
+void acp_delete(Api& api, ExchangePtr const& x) { hand_on(api, x, delete_session); }
 
-void acp_prompt(Api& api, ExchangePtr x) { hand_on(api, std::move(x), post_prompt); }
+void acp_prompt(Api& api, ExchangePtr const& x) { hand_on(api, x, post_prompt); }
 
-void acp_resume(Api& api, ExchangePtr x) { hand_on(api, std::move(x), resume_session); }
+void acp_resume(Api& api, ExchangePtr const& x) { hand_on(api, x, resume_session); }
 
-void acp_cancel(Api& api, ExchangePtr x) {
-    if (read_spelled(x, {"turn", "all", "pendingId"})) hand_on(api, std::move(x), cancel_session);
+void acp_cancel(Api& api, ExchangePtr const& x) {
+    if (read_spelled(x, {"turn", "all", "pendingId"})) hand_on(api, x, cancel_session);
 }
 
 }  // namespace dormouse::server

@@ -49,7 +49,7 @@ bool tells_receipt(Code code) {
 using ReplyFn = port::Fn<void(HttpReply)>;
 
 // The problem with the winner's receipt, which the core names by its digest only.
-void refused(Api& api, ExchangePtr x, PendingId const& pending, Error error, ReplyFn done) {
+void refused(Api& api, ExchangePtr const& x, PendingId const& pending, Error error, ReplyFn done) {
     if (!tells_receipt(error.code)) return done(problem_reply(error, x->request));
     read_history(api, pending.session,
                  [x, pending, error = std::move(error),
@@ -73,16 +73,15 @@ ReplyFn reply_to(ExchangePtr const& x) {
     return [x](HttpReply reply) { x->responder->reply(std::move(reply)); };
 }
 
-void fail_with_receipt(Api& api, ExchangePtr x, PendingId const& pending, Error error) {
+void fail_with_receipt(Api& api, ExchangePtr const& x, PendingId const& pending, Error error) {
     refused(api, x, pending, std::move(error), reply_to(x));
 }
 
 HttpReply ok(std::string text) { return {200, "application/json", {}, std::move(text)}; }
 
-void tell_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answer> answer,
+void tell_outcome(Api& api, ExchangePtr const& x, PendingId const& pending, Result<Answer> answer,
                   ReplyFn done) {
-    if (!answer)
-        return refused(api, std::move(x), pending, std::move(answer.error()), std::move(done));
+    if (!answer) return refused(api, x, pending, std::move(answer.error()), std::move(done));
     if (answer->outcome != Answer::Outcome::duplicate)
         return done(ok(outcome_json(x, *answer, std::nullopt)));
     read_history(api, pending.session,
@@ -95,7 +94,8 @@ void tell_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answ
                  });
 }
 
-void answer_outcome(Api& api, ExchangePtr x, PendingId const& pending, Result<Answer> answer) {
+void answer_outcome(Api& api, ExchangePtr const& x, PendingId const& pending,
+                    Result<Answer> answer) {
     tell_outcome(api, x, pending, std::move(answer), reply_to(x));
 }
 
@@ -146,14 +146,15 @@ std::string brief_receipt(Receipt const& receipt) {
     return out.end_object().take();
 }
 
-void submit_to(Api& api, ExchangePtr x, Submit command, port::Fn<void(HttpReply)> done) {
+void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
     command.via = x->capability ? "callback" : "http";
     if (command.what.kind != SubmissionKind::result)
         return offer(api, x, std::move(command), std::move(done));
     // Offered from within the look: nothing comes between the check and the command.
+    SessionId const session = command.pending.session;
     api.services().runner.look(
-        command.pending.session, [&api, x, command = std::move(command), done = std::move(done)](
-                                     Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        session, [&api, x, command = std::move(command),
+                  done = std::move(done)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
             if (!lane) return done(problem_reply(lane.error(), x->request));
             command.invalid = misfits(api, (*lane)->state(), command.pending, command.what);
             offer(api, x, std::move(command), std::move(done));
@@ -162,7 +163,7 @@ void submit_to(Api& api, ExchangePtr x, Submit command, port::Fn<void(HttpReply)
 
 namespace {
 
-void submit(Api& api, ExchangePtr x, Submit command) {
+void submit(Api& api, ExchangePtr const& x, Submit command) {
     submit_to(api, x, std::move(command), reply_to(x));
 }
 
@@ -211,18 +212,18 @@ std::string read_outcome(Body& body, std::string const& pointer, bool is_error, 
     return body.required_string("pendingID");
 }
 
-void post_result(Api& api, ExchangePtr x) {
+void post_result(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"pendingID", "result"});
     Submit command;
     read_result(body, "", command.what);
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
-    submit(api, std::move(x), std::move(command));
+    submit(api, x, std::move(command));
 }
 
 // What stands behind a callback URL: a result or an error, of the call that the URL names.
-void post_capability(Api& api, ExchangePtr x) {
+void post_capability(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"pendingID", "result", "error"});
     Submit command;
     bool const is_error = json::View(x->body)["error"].exists();
@@ -236,17 +237,17 @@ void post_capability(Api& api, ExchangePtr x) {
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
-    submit(api, std::move(x), std::move(command));
+    submit(api, x, std::move(command));
 }
 
-void post_error(Api& api, ExchangePtr x) {
+void post_error(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"pendingID", "error"});
     Submit command;
     read_error(body, command.what);
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
-    submit(api, std::move(x), std::move(command));
+    submit(api, x, std::move(command));
 }
 
 namespace {
@@ -309,7 +310,7 @@ void read_question_answer(Submission& what) {
 
 }  // namespace
 
-void post_decision(Api& api, ExchangePtr x) {
+void post_decision(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "",
               {"pendingID", "approved", "inputDigest", "reason", "arguments", "content"});
     Submit command;
@@ -339,7 +340,7 @@ void post_decision(Api& api, ExchangePtr x) {
                  });
 }
 
-void post_progress(Api& api, ExchangePtr x) {
+void post_progress(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"pendingID", "payload", "key"});
     body.require("payload");
     Progress command;
@@ -360,7 +361,7 @@ void post_progress(Api& api, ExchangePtr x) {
         });
 }
 
-void post_claim(Api& api, ExchangePtr x) {
+void post_claim(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
     Body body(json::View(x->body), "", {"forMs"});
@@ -376,10 +377,10 @@ void post_claim(Api& api, ExchangePtr x) {
                                   });
 }
 
-void delete_pending(Api& api, ExchangePtr x) {
+void delete_pending(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
-    Cancel command{Cancel::Scope::call, *pending};
+    Cancel command{Cancel::Scope::call, pending};
     api.services().runner.command(pending->session, std::move(command), x->asker(),
                                   [&api, x, pending = *pending](Result<Answer> answer) {
                                       answer_outcome(api, x, pending, std::move(answer));

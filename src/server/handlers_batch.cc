@@ -89,8 +89,8 @@ void submit_session(BatchPtr const& batch, SessionId session, std::vector<std::s
 
 }  // namespace
 
-void post_results(Api& api, ExchangePtr x) {
-    auto const batch = std::make_shared<Batch>(Batch{api, std::move(x)});
+void post_results(Api& api, ExchangePtr const& x) {
+    auto const batch = std::make_shared<Batch>(Batch{api, x});
     if (auto const error = read_items(*batch)) return batch->x->fail(*error);
     if (batch->items.empty()) return answer(*batch);
     std::map<SessionId, std::vector<std::size_t>> sessions;

@@ -30,7 +30,7 @@ void answer_feed(ExchangePtr const& x, std::string const& project, port::FeedPag
     x->json(200, out.end_object().take());
 }
 
-void page_of_feed(Api& api, ExchangePtr x, std::string project, std::uint64_t after) {
+void page_of_feed(Api& api, ExchangePtr const& x, std::string const& project, std::uint64_t after) {
     Query query{x->request};
     std::size_t const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
@@ -51,7 +51,7 @@ void page_of_feed(Api& api, ExchangePtr x, std::string project, std::uint64_t af
 }  // namespace
 
 // Last-Event-ID, ?after= or ?cursor= say where to go on; without one it is the oldest that is kept.
-void list_feed(Api& api, ExchangePtr x) {
+void list_feed(Api& api, ExchangePtr const& x) {
     std::string_view place = x->request.header("last-event-id");
     if (place.empty()) place = x->request.query_value("after").value_or("");
     if (place.empty()) place = x->request.query_value("cursor").value_or("0");

@@ -48,7 +48,7 @@ std::pair<std::string, std::uint32_t> transcript(Snapshot const& snapshot, Seq s
 
 }  // namespace
 
-void fork_session(Api& api, ExchangePtr x) {
+void fork_session(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
     Body body(json::View(x->body), "", {"seq", "title"});

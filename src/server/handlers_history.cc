@@ -15,7 +15,7 @@ namespace {
 // Pages are counted from the oldest; a cursor is the place to go on.
 template <class Item>
 void answer_page(ExchangePtr const& x, std::vector<Item> const& all,
-                 std::function<std::string(Item const&)> write) {
+                 std::function<std::string(Item const&)> const& write) {
     Query query{x->request};
     std::size_t const limit = query.number("limit", 50, 1, 200);
     std::size_t from = 0;
@@ -35,7 +35,7 @@ void answer_page(ExchangePtr const& x, std::vector<Item> const& all,
     x->json(200, out.end_object().take());
 }
 
-void with_history(Api& api, ExchangePtr x, std::function<void(Snapshot const&)> use) {
+void with_history(Api& api, ExchangePtr const& x, std::function<void(Snapshot const&)> use) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
     read_history(api, *id, [x, use = std::move(use)](Result<Snapshot> snapshot) {
@@ -46,7 +46,7 @@ void with_history(Api& api, ExchangePtr x, std::function<void(Snapshot const&)> 
 
 }  // namespace
 
-void list_messages(Api& api, ExchangePtr x) {
+void list_messages(Api& api, ExchangePtr const& x) {
     with_history(api, x, [x](Snapshot const& snapshot) {
         State const& state = snapshot.lane->state();
         std::vector<std::string> all;
@@ -60,7 +60,7 @@ void list_messages(Api& api, ExchangePtr x) {
     });
 }
 
-void list_turns(Api& api, ExchangePtr x) {
+void list_turns(Api& api, ExchangePtr const& x) {
     with_history(api, x, [x](Snapshot const& snapshot) {
         State const& state = snapshot.lane->state();
         std::vector<TurnNo> all;
@@ -94,7 +94,7 @@ void answer_events(ExchangePtr const& x, runner::Runner::Read const& read, std::
     x->json(200, out.end_object().take());
 }
 
-void page_of_events(Api& api, ExchangePtr x, SessionId id, Seq after, View view) {
+void page_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, View view) {
     Query query{x->request};
     std::size_t const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
@@ -112,7 +112,7 @@ void page_of_events(Api& api, ExchangePtr x, SessionId id, Seq after, View view)
     api.services().runner.read_page(id, after + 1, std::move(answer));
 }
 
-void stream_of_events(Api& api, ExchangePtr x, SessionId id, Seq after, View view) {
+void stream_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, View view) {
     api.services().runner.look(
         id, [&api, x, after, view](Result<std::shared_ptr<runner::Lane>> lane) {
             if (!lane) return x->fail(lane.error());
@@ -129,7 +129,7 @@ void stream_of_events(Api& api, ExchangePtr x, SessionId id, Seq after, View vie
 }  // namespace
 
 // Last-Event-ID, ?after= or ?cursor= say where to go on; without one it is the beginning.
-void list_events(Api& api, ExchangePtr x) {
+void list_events(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
     std::string_view place = x->request.header("last-event-id");
@@ -144,8 +144,8 @@ void list_events(Api& api, ExchangePtr x) {
     View const shown = view == "objects" ? View::objects : View::events;
     bool const streams =
         x->request.header("accept").find("text/event-stream") != std::string_view::npos;
-    if (streams) return stream_of_events(api, std::move(x), *id, *after, shown);
-    page_of_events(api, std::move(x), *id, *after, shown);
+    if (streams) return stream_of_events(api, x, *id, *after, shown);
+    page_of_events(api, x, *id, *after, shown);
 }
 
 }  // namespace dormouse::server

@@ -134,7 +134,7 @@ Page page_of_session(Snapshot const& snapshot, Filter const& filter, Time now) {
     return page;
 }
 
-void answer_session(Api& api, ExchangePtr x, SessionId session, Filter filter) {
+void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
     Time const as_of = api.services().runner.now();
     read_history(api, session, [&api, x, session, filter, as_of](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
@@ -146,8 +146,8 @@ void answer_session(Api& api, ExchangePtr x, SessionId session, Filter filter) {
     });
 }
 
-void list_of_session(Api& api, ExchangePtr x, SessionId session, Filter filter) {
-    if (filter.changed_since) return answer_session(api, std::move(x), session, std::move(filter));
+void list_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    if (filter.changed_since) return answer_session(api, x, session, filter);
     api.services().runner.look(
         session, [&api, x, session, filter](Result<std::shared_ptr<runner::Lane>> lane) {
             if (!lane) return x->fail(lane.error());
@@ -171,7 +171,7 @@ struct Gather {
     Page page = {};
 };
 
-void list_of_project(Api& api, ExchangePtr x, Filter filter);
+void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter);
 
 void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
     Time const now = g.api.services().runner.now();
@@ -186,7 +186,7 @@ void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
     }
 }
 
-void gather(std::shared_ptr<Gather> g) {
+void gather(std::shared_ptr<Gather> const& g) {
     if (g->at == g->places.size()) {
         if (!waits_on(g->api, g->x, g->filter, g->page))
             return answer_list(g->x, g->page, g->as_of);
@@ -225,12 +225,12 @@ std::vector<PendingId> lately_changed(Api& api, Filter const& filter) {
     return places;
 }
 
-void start_gather(std::shared_ptr<Gather> g) {
+void start_gather(std::shared_ptr<Gather> const& g) {
     if (g->places.size() == g->filter.limit) g->page.next = g->places.back().text();
-    gather(std::move(g));
+    gather(g);
 }
 
-void list_of_project(Api& api, ExchangePtr x, Filter filter) {
+void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
     Time const as_of = api.services().runner.now();
     auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
     if (filter.changed_since && api.changes().remembers(*filter.changed_since)) {
@@ -259,17 +259,17 @@ void list_of_project(Api& api, ExchangePtr x, Filter filter) {
 
 }  // namespace
 
-void list_pending(Api& api, ExchangePtr x) {
+void list_pending(Api& api, ExchangePtr const& x) {
     auto filter = read_filter(api, x);
     if (!filter) return;
     auto const session = x->request.query_value("sessionID");
-    if (!session) return list_of_project(api, std::move(x), std::move(*filter));
+    if (!session) return list_of_project(api, x, *filter);
     auto const id = SessionId::parse(*session);
     if (!id) return x->fail(not_found());
-    list_of_session(api, std::move(x), *id, std::move(*filter));
+    list_of_session(api, x, *id, *filter);
 }
 
-void get_pending(Api& api, ExchangePtr x) {
+void get_pending(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
     Query query{x->request};
@@ -309,7 +309,7 @@ std::string capability_object(PendingId const& pending, Snapshot const& snapshot
 }  // namespace
 
 // Shows and never settles: links are fetched ahead by those who only look.
-void get_capability(Api& api, ExchangePtr x) {
+void get_capability(Api& api, ExchangePtr const& x) {
     PendingId const pending = *x->capability;
     read_history(api, pending.session, [&api, x, pending](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());

@@ -59,7 +59,7 @@ void answer_accepted(ExchangePtr const& x, SessionId const& session, Answer cons
 }
 
 // The turn as it stands: 200 when it ended or sleeps, 202 when time was up.
-void answer_turn(Api& api, ExchangePtr x, SessionId session, TurnNo turn) {
+void answer_turn(Api& api, ExchangePtr const& x, SessionId session, TurnNo turn) {
     read_history(api, session, [x, turn](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         State const& state = snapshot->lane->state();
@@ -81,7 +81,7 @@ bool turn_rests(State const& state, TurnNo turn) {
 
 }  // namespace
 
-void post_prompt(Api& api, ExchangePtr x) {
+void post_prompt(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
     auto asked = read_prompt(x);

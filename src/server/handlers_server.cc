@@ -13,9 +13,9 @@ namespace dormouse::server {
 
 using namespace dormouse::session;
 
-void get_health(Api&, ExchangePtr x) { x->json(200, R"({"ok":true})"); }
+void get_health(Api&, ExchangePtr const& x) { x->json(200, R"({"ok":true})"); }
 
-void get_ready(Api& api, ExchangePtr x) {
+void get_ready(Api& api, ExchangePtr const& x) {
     runner::Runner const& runner = api.services().runner;
     if (runner.failed())
         return x->fail({Code::fail_stop, "A write to the disk failed; the server stops."});
@@ -30,7 +30,7 @@ void get_ready(Api& api, ExchangePtr x) {
         });
 }
 
-void get_agents(Api& api, ExchangePtr x) {
+void get_agents(Api& api, ExchangePtr const& x) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
     for (port::AgentEntry const& agent : api.services().catalogue.agents()) {
@@ -52,7 +52,7 @@ void get_agents(Api& api, ExchangePtr x) {
 }
 
 // Every tool that an agent may call, by name.
-void get_tools(Api& api, ExchangePtr x) {
+void get_tools(Api& api, ExchangePtr const& x) {
     port::Catalogue const& catalogue = api.services().catalogue;
     std::map<std::string, std::vector<std::string>> agents_of;
     for (port::AgentEntry const& agent : catalogue.agents()) {
@@ -71,7 +71,7 @@ void get_tools(Api& api, ExchangePtr x) {
 }
 
 // Answers while the store does not: that is when it is looked at.
-void get_metrics(Api& api, ExchangePtr x) {
+void get_metrics(Api& api, ExchangePtr const& x) {
     auto question = [now = api.services().runner.now()](port::Store& store) {
         return Metrics::ask(store, now);
     };
@@ -85,7 +85,7 @@ void get_metrics(Api& api, ExchangePtr x) {
               });
 }
 
-void get_openapi(Api&, ExchangePtr x) { x->json(200, std::string(openapi_document())); }
+void get_openapi(Api&, ExchangePtr const& x) { x->json(200, std::string(openapi_document())); }
 
 namespace {
 
@@ -124,7 +124,7 @@ std::string explain_object(Api& api, Snapshot const& snapshot,
 
 // Of a pending call: who settled it, when, with which digest, and which step used it. Of a session:
 // all its calls.
-void get_explain(Api& api, ExchangePtr x) {
+void get_explain(Api& api, ExchangePtr const& x) {
     std::string const& id = x->params[0];
     auto const session = session_of(id);
     if (!session) return x->fail(not_found());
@@ -179,7 +179,7 @@ void answer_doctor(Api& api, ExchangePtr const& x, std::vector<port::Due> const&
 
 }  // namespace
 
-void get_doctor(Api& api, ExchangePtr x) {
+void get_doctor(Api& api, ExchangePtr const& x) {
     struct Found {
         std::vector<port::Due> due;
         std::optional<Time> next;

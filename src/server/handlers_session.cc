@@ -34,7 +34,7 @@ void answer_session(ExchangePtr const& x, int status, State const& state) {
 }
 
 // The session as it stands now, after a command that was taken.
-void answer_with_session(Api& api, ExchangePtr x, SessionId session, int status) {
+void answer_with_session(Api& api, ExchangePtr const& x, SessionId session, int status) {
     api.services().runner.look(session, [x, status](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return x->fail(lane.error());
         answer_session(x, status, (*lane)->state());
@@ -46,7 +46,7 @@ bool at_rest(State const& state) {
     return now == Activity::idle || now == Activity::waiting_async;
 }
 
-void command_then_session(Api& api, ExchangePtr x, Command::Body command) {
+void command_then_session(Api& api, ExchangePtr const& x, Command::Body command) {
     auto const id = session_in_path(x);
     if (!id) return;
     api.services().runner.command(*id, std::move(command), x->asker(),
@@ -106,7 +106,7 @@ std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
 
 }  // namespace
 
-void create_session(Api& api, ExchangePtr x) {
+void create_session(Api& api, ExchangePtr const& x) {
     Query query{x->request};
     Duration const wait = query.wait();
     if (query.error) return x->fail(*query.error);
@@ -126,7 +126,7 @@ void create_session(Api& api, ExchangePtr x) {
         });
 }
 
-void get_session(Api& api, ExchangePtr x) {
+void get_session(Api& api, ExchangePtr const& x) {
     auto const id = session_in_path(x);
     if (!id) return;
     Query query{x->request};
@@ -134,7 +134,7 @@ void get_session(Api& api, ExchangePtr x) {
     if (query.error) return x->fail(*query.error);
     api.services().runner.look(*id, [&api, x, wait](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return x->fail(lane.error());
-        std::shared_ptr<runner::Lane> const kept = *lane;
+        std::shared_ptr<runner::Lane> const kept = std::move(*lane);
         wait_until(api, kept, wait, x, at_rest, [x, kept] {
             if (kept->state().lifecycle == Lifecycle::deleted) return x->fail(not_found());
             std::string const tag = etag(kept->state());
@@ -157,7 +157,7 @@ struct Listing {
     std::vector<std::string> items;
 };
 
-void list_next(std::shared_ptr<Listing> l) {
+void list_next(std::shared_ptr<Listing> const& l) {
     if (l->at < l->rows.size()) {
         SessionId const id = l->rows[l->at++].id;
         return l->api.services().runner.look(id, [l](Result<std::shared_ptr<runner::Lane>> lane) {
@@ -179,7 +179,7 @@ void list_next(std::shared_ptr<Listing> l) {
 
 }  // namespace
 
-void list_sessions(Api& api, ExchangePtr x) {
+void list_sessions(Api& api, ExchangePtr const& x) {
     Query query{x->request};
     std::size_t const limit = query.number("limit", 50, 1, 200);
     std::uint64_t before = 0;
@@ -201,7 +201,7 @@ void list_sessions(Api& api, ExchangePtr x) {
         });
 }
 
-void patch_session(Api& api, ExchangePtr x) {
+void patch_session(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"title", "alias", "labels"});
     Change change;
     if (json::View(x->body)["title"].exists()) change.title = read_title(body);
@@ -212,10 +212,10 @@ void patch_session(Api& api, ExchangePtr x) {
     if (!match) return x->fail(match.error());
     change.if_match = *match;
     if (body.error()) return x->fail(*body.error());
-    command_then_session(api, std::move(x), std::move(change));
+    command_then_session(api, x, std::move(change));
 }
 
-void delete_session(Api& api, ExchangePtr x) {
+void delete_session(Api& api, ExchangePtr const& x) {
     auto const id = session_in_path(x);
     if (!id) return;
     auto const match = if_match(x->request);
@@ -226,7 +226,7 @@ void delete_session(Api& api, ExchangePtr x) {
     });
 }
 
-void cancel_session(Api& api, ExchangePtr x) {
+void cancel_session(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"turn", "all", "pendingID"});
     Cancel cancel;
     bool const all = body.boolean("all").value_or(false);
@@ -242,27 +242,25 @@ void cancel_session(Api& api, ExchangePtr x) {
         bool const here = cancel.pending && cancel.pending->session.text() == x->params[0];
         if (!here) return x->fail(not_found());
     }
-    command_then_session(api, std::move(x), std::move(cancel));
+    command_then_session(api, x, std::move(cancel));
 }
 
 namespace {
 
-void move_session(Api& api, ExchangePtr x, Move::To to, std::string why) {
+void move_session(Api& api, ExchangePtr const& x, Move::To to, std::string why) {
     Body body(json::View(x->body), "", {});
     if (body.error()) return x->fail(*body.error());
-    command_then_session(api, std::move(x), Move{to, std::move(why)});
+    command_then_session(api, x, Move{to, std::move(why)});
 }
 
 }  // namespace
 
-void resume_session(Api& api, ExchangePtr x) {
-    move_session(api, std::move(x), Move::To::resume, "resumed");
+void resume_session(Api& api, ExchangePtr const& x) {
+    move_session(api, x, Move::To::resume, "resumed");
 }
-void end_session(Api& api, ExchangePtr x) {
-    move_session(api, std::move(x), Move::To::end, "ended");
-}
-void retry_session(Api& api, ExchangePtr x) {
-    move_session(api, std::move(x), Move::To::retry, "retried");
+void end_session(Api& api, ExchangePtr const& x) { move_session(api, x, Move::To::end, "ended"); }
+void retry_session(Api& api, ExchangePtr const& x) {
+    move_session(api, x, Move::To::retry, "retried");
 }
 
 }  // namespace dormouse::server

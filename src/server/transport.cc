@@ -46,7 +46,7 @@ Result<boost::asio::ip::address> parse_address(std::string const& text) {
     auto const bare =
         text.starts_with('[') && text.ends_with(']') ? text.substr(1, text.size() - 2) : text;
     error_code code;
-    auto const address = boost::asio::ip::make_address(bare, code);
+    auto address = boost::asio::ip::make_address(bare, code);
     if (!code) return address;
     return fail(Code::bad_value, "\"" + text +
                                      "\" is no address to listen on: write an IP address, for "

@@ -63,7 +63,7 @@ agent::Tool job_tool(World& world, Word const& word) {
     tool.schema = Json::trusted(R"({"type":"object"})");
     tool.terms.crash = word.policy;
     tool.terms.may_pause = {PauseReason::tool_result};
-    tool.run = [&world](agent::ToolCall const& call, std::stop_token) {
+    tool.run = [&world](agent::ToolCall const& call, std::stop_token const&) {
         return run_job(world, call.input);
     };
     return tool;
@@ -72,7 +72,7 @@ agent::Tool job_tool(World& world, Word const& word) {
 // What sleeps on a condition variable for real takes its time in Agents::run_tool here.
 agent::Tool on_virtual_time(agent::Tool tool) {
     if (!tool.name.starts_with("sleepy")) return tool;
-    tool.run = [](agent::ToolCall const& call, std::stop_token) -> agent::ToolResult {
+    tool.run = [](agent::ToolCall const& call, std::stop_token const&) -> agent::ToolResult {
         return agent::Done{call.input};
     };
     return tool;

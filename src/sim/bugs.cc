@@ -11,7 +11,7 @@ void PlantedJournal::commit(std::vector<port::Append> appends,
     for (port::Append& append : appends) spoil(append);
     if (bug_ == Bug::ack_before_durable) {
         std::size_t const count = appends.size();
-        inner_.commit(std::move(appends), [](auto) {});
+        inner_.commit(std::move(appends), [](auto const&) {});
         return world_.post(
             [count, done = std::move(done)]() mutable { done(std::vector<Result<void>>(count)); });
     }
@@ -50,14 +50,14 @@ void PlantedEffects::run_at_once(SessionId session, ModelReply const& reply) {
     if (reply.calls.empty() || reply.calls.front().at_once) return;
     PendingId const pending{session, 1, 1, {}};
     RunTool run{pending, 1, reply.calls.front().tool, reply.calls.front().input, {}};
-    inner_.run_tool(session, {1'000'000, 1}, "demo", std::move(run), [](Command::Body) {});
+    inner_.run_tool(session, {1'000'000, 1}, "demo", std::move(run), [](Command::Body const&) {});
 }
 
 void PlantedEffects::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                               port::Outcome done) {
     if (bug_ == Bug::effect_not_started && world_.chance(200)) return;
     if (bug_ == Bug::effect_started_twice && world_.chance(200)) {
-        inner_.run_tool(session, id, agent, run, [](Command::Body) {});
+        inner_.run_tool(session, id, agent, run, [](Command::Body const&) {});
     }
     inner_.run_tool(session, id, std::move(agent), std::move(run), std::move(done));
 }

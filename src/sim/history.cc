@@ -78,7 +78,7 @@ std::string check_register(std::span<Operation const> operations) {
     return "";
 }
 
-std::size_t History::begin(PendingId const& pending, Operation operation) {
+std::size_t History::begin(PendingId const& pending, Operation const& operation) {
     auto& operations = all_[pending];
     operations.push_back(operation);
     return operations.size() - 1;

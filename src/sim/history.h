@@ -43,7 +43,7 @@ struct Operation {
 class History {
 public:
     // The place of the operation, to complete it by.
-    [[nodiscard]] std::size_t begin(PendingId const& pending, Operation operation);
+    [[nodiscard]] std::size_t begin(PendingId const& pending, Operation const& operation);
     void end(PendingId const& pending, std::size_t place, std::uint64_t at,
              Operation::Verdict verdict, Seen seen = {});
 

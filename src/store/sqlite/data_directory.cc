@@ -52,7 +52,7 @@ std::string holder_of(int fd) {
     std::array<char, 32> text{};
     auto const size = pread(fd, text.data(), text.size(), 0);
     std::string pid(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-    pid.erase(pid.find_last_not_of("\n") + 1);
+    pid.erase(pid.find_last_not_of('\n') + 1);
     return pid.empty() ? "another process" : "pid " + pid;
 }
 

@@ -85,9 +85,9 @@ Result<std::optional<port::SnapshotRow>> Reader::snapshot(SessionId session) {
     auto const row = stored.next();
     if (!row) return std::unexpected(row.error());
     if (!*row) return std::nullopt;
-    port::SnapshotRow const snapshot{.seq = static_cast<Seq>(stored.integer(0)),
-                                     .format = static_cast<std::uint32_t>(stored.integer(1)),
-                                     .state = std::string(stored.text(3))};
+    port::SnapshotRow snapshot{.seq = static_cast<Seq>(stored.integer(0)),
+                               .format = static_cast<std::uint32_t>(stored.integer(1)),
+                               .state = std::string(stored.text(3))};
     if (checksum(key_of(session.number(), snapshot.seq), snapshot.format, snapshot.state) !=
         stored.integer(2))
         return damaged("snapshot of " + session.text() + " after event " +

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""clang-tidy over every source of the layers, as build/clang compiles it: only what changed.
+
+usage: lint.py [SOURCE...]
+
+Build the clang preset first: its compile_commands.json says how, and what each object was made from
+tells which headers a source reads. A source whose text, headers, command, .clang-tidy and
+clang-tidy are those of an earlier run without findings is passed over; ~/.cache/dormouse-tidy
+remembers (build/lint without a home). The exit status is 1 if there are findings.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+TOOL = 'clang-tidy-19'
+LEFT_OUT = re.compile(r'_(test|bench)\.cc$')
+KEPT_S = 30 * 86_400
+OBJECT = re.compile(r'(.+): #deps \d+, deps mtime (\d+) \(VALID\)')
+
+
+def commands(root):
+    """{source: its command} of the layers, without tests and benchmarks."""
+    entries = json.loads((root / 'build/clang/compile_commands.json').read_text())
+    layers = f'{root}/src/'
+    return {entry['file']: entry['command'] for entry in entries
+            if entry['file'].startswith(layers) and not LEFT_OUT.search(entry['file'])}
+
+
+def parse_dependencies(text):
+    """{object: (when it was made in ns, the files that it was made from)} of ninja -t deps."""
+    objects = {}
+    made = None
+    for line in text.splitlines():
+        if line.startswith(' ') and made is not None:
+            made.append(line.strip())
+        elif line and not line.startswith(' '):
+            head = OBJECT.fullmatch(line)
+            made = [] if head else None
+            if head:
+                objects[head[1]] = (int(head[2]), made)
+    return objects
+
+
+class Keys:
+    """What a source's findings follow from, as one hash. Needs the build to be of this tree."""
+
+    def __init__(self, root, tool, objects):
+        self.root = root
+        self.build = root / 'build/clang'
+        self.common = tool.encode() + (root / '.clang-tidy').read_bytes()
+        self.objects = objects
+        self.files = {}
+
+    def file(self, path):
+        if path not in self.files:
+            at = self.build / path
+            self.files[path] = (at.stat().st_mtime_ns, hashlib.sha256(at.read_bytes()).digest())
+        return self.files[path]
+
+    def of(self, command):
+        """None if the object is older than a file that it was made from: what the source reads
+        now is not known."""
+        words = shlex.split(command)
+        when, paths = self.objects.get(words[words.index('-o') + 1], (0, []))
+        key = hashlib.sha256(self.common)
+        key.update(command.replace(str(self.root), '').encode())
+        try:
+            for path in sorted(paths):
+                changed, content = self.file(path)
+                if changed > when:
+                    return None
+                key.update(path.encode() + b'\0' + content)
+        except FileNotFoundError:
+            return None
+        return key.hexdigest() if paths else None
+
+
+class Stamps:
+    """Which keys had no findings; one that nobody asked for in a month is forgotten."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        for stamp in folder.iterdir():
+            if time.time() - stamp.stat().st_mtime > KEPT_S:
+                stamp.unlink(missing_ok=True)
+
+    def knows(self, key):
+        if key is None or not (self.folder / key).exists():
+            return False
+        self.add(key)
+        return True
+
+    def add(self, key):
+        if key is not None:
+            (self.folder / key).touch()
+
+
+def lint(root, source):
+    """The findings of one source, empty if there are none."""
+    done = subprocess.run([TOOL, '--quiet', '-p', 'build/clang', source], cwd=root, check=False,
+                          capture_output=True, text=True)
+    return '' if done.returncode == 0 else done.stdout + done.stderr
+
+
+def output_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def main(arguments):
+    root = pathlib.Path(__file__).resolve().parent.parent
+    home = os.environ.get('HOME')
+    stamps = Stamps(pathlib.Path(home, '.cache/dormouse-tidy') if home else root / 'build/lint')
+    objects = parse_dependencies(output_of('ninja', '-C', str(root / 'build/clang'), '-t', 'deps'))
+    keys = Keys(root, output_of(TOOL, '--version'), objects)
+    wanted = {str(pathlib.Path(name).resolve()) for name in arguments}
+    all_keys = {source: keys.of(command) for source, command in sorted(commands(root).items())
+                if not wanted or source in wanted}
+    looked_at = [source for source, key in all_keys.items() if not stamps.knows(key)]
+    found = 0
+    with ThreadPoolExecutor(int(os.environ.get('JOBS', os.cpu_count() or 1))) as pool:
+        for source, findings in zip(looked_at, pool.map(lambda s: lint(root, s), looked_at)):
+            if findings:
+                found += 1
+                print(findings, flush=True)
+            else:
+                stamps.add(all_keys[source])
+    print(f'lint: {len(all_keys)} sources, {len(looked_at)} looked at, {found} with findings')
+    return 1 if found or not all_keys else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
