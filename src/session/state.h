@@ -165,7 +165,7 @@ struct State {
 
     std::optional<OpenTurn> turn;
     std::optional<LastTurn> last_turn;
-    std::map<CallNo, Call> calls;  // open ones, in request order
+    std::map<CallNo, Call> calls;    // open ones, in request order
     std::vector<QueuedInput> queue;  // oldest first
 
     TurnNo turns = 0;  // counters over the session's life
