@@ -57,6 +57,7 @@ struct Call {
     std::uint32_t gates_passed = 0;
     std::optional<Submission> decision =
         {};                     // for the gate or the tool that asked, until its verdict
+    Json kept = {};             // with the decision: what the pause kept for its tool
     Generation generation = 0;  // of the newest pendingID
     PendingId pending =
         {};  // of the run or pause that is open (generation may be older than a question's)
@@ -165,7 +166,7 @@ struct State {
 
     std::optional<OpenTurn> turn;
     std::optional<LastTurn> last_turn;
-    std::map<CallNo, Call> calls;  // open ones, in request order
+    std::map<CallNo, Call> calls;    // open ones, in request order
     std::vector<QueuedInput> queue;  // oldest first
 
     TurnNo turns = 0;  // counters over the session's life
