@@ -7,6 +7,7 @@
 #include <dormouse/schema.h>
 #include <dormouse/time.h>
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -77,6 +78,7 @@ template <class T> struct Pending {
 };
 // The user's next message is the answer.
 template <class T> struct NeedInput {
+    NeedInput(T shown, PauseOptions how) : placeholder(std::move(shown)), options(std::move(how)) {}
     NeedInput(T shown, std::string question, PauseOptions how = {})
         : placeholder(std::move(shown)), options(std::move(how)) {
         options.message = std::move(question);
@@ -87,6 +89,8 @@ template <class T> struct NeedInput {
 };
 // A person must allow it; then, or if not, the tool's second function goes on.
 template <class T> struct NeedApproval {
+    NeedApproval(T shown, PauseOptions how)
+        : placeholder(std::move(shown)), options(std::move(how)) {}
     NeedApproval(T shown, std::string question, PauseOptions how = {})
         : placeholder(std::move(shown)), options(std::move(how)) {
         options.message = std::move(question);
@@ -112,11 +116,20 @@ public:
     using Variant =
         std::variant<Done<T>, Pending<T>, NeedInput<T>, NeedApproval<T>, Failed, InDoubt>;
 
-    Outcome(T value) : what_(Done<T>(std::move(value))) {}
-    Outcome(Done<T> done) : what_(std::move(done)) {}
-    Outcome(Pending<T> pending) : what_(std::move(pending)) {}
-    Outcome(NeedInput<T> need) : what_(std::move(need)) {}
-    Outcome(NeedApproval<T> need) : what_(std::move(need)) {}
+    // From values that convert to T, too: Done{"yes"} is an Outcome<std::string>.
+    template <std::convertible_to<T> U> Outcome(U value) : what_(Done<T>(std::move(value))) {}
+    template <std::convertible_to<T> U>
+    Outcome(Done<U> one)
+        : what_(Done<T>(std::move(one.value), std::move(one.title), std::move(one.metadata))) {}
+    template <std::convertible_to<T> U>
+    Outcome(Pending<U> one)
+        : what_(Pending<T>(std::move(one.placeholder), std::move(one.options))) {}
+    template <std::convertible_to<T> U>
+    Outcome(NeedInput<U> one)
+        : what_(NeedInput<T>(std::move(one.placeholder), std::move(one.options))) {}
+    template <std::convertible_to<T> U>
+    Outcome(NeedApproval<U> one)
+        : what_(NeedApproval<T>(std::move(one.placeholder), std::move(one.options))) {}
     Outcome(Failed failed) : what_(std::move(failed)) {}
     Outcome(InDoubt doubt) : what_(std::move(doubt)) {}
 

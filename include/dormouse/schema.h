@@ -21,7 +21,8 @@ namespace detail {
 [[nodiscard]] std::string mistakes(Type const& type);
 // `object` is a value of the type as it is made from {}. After an error it holds anything.
 [[nodiscard]] Result<void> read(Json const& json, Type const& type, void* object);
-[[nodiscard]] Result<Json> write(Type const& type, void const* object);
+// `by_rules`: what breaks a rule is an error.
+[[nodiscard]] Result<Json> write(Type const& type, void const* object, bool by_rules = true);
 
 }  // namespace detail
 

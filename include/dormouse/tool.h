@@ -224,16 +224,22 @@ decltype(auto) invoke(F const& function, In const& input, Call const& call) {
 // What is wrong with a name or a declaration that came from types.
 void inspect(Declaration& declaration, Type const& input, Type const& result, bool goes_on);
 
+// A placeholder is no result yet: the rules of its fields are not those of this one.
+template <class T> Result<Json> shown(T const& placeholder) {
+    if constexpr (check_type<T>()) return write(type_of<T>, &placeholder, false);
+    return Json();
+}
+
 template <class T> RawOutcome lower(Outcome<T> outcome) {
     auto& what = outcome.what();
     if (auto* one = std::get_if<Done<T>>(&what))
         return done(to_json(one->value), std::move(one->title), std::move(one->metadata));
     if (auto* one = std::get_if<Pending<T>>(&what))
-        return paused(await::Result{}, to_json(one->placeholder), std::move(one->options));
+        return paused(await::Result{}, shown(one->placeholder), std::move(one->options));
     if (auto* one = std::get_if<NeedInput<T>>(&what))
-        return paused(await::Input{}, to_json(one->placeholder), std::move(one->options));
+        return paused(await::Input{}, shown(one->placeholder), std::move(one->options));
     if (auto* one = std::get_if<NeedApproval<T>>(&what))
-        return paused(await::Approval{}, to_json(one->placeholder), std::move(one->options));
+        return paused(await::Approval{}, shown(one->placeholder), std::move(one->options));
     if (auto* one = std::get_if<Failed>(&what)) return std::move(*one);
     return std::move(std::get<InDoubt>(what));
 }

@@ -76,10 +76,11 @@ public:
     Walk walk;
 
 private:
-    bool is(View view, Kind wanted) {
+    bool is(View view, Kind wanted) { return is(view, wanted, word(wanted)); }
+    bool is(View view, Kind wanted, std::string_view called) {
         Kind const kind = view.kind();
         if (kind == wanted) return true;
-        walk.wrong("must be " + std::string(word(wanted)) + ", not " + std::string(word(kind)));
+        walk.wrong("must be " + std::string(called) + ", not " + std::string(word(kind)));
         return false;
     }
 
@@ -88,7 +89,7 @@ private:
     }
 
     void integer(View view, Type const& type, Rule const& rule, void* object) {
-        if (!is(view, Kind::number)) return;
+        if (!is(view, Kind::number, "an integer")) return;
         bool is_integer = true;
         auto const number = exact(view.raw(), is_integer);
         if (!is_integer) return walk.wrong("must be an integer");

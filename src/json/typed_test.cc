@@ -171,8 +171,8 @@ TEST(FromJson, IntegersAreExactHoweverTheyAreSpelled) {
     EXPECT_EQ(said<std::int8_t>("128"), "it must be at most 127");
     EXPECT_EQ(said<int>("1.5"), "it must be an integer");
     EXPECT_EQ(said<int>("1e-400"), "it must be an integer");
-    EXPECT_EQ(said<int>("\"1\""), "it must be a number, not a string");
-    EXPECT_EQ(said<int>("true"), "it must be a number, not true or false");
+    EXPECT_EQ(said<int>("\"1\""), "it must be an integer, not a string");
+    EXPECT_EQ(said<int>("true"), "it must be an integer, not true or false");
 }
 
 TEST(FromJson, AllThatIsWrongIsToldWithItsPointer) {
@@ -198,7 +198,8 @@ TEST(FromJson, WhatIsMissingIsNamed) {
 
 TEST(FromJson, PointersEscapeWhatTheyMust) {
     using Map = std::map<std::string, int>;
-    EXPECT_EQ(said<Map>(R"({"a/b~c":"x","d\u0022":2})"), "/a~1b~0c must be a number, not a string");
+    EXPECT_EQ(said<Map>(R"({"a/b~c":"x","d\u0022":2})"),
+              "/a~1b~0c must be an integer, not a string");
 }
 
 TEST(FromJson, MistakesAreCountedOnlySoFar) {

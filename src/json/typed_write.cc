@@ -17,6 +17,8 @@ constexpr Rule no_rule{};
 // A null stands where something had no form, so that the text stays JSON; it is not handed out.
 class Scribe {
 public:
+    explicit Scribe(bool by_rules = true) : by_rules_(by_rules) {}
+
     void write(Type const& type, Rule const& rule, void const* object) {
         switch (type.shape) {
             case Shape::boolean: out.value(*static_cast<bool const*>(object)); return;
@@ -40,6 +42,10 @@ public:
     Writer out;
 
 private:
+    [[nodiscard]] Rule const& rule_of(Field const& field) const {
+        return by_rules_ && field.doc != nullptr ? field.doc->rule : no_rule;
+    }
+
     void no_form(std::string why) {
         walk.wrong(std::move(why));
         out.null();
@@ -138,7 +144,7 @@ private:
             if (absent) continue;
             Walk::Step const step(walk, field.name);
             out.key(field.name);
-            write(*field.type, field.doc ? field.doc->rule : no_rule, places[i]);
+            write(*field.type, rule_of(field), places[i]);
         }
         out.end_object();
     }
@@ -149,6 +155,8 @@ private:
         if (one.shape == Shape::structure) return structure(one, value, one.tag);
         write(one, no_rule, value);
     }
+
+    bool by_rules_;
 };
 
 std::string spelled(Type const& type, void const* object) {
@@ -221,8 +229,8 @@ std::uint64_t required_fields(Type const& structure) {
 
 namespace {
 
-Result<Json> write_ruled(Type const& type, Rule const& rule, void const* object) {
-    Scribe scribe;
+Result<Json> write_ruled(Type const& type, Rule const& rule, void const* object, bool by_rules) {
+    Scribe scribe(by_rules);
     scribe.write(type, rule, object);
     if (!scribe.walk.clean()) return std::unexpected(scribe.walk.error());
     return scribe.out.json();
@@ -231,15 +239,15 @@ Result<Json> write_ruled(Type const& type, Rule const& rule, void const* object)
 }  // namespace
 
 Result<Json> write_field(Field const& field, void const* object) {
-    return write_ruled(*field.type, field.doc ? field.doc->rule : no_rule, object);
+    return write_ruled(*field.type, field.doc ? field.doc->rule : no_rule, object, true);
 }
 
 }  // namespace dormouse::json
 
 namespace dormouse::detail {
 
-Result<Json> write(Type const& type, void const* object) {
-    return json::write_ruled(type, json::no_rule, object);
+Result<Json> write(Type const& type, void const* object, bool by_rules) {
+    return json::write_ruled(type, json::no_rule, object, by_rules);
 }
 
 }  // namespace dormouse::detail
