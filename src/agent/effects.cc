@@ -65,9 +65,12 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
     models_.ask(*agent, std::move(request), std::move(delta), std::move(done));
 }
 
-ToolCall AgentEffects::call_of(Tool const& tool, RunTool const& run) const {
+ToolCall AgentEffects::call_of(Tool const& tool, std::string agent, RunTool const& run) const {
     ToolCall call{run.pending, run.attempt, run.input, tool.name};
     call.decision = run.decision;
+    call.state = run.state;
+    call.agent = std::move(agent);
+    call.turn = run.turn;
     if (surroundings_.callback_url && tool.terms.may_pause_for(PauseReason::tool_result))
         call.callback_url = surroundings_.callback_url(run.pending);
     if (!surroundings_.now) return call;
@@ -78,19 +81,23 @@ ToolCall AgentEffects::call_of(Tool const& tool, RunTool const& run) const {
     return call;
 }
 
-void AgentEffects::run_tool(SessionId session, EffectId id, std::string, RunTool run,
+void AgentEffects::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                             port::Outcome done) {
     Tool const* const tool = registry_.tool(run.tool);
     if (!tool)
         return done(outcome_of(run, Failed{"the tool '" + run.tool + "' is not there any more"}));
-    if (tool->start) return start_on_loop(*tool, {session, id}, std::move(run), std::move(done));
-    run_on_worker(*tool, {session, id}, std::move(run), std::move(done));
+    ToolCall call = call_of(*tool, std::move(agent), run);
+    Key const key{session, id};
+    if (tool->start)
+        return start_on_loop(*tool, key, std::move(run), std::move(call), std::move(done));
+    run_on_worker(*tool, key, std::move(run), std::move(call), std::move(done));
 }
 
-void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, port::Outcome done) {
+void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, ToolCall call,
+                                 port::Outcome done) {
     // Filled in on the worker, read on the loop after it.
     auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait to run"});
-    auto job = [&tool, call = call_of(tool, run), result](std::stop_token stop) {
+    auto job = [&tool, call = std::move(call), result](std::stop_token stop) {
         *result = run_guarded(tool, call, std::move(stop));
     };
     auto finished = [this, key, run = std::move(run), result,
@@ -103,8 +110,8 @@ void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, port::O
     };
 }
 
-void AgentEffects::start_on_loop(Tool const& tool, Key key, RunTool run, port::Outcome done) {
-    ToolCall call = call_of(tool, run);
+void AgentEffects::start_on_loop(Tool const& tool, Key key, RunTool run, ToolCall call,
+                                 port::Outcome done) {
     auto const over = std::make_shared<bool>(false);
     auto finished = [this, key, over, run = std::move(run),
                      done = std::move(done)](ToolResult result) mutable {

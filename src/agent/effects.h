@@ -37,9 +37,12 @@ public:
 private:
     using Key = std::pair<SessionId, session::EffectId>;
 
-    [[nodiscard]] ToolCall call_of(Tool const& tool, session::RunTool const& run) const;
-    void run_on_worker(Tool const& tool, Key key, session::RunTool run, port::Outcome done);
-    void start_on_loop(Tool const& tool, Key key, session::RunTool run, port::Outcome done);
+    [[nodiscard]] ToolCall call_of(Tool const& tool, std::string agent,
+                                   session::RunTool const& run) const;
+    void run_on_worker(Tool const& tool, Key key, session::RunTool run, ToolCall call,
+                       port::Outcome done);
+    void start_on_loop(Tool const& tool, Key key, session::RunTool run, ToolCall call,
+                       port::Outcome done);
 
     Registry const& registry_;
     port::Workers& workers_;

@@ -27,6 +27,9 @@ struct ToolCall {
     std::string callback_url = {};  // takes the outcome by POST; empty: this runtime has no address
     std::optional<Time> deadline = {};                 // an outcome that comes later is of no use
     std::optional<session::Submission> decision = {};  // what its own pause was answered with
+    Json state = {};                                   // … and what that pause kept
+    std::string agent = {};
+    TurnNo turn = 0;
 
     [[nodiscard]] SessionId session_id() const { return pending.session; }
     [[nodiscard]] std::string call_id() const { return "call_" + std::to_string(pending.call); }

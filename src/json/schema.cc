@@ -359,4 +359,23 @@ std::vector<Violation> violations(Json const& schema, Json const& value) {
     return Schema(schema).violations(value);
 }
 
+std::string pattern_mismatch(std::string const& pattern, std::string const& text) {
+    try {
+        std::unordered_map<std::string, std::regex> cache;
+        return mismatch(cache, pattern, text);
+    } catch (std::exception const& error) {
+        return "can not be compared with the pattern " + pattern + ": " + error.what();
+    }
+}
+
+std::string pattern_error(std::string const& pattern) {
+    try {
+        std::unordered_map<std::string, std::regex> cache;
+        static_cast<void>(compiled(cache, pattern));
+        return {};
+    } catch (std::exception const& error) {
+        return error.what();
+    }
+}
+
 }  // namespace dormouse::json

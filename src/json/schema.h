@@ -35,4 +35,10 @@ private:
 // pointer "#".
 [[nodiscard]] std::vector<Violation> violations(Json const& schema, Json const& value);
 
+// Why `text` does not match an ECMAScript pattern (searched for, as in a schema); empty: it does.
+// Compiles the pattern each time.
+[[nodiscard]] std::string pattern_mismatch(std::string const& pattern, std::string const& text);
+// Why it is no pattern; empty: it is one.
+[[nodiscard]] std::string pattern_error(std::string const& pattern);
+
 }  // namespace dormouse::json

@@ -134,7 +134,8 @@ struct Fold {
         call.pause.reset();
         call.claim.reset();
         call.owed_since = event.seq;
-        RunTool run{e.pending, e.attempt, call.spec.tool, call.spec.input, call.decision};
+        RunTool run{e.pending,     e.attempt,      call.spec.tool, call.spec.input,
+                    call.decision, state.turn->no, call.kept};
         owe(state, {{event.seq, call.no}, std::move(run)});
         set_timer(state, call.no, TimerKind::give_up, event.at + call.spec.terms.time_limit);
     }
@@ -150,6 +151,7 @@ struct Fold {
     void operator()(CallPaused const& e) const {
         Call& call = call_of(state, e.pending.call);
         call.decision.reset();
+        call.kept = {};
         call.in_doubt = false;
         wait(call, {e.terms, e.deadline, event.at, event.seq, false});
     }
@@ -159,6 +161,7 @@ struct Fold {
         call.generation = e.pending.generation;
         call.pending = e.pending;
         call.decision.reset();
+        call.kept = {};
         wait(call, {e.terms, e.deadline, event.at, event.seq, true});
     }
 
@@ -167,6 +170,7 @@ struct Fold {
         Call& call = call_of(state, e.call);
         ++call.gates_passed;
         call.decision.reset();
+        call.kept = {};
         if (e.input) {
             call.spec.input = *e.input;
             call.spec.input_digest = e.input_digest;
@@ -182,6 +186,7 @@ struct Fold {
             return close_call(state, call.no, event.seq);
         }
         call.decision = e.what;
+        call.kept = call.pause->terms.state;
         call.votes.clear();
         call.claim.reset();
         set_phase(state, call, CallPhase::ready);

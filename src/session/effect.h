@@ -31,6 +31,8 @@ struct RunTool {
     std::string tool;
     Json input;
     std::optional<Submission> decision;  // re-entry: what the tool's own pause was answered with
+    TurnNo turn = 0;
+    Json state = {};  // re-entry: what that pause kept for the tool
     friend bool operator==(RunTool const&, RunTool const&) = default;
 };
 

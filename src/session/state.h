@@ -57,6 +57,7 @@ struct Call {
     std::uint32_t gates_passed = 0;
     std::optional<Submission> decision =
         {};                     // for the gate or the tool that asked, until its verdict
+    Json kept = {};             // with the decision: what the pause kept for its tool
     Generation generation = 0;  // of the newest pendingID
     PendingId pending =
         {};  // of the run or pause that is open (generation may be older than a question's)

@@ -184,6 +184,22 @@ TEST_F(ToolTest, ReentryRunsTheToolAgainWithTheDecisionAndANewId) {
     EXPECT_EQ(types(finish(1)), "tool_finished model_requested");
 }
 
+TEST_F(ToolTest, ReentryGivesBackWhatThePauseKeptOnEveryAttemptAndNoLonger) {
+    asks_for({pausing(PauseReason::approval)});
+    PauseTerms pause = pause_for(PauseReason::approval);
+    pause.state = quoted("step 2");
+    (void)pauses(1, pause);
+    (void)submit(pending(1), decision(true));
+    EXPECT_EQ(owes<RunTool>()->state, quoted("step 2"));
+    EXPECT_EQ(owes<RunTool>()->turn, 1U);
+    (void)tool_fails(1, true);
+    (void)later(limits::retry_max);
+    EXPECT_EQ(owes<RunTool>()->state, quoted("step 2"));
+    (void)pauses(1, pause_for(PauseReason::approval));
+    (void)submit(pending(1), decision(true));
+    EXPECT_TRUE(owes<RunTool>()->state.is_null());
+}
+
 TEST_F(ToolTest, ReentryIsTheModelsBusinessOnlyWhenItIsOver) {
     asks_for({pausing(PauseReason::elicitation)});
     (void)pauses(1, pause_for(PauseReason::elicitation));

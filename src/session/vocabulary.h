@@ -114,6 +114,8 @@ struct PauseTerms {
     std::optional<Duration> estimated = {};
     OnDeadline on_deadline = OnDeadline::tell;
     AnswerTerms answer = {};
+    Json state = {};     // the tool's own, given back when it goes on; the model never sees it
+    Json metadata = {};  // for audits; nobody acts on it
     friend bool operator==(PauseTerms const&, PauseTerms const&) = default;
 };
 

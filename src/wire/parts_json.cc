@@ -65,6 +65,8 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     write_duration(out, "within", terms.timeout);
     write_duration(out, "estimatedDuration", terms.estimated);
     if (terms.on_deadline != OnDeadline::tell) out.member("onDeadline", text(terms.on_deadline));
+    optional_json(out, "state", terms.state);
+    optional_json(out, "metadata", terms.metadata);
     if (terms.answer.need != 1) out.member("need", terms.answer.need);
     if (terms.answer.forbid_requester) out.member("forbidRequester", true);
     if (terms.answer.from.empty()) return;
@@ -90,6 +92,8 @@ PauseTerms read_pause_terms(json::View object) {
     terms.estimated = read_duration(object["estimatedDuration"]);
     terms.on_deadline =
         parse<OnDeadline>(object["onDeadline"].string_or("tell")).value_or(OnDeadline::tell);
+    terms.state = copy_of(object["state"]);
+    terms.metadata = copy_of(object["metadata"]);
     terms.answer.need = static_cast<std::uint32_t>(object["need"].integer_or(1));
     terms.answer.forbid_requester = object["forbidRequester"].boolean_or(false);
     object["from"].elements(

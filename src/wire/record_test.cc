@@ -97,6 +97,8 @@ PauseTerms rich_pause() {
     terms.estimated = Duration(300'000);
     terms.on_deadline = OnDeadline::deny;
     terms.answer = {{"alice", "role:answer"}, 2};
+    terms.state = Json::trusted(R"({"job":7})");
+    terms.metadata = Json::trusted("[1]");
     return terms;
 }
 

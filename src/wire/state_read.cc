@@ -40,6 +40,7 @@ void read_answers(Call& call, json::View v) {
         call.decision = read_submission(d);
         call.decision->digest = read_digest(d["digest"]);
     }
+    if (v["kept"].exists()) call.kept = v["kept"].copy();
     if (json::View q = v["question"]; q.exists()) {
         call.question = Question{PendingId::parse(string(q, "pendingID")).value_or(PendingId()),
                                  time(q, "since"), seq(q, "opened")};
@@ -52,11 +53,11 @@ void read_answers(Call& call, json::View v) {
     }
 }
 
-Effect effect_of(Call const& call) {
+Effect effect_of(Call const& call, TurnNo turn) {
     EffectId const id{call.owed_since, call.no};
     if (call.phase == CallPhase::running) {
         return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input,
-                            call.decision}};
+                            call.decision, turn, call.kept}};
     }
     return {id, AskGate{call.no, call.spec.terms.gates.at(call.gates_passed), call.spec.tool,
                         call.spec.input, call.decision}};
@@ -84,7 +85,7 @@ void read_call(State& state, json::View v) {
     Call& placed = state.calls.emplace(call.no, std::move(call)).first->second;
     restore_phase(state, placed, static_cast<CallPhase>(v["phase"].integer_or(0)));
     bool const owed = placed.phase == CallPhase::gating || placed.phase == CallPhase::running;
-    if (owed) owe(state, effect_of(placed));
+    if (owed) owe(state, effect_of(placed, state.turn ? state.turn->no : 0));
     set_timer(state, placed.no, TimerKind::tool_retry, maybe_time(v, "retryAt"));
     set_timer(state, placed.no, TimerKind::give_up, maybe_time(v, "giveUpAt"));
 }

@@ -37,6 +37,7 @@ void write_answers(json::Writer& out, Call const& call) {
         write_submission(out, *call.decision);
         out.member("digest", digest_text(call.decision->digest)).end_object();
     }
+    if (!call.kept.is_null()) out.member("kept", call.kept);
     if (call.question) {
         out.key("question").begin_object().member("pendingID", call.question->pending.text());
         out.member("since", to_ms(call.question->since))

@@ -161,6 +161,7 @@ private:
         if (b % 5 == 1 || reason == PauseReason::handoff) terms.timeout = Duration(60'000);
         if (b % 10 == 1) terms.on_deadline = OnDeadline::deny;
         if (b % 7 == 1) terms.answer.need = 2;
+        if (b % 3 == 1) terms.state = Json::trusted(std::to_string(b));
         return terms;
     }
 

@@ -1,0 +1,113 @@
+#include "tool/adapter.h"
+
+#include "tool/names.h"
+#include "tool/run.h"
+
+#include <memory>
+
+namespace dormouse::tools {
+
+namespace {
+
+using session::Continuation;
+
+// The enumerations of the public headers are those of the core, in their order.
+static_assert(static_cast<int>(PauseReason::handoff) ==
+              static_cast<int>(session::PauseReason::handoff));
+static_assert(static_cast<int>(Crash::never) == static_cast<int>(session::CrashPolicy::never));
+
+session::PauseReason core(PauseReason reason) { return static_cast<session::PauseReason>(reason); }
+
+Continuation continuation(Await const& await) {
+    if (std::holds_alternative<await::Input>(await)) return Continuation::message;
+    return reenters(await) ? Continuation::reentry : Continuation::tool_response;
+}
+
+session::PauseTerms terms_of(Declaration const& declared, Paused paused) {
+    PauseOptions& options = paused.options;
+    session::PauseTerms terms;
+    terms.reason = core(reason(paused.await));
+    terms.continuation = continuation(paused.await);
+    terms.placeholder = std::move(paused.placeholder);
+    terms.message = std::move(options.message);
+    terms.form = std::move(options.form);
+    // What comes from outside goes to the tool itself if it goes on: only it knows what that is.
+    if (terms.continuation == Continuation::tool_response) terms.schema = declared.result_schema;
+    terms.external_ref = std::move(options.ref);
+    terms.timeout = options.without_end ? Duration::max() : options.within;
+    terms.estimated = options.estimated ? options.estimated : declared.estimated;
+    terms.answer.from = std::move(options.answerers);
+    terms.answer.need = options.need;
+    terms.state = std::move(options.state);
+    terms.metadata = std::move(options.metadata);
+    return terms;
+}
+
+Resumed resumed(session::Submission const& what, Json const& state) {
+    Resumed out;
+    using Core = session::SubmissionKind;
+    out.kind = what.kind == Core::decision ? Resumed::Kind::decision
+               : what.kind == Core::error  ? Resumed::Kind::error
+                                           : Resumed::Kind::result;
+    out.output = what.output;
+    out.error = what.error;
+    out.approved = what.approved;
+    out.reason = what.reason;
+    out.content = what.content;
+    out.metadata = what.metadata;
+    out.state = state;
+    return out;
+}
+
+Call call_of(agent::ToolCall const& call, std::stop_token stop) {
+    Call::Facts facts;
+    facts.pending = call.pending;
+    facts.tool = call.tool;
+    facts.input = call.input;
+    facts.attempt = call.attempt;
+    facts.agent = call.agent;
+    facts.turn = call.turn;
+    facts.callback_url = call.callback_url;
+    facts.deadline = call.deadline;
+    if (call.decision) facts.resumed = resumed(*call.decision, call.state);
+    facts.stop = std::move(stop);
+    return Call(std::move(facts));
+}
+
+agent::ToolResult result_of(Declaration const& declared, RawOutcome outcome) {
+    if (auto* done = std::get_if<Done<Json>>(&outcome))
+        return agent::Done{std::move(done->value), std::move(done->title),
+                           std::move(done->metadata)};
+    if (auto* paused = std::get_if<Paused>(&outcome)) return terms_of(declared, std::move(*paused));
+    if (auto* doubt = std::get_if<InDoubt>(&outcome))
+        return agent::Lost{std::move(doubt->text), {}};
+    auto& failed = std::get<Failed>(outcome);
+    return agent::Failed{std::move(failed.text), failed.nothing_done};
+}
+
+}  // namespace
+
+Result<agent::Tool> make_agent_tool(ToolPtr tool) {
+    if (!tool) return fail(Code::bad_value, "there is no tool");
+    Declaration const& declared = tool->declaration();
+    if (auto why = wrong(declared); !why.empty()) return fail(Code::bad_value, std::move(why));
+    agent::Tool out;
+    out.name = declared.name;
+    out.description = described(declared);
+    out.schema = declared.input_schema;
+    out.result_schema = declared.result_schema;
+    out.terms.crash = static_cast<session::CrashPolicy>(declared.crash);
+    for (PauseReason const reason : declared.may_pause.reasons())
+        out.terms.may_pause.push_back(core(reason));
+    out.terms.gates = declared.gates;
+    out.terms.pause_timeout = declared.within;
+    out.terms.time_limit = declared.time_limit;
+    out.run = [prepared = std::make_shared<Prepared const>(std::move(tool))](
+                  agent::ToolCall const& call, std::stop_token stop) {
+        return result_of(prepared->tool->declaration(),
+                         run(*prepared, call_of(call, std::move(stop))));
+    };
+    return out;
+}
+
+}  // namespace dormouse::tools

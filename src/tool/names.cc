@@ -1,0 +1,52 @@
+#include "tool/names.h"
+
+#include "base/text.h"
+
+#include <algorithm>
+
+namespace dormouse::tools {
+
+std::string wrong_name(std::string_view name) {
+    if (name.empty()) return "a tool needs a name";
+    if (name.size() > name_max)
+        return "a tool's name has at most " + std::to_string(name_max) + " characters";
+    bool const plain = std::ranges::all_of(name, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-';
+    });
+    if (plain) return {};
+    return "a tool's name has letters, digits, _ and - only: '" + escape_for_terminal(name) + "'";
+}
+
+std::string wrong(Declaration const& declaration) {
+    if (auto why = wrong_name(declaration.name); !why.empty()) return why;
+    std::string const about = "tool '" + declaration.name + "': ";
+    if (!declaration.mistake.empty()) return about + declaration.mistake;
+    for (auto const& [name, schema] : {std::pair("input", &declaration.input_schema),
+                                       std::pair("result", &declaration.result_schema)}) {
+        if (schema->is_null()) continue;
+        // A broken schema says so of every value.
+        auto const found = json::violations(*schema, Json::trusted("{}"));
+        if (!found.empty() && found.front().pointer == "#")
+            return about + "its " + name + " schema: " + found.front().message;
+    }
+    if (declaration.input_schema.is_null()) return about + "it has no input schema";
+    if (declaration.time_limit <= Duration()) return about + "its time limit is not above zero";
+    if (declaration.output_limit == 0) return about + "its output limit is zero";
+    if (declaration.within && *declaration.within <= Duration())
+        return about + "the deadline of its pauses is not above zero";
+    return {};
+}
+
+std::string told(std::vector<json::Violation> const& violations) {
+    std::string text;
+    for (json::Violation const& one : violations) {
+        std::string const place = one.pointer.empty() ? "" : one.pointer + " ";
+        std::string const line = " " + place + one.message + ";";
+        if (text.find(line) == std::string::npos) text += line;
+    }
+    if (!text.empty()) text.pop_back();
+    return text;
+}
+
+}  // namespace dormouse::tools

@@ -1,0 +1,115 @@
+#include "tool/run.h"
+
+#include "tool/names.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace dormouse::tools {
+
+namespace {
+
+RawOutcome guarded(Tool const& tool, Call const& call) {
+    try {
+        return tool.execute(call);
+    } catch (std::exception const& error) {
+        return Failed{std::string("the tool threw: ") + error.what()};
+    } catch (...) {
+        return Failed{"the tool threw something that is no exception"};
+    }
+}
+
+std::string too_large(std::size_t size, std::size_t limit) {
+    return "response_too_large: the output has " + std::to_string(size) +
+           " bytes, and this tool "
+           "may give " +
+           std::to_string(limit) + "; nothing of it was kept. Ask for less.";
+}
+
+RawOutcome checked(Prepared const& prepared, Done<Json> done) {
+    Declaration const& declared = prepared.tool->declaration();
+    if (done.value.size() > declared.output_limit)
+        return Failed{too_large(done.value.size(), declared.output_limit)};
+    if (prepared.result) {
+        if (auto const found = prepared.result->violations(done.value); !found.empty())
+            return Failed{"the tool's output does not fit its result schema:" + told(found)};
+    }
+    if (!declared.validate) return done;
+    if (auto why = declared.validate(done.value))
+        return Failed{"the tool's output is refused: " + *why};
+    return done;
+}
+
+// What of a pause is larger than it may be; empty: nothing.
+std::string_view oversized(PauseOptions const& options) {
+    for (auto const& [name, size] :
+         {std::pair("ref", options.ref.size()), std::pair("message", options.message.size()),
+          std::pair("form", options.form.size()), std::pair("state", options.state.size()),
+          std::pair("metadata", options.metadata.size())}) {
+        if (size > pause_part_max) return name;
+    }
+    return {};
+}
+
+RawOutcome checked(Prepared const& prepared, Paused paused) {
+    Declaration const& declared = prepared.tool->declaration();
+    PauseReason const why = reason(paused.await);
+    if (!declared.may_pause.has(why))
+        return Failed{"the tool paused for " + std::string(text(why)) +
+                      " without having declared it"};
+    if (auto const name = oversized(paused.options); !name.empty())
+        return Failed{"the tool paused with a " + std::string(name) + " of more than " +
+                      std::to_string(pause_part_max) + " bytes"};
+    if (paused.options.within && *paused.options.within <= Duration())
+        return Failed{"the tool paused with a deadline that is over"};
+    if (paused.options.need == 0) return Failed{"the tool paused for the answers of nobody"};
+    if (paused.placeholder.size() > declared.output_limit) paused.placeholder = {};
+    return paused;
+}
+
+}  // namespace
+
+Prepared::Prepared(ToolPtr of) : tool(std::move(of)), input(tool->declaration().input_schema) {
+    if (auto const& schema = tool->declaration().result_schema; !schema.is_null())
+        result.emplace(schema);
+}
+
+RawOutcome run(Prepared const& prepared, Call const& call) {
+    if (auto const found = prepared.input.violations(call.input()); !found.empty())
+        return Failed{"the arguments do not fit:" + told(found)};
+    RawOutcome outcome = guarded(*prepared.tool, call);
+    if (auto* done = std::get_if<Done<Json>>(&outcome)) return checked(prepared, std::move(*done));
+    if (auto* paused = std::get_if<Paused>(&outcome)) return checked(prepared, std::move(*paused));
+    return outcome;
+}
+
+RawOutcome run_in_time(std::shared_ptr<Prepared const> prepared, Call const& call) {
+    struct Shared {
+        std::mutex mutex;
+        std::condition_variable ended;
+        std::optional<RawOutcome> outcome;
+    };
+    auto const shared = std::make_shared<Shared>();
+    std::stop_source stop;
+    std::stop_callback const passed_on(call.stop(), [&] { stop.request_stop(); });
+    Call::Facts facts = call.facts();
+    facts.stop = stop.get_token();
+    Duration const limit = prepared->tool->declaration().time_limit;
+    std::thread([prepared = std::move(prepared), shared, own = Call(std::move(facts))] {
+        RawOutcome outcome = run(*prepared, own);
+        std::lock_guard const lock(shared->mutex);
+        shared->outcome = std::move(outcome);
+        shared->ended.notify_one();
+    }).detach();
+    std::unique_lock lock(shared->mutex);
+    if (shared->ended.wait_for(lock, limit, [&] { return shared->outcome.has_value(); }))
+        return std::move(*shared->outcome);
+    stop.request_stop();
+    return InDoubt{"the tool took longer than its time limit of " + std::to_string(limit.count()) +
+                   " ms"};
+}
+
+}  // namespace dormouse::tools

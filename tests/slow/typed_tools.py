@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""The public headers of typed tools (include/dormouse/tool.h) from outside, with each compiler that
+is here: programs that can not be right do not compile, and say why in a sentence; the program of
+docs/how-to/typed-tools.md compiles as it stands, without a warning; so does an include of each
+header alone; and it does not take long.
+"""
+import os
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGE = ROOT / 'docs/how-to/typed-tools.md'
+# A program that embeds us may have all warnings on; they are its author's, not ours.
+FLAGS = ['-std=c++23', '-O0', '-Wall', '-Wextra', '-Wconversion', '-Wno-sign-conversion', '-Werror',
+         '-I', str(ROOT / 'include')]
+COMPILE_S_MAX = 4.0  # processor time, also on a machine that is at work; about 1.5 when it rests
+
+# A program each: the sentence that it must be told, and its code.
+WRONG = {
+    'this type has no JSON form: use bool, an integer': 'struct In { std::set<int> a; };',
+    'a pointer has no JSON form': 'struct In { std::unique_ptr<int> a; };',
+    'a C array has no JSON form': 'struct In { int before; char name[8]; };',
+    'of the floating-point types only double': 'struct In { float a; };',
+    'a character has no JSON form': 'struct In { char a; };',
+    'a string_view owns nothing': 'struct In { std::string_view a; };',
+    'std::vector<bool> holds no bools': 'struct In { std::vector<bool> a; };',
+    'an optional of something that may itself be null':
+        'struct In { std::optional<std::optional<int>> a; };',
+    'a struct with a base class': 'struct Base { int b; }; struct In : Base { int a; };',
+    'a struct that holds itself': 'struct In { std::vector<In> more; };',
+    'at most 32 fields':
+        'struct In { int ' + ', '.join(f'a{i}' for i in range(33)) + '; };',
+    '`doc` describes a field that this struct does not have':
+        'struct In { int a; static constexpr dormouse::Doc doc[] = {{"b", "?"}}; };',
+    '`doc` has a rule that does not fit its field':
+        'struct In { int a; static constexpr dormouse::Doc doc[] = '
+        '{{"a", "", {.pattern = "x"}}}; };',
+    'an enum in JSON has a fixed underlying type': 'enum Old { one }; struct In { Old a; };',
+    'an enum in JSON has enumerators with values 0 to 63':
+        'enum class Far { far = 100 }; struct In { Far a; };',
+    'a duration in JSON counts whole milliseconds': 'struct In { std::chrono::nanoseconds a; };',
+    'JSON cannot tell the alternatives of this variant apart':
+        'struct In { std::variant<int, double> a; };',
+    'two structs of this variant have the same tag':
+        'struct A { static constexpr std::string_view tag = "x"; int a; };'
+        'struct B { static constexpr std::string_view tag = "x"; int b; };'
+        'struct In { std::variant<A, B> a; };',
+    'a struct with a tag has no field `type`':
+        'struct A { static constexpr std::string_view tag = "x"; int type; };'
+        'struct In { std::variant<int, A> a; };',
+    'two fields of this struct have one name': 'struct In { int a; int a_; };',
+    "a tool's input is a plain struct": 'using In = int;',
+}
+WRONG_FUNCTIONS = {
+    "a tool's function names its types": '[](auto const&) {}',
+    'can be called when it is const': '[n = 0](In const&) mutable { ++n; }',
+}
+HEAD = '#include <dormouse/registry.h>\n#include <set>\n'
+
+
+def compilers():
+    return [name for name in ('g++', 'clang++-19', 'clang++') if shutil.which(name)][:2]
+
+
+def compile_text(compiler, text, folder, *more):
+    """(exit status, what it said, processor seconds)."""
+    source = pathlib.Path(folder) / 'program.cc'
+    source.write_text(text)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [compiler, *FLAGS, *more, '-c', str(source), '-o', str(source.with_suffix('.o'))],
+        capture_output=True, text=True, check=False, env={**os.environ, 'LC_ALL': 'C'})
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.returncode, done.stderr, seconds
+
+
+def wrong_programs():
+    for sentence, code in WRONG.items():
+        yield sentence, code + ' int main() { (void)dormouse::tool("t", [](In const&) {}); }'
+    for sentence, function in WRONG_FUNCTIONS.items():
+        yield sentence, 'struct In { int a; }; int main() { (void)dormouse::tool("t", ' \
+                        f'{function}); }}'
+
+
+def test_what_can_not_be_right_does_not_compile_and_says_why(compiler, folder):
+    for sentence, program in wrong_programs():
+        status, said, _ = compile_text(compiler, HEAD + program, folder, '-fsyntax-only')
+        assert status != 0, f'this compiles: {program}'
+        errors = [line for line in said.splitlines() if 'error' in line and sentence in line]
+        assert errors, f'"{sentence}" is not said of: {program}\n{said[:3000]}'
+
+
+def test_each_header_stands_alone(compiler, folder):
+    for header in sorted((ROOT / 'include/dormouse').glob('*.h')):
+        status, said, _ = compile_text(compiler, f'#include <dormouse/{header.name}>\n', folder)
+        assert status == 0, f'{header.name}:\n{said[:3000]}'
+
+
+def test_the_program_of_the_how_to_compiles_without_a_warning_and_soon(compiler, folder):
+    blocks = re.findall(r'^```cpp\n(.*?)^```', PAGE.read_text(), re.M | re.S)
+    assert blocks, 'the page has no program'
+    seconds = []
+    for block in blocks:
+        status, said, took = compile_text(compiler, block, folder)
+        assert status == 0, said[:3000]
+        seconds.append(took)
+    print(f'{compiler}: {max(seconds):.1f} s of processor time')
+    assert max(seconds) <= COMPILE_S_MAX, f'{compiler} takes {max(seconds):.1f} s'
+
+
+def main():
+    tests = [test for name, test in sorted(globals().items()) if name.startswith('test_')]
+    assert compilers(), 'no compiler is here'
+    for compiler in compilers():
+        for test in tests:
+            with tempfile.TemporaryDirectory() as folder:
+                test(compiler, folder)
+                print(f'passed: {test.__name__} ({compiler})', flush=True)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
