@@ -91,17 +91,17 @@ std::optional<Error> refuse(State const& state, Call const& call, Offer const& o
     return refuse_invalid(offer);
 }
 
+std::optional<Judged> voted_before(Decider const& d, Call const& call, Offer const& offer) {
+    auto const earlier = std::ranges::find(call.votes, d.command.by, &Vote::by);
+    if (earlier == call.votes.end()) return std::nullopt;
+    if (earlier->digest != offer.what.digest)
+        return fail(Code::conflict, "You voted otherwise before.");
+    return Answer{.outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
+}
+
 // With n-of-m a decision is a vote; the n-th equal one settles.
 Judged vote(Decider& d, Call const& call, Offer const& offer) {
     Actor const& by = d.command.by;
-    auto const earlier =
-        std::ranges::find_if(call.votes, [&](Vote const& v) { return v.by == by; });
-    if (earlier != call.votes.end()) {
-        if (earlier->digest != offer.what.digest)
-            return fail(Code::conflict, "You voted otherwise before.");
-        return Answer{
-            .outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
-    }
     d.emit(Voted{offer.pending, by, offer.what.approved, offer.what.digest, offer.what});
     auto const equal = std::ranges::count_if(
         call.votes, [&](Vote const& v) { return v.digest == offer.what.digest; });
@@ -209,15 +209,25 @@ Judged submit(Decider& d, Offer const& offer) {
     if (offer.what.output.size() > d.limits.output_bytes) {
         return over_limit("An output", "output_bytes", d.limits.output_bytes);
     }
+    if (auto error = refuse_artifacts(d.state, offer.attached))
+        return std::unexpected(std::move(*error));
     bool const question = call->question && call->question->pending == offer.pending;
-    if (!question && call->pause && call->pause->terms.answer.need > 1)
-        return vote(d, *call, offer);
-    Receipt const receipt = settle(d, *call, offer);
+    bool const votes = !question && call->pause && call->pause->terms.answer.need > 1;
+    if (votes) {
+        if (auto answered = voted_before(d, *call, offer)) return std::move(*answered);
+    }
+    Submission what = offer.what;
+    what.output = keep(d, call->no, offer.attached, what.output);
+    Offer const kept{offer.pending,      what,          offer.via,     offer.delivery_id,
+                     offer.input_digest, offer.invalid, offer.attached};
+    if (votes) return vote(d, *call, kept);
+    Receipt const receipt = settle(d, *call, kept);
     return Answer{.receipt = receipt, .seq = d.state.head};
 }
 
 Judged judge(Decider& d, Submit const& c) {
-    return submit(d, {c.pending, c.what, c.via, c.delivery_id, c.input_digest, c.invalid});
+    return submit(d,
+                  {c.pending, c.what, c.via, c.delivery_id, c.input_digest, c.invalid, c.attached});
 }
 
 Judged judge(Decider& d, Progress const& c) {
