@@ -354,7 +354,7 @@ class Services(Tools):
 
         self.service.answer = answer
         self.serve(self.http())
-        self.assertIn('more than 1 MiB', self.say())
+        self.assertIn('more than 8 MiB', self.say())
 
     def test_one_that_closes_early_is_unknown(self):
         def answer(handler, body):

@@ -15,6 +15,7 @@ inline constexpr std::size_t artifact_bytes_max = std::size_t{8} << 20;
 inline constexpr std::size_t artifacts_per_outcome_max = 8;
 inline constexpr std::uint64_t session_artifact_bytes_max = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t fork_artifact_bytes_max = std::uint64_t{64} << 20;
+inline constexpr std::size_t fork_artifacts_max = 10'000;
 inline constexpr std::size_t excerpt_bytes_max = std::size_t{4} << 10;  // of either end
 inline constexpr std::size_t queue_max = 100;
 inline constexpr std::size_t open_calls_max = 10'000;

@@ -56,8 +56,12 @@ void put_aside(Json& output, Attached& attached, std::size_t output_bytes) {
 }  // namespace
 
 void spill(Command& command, std::size_t output_bytes) {
-    if (auto* submit = std::get_if<Submit>(&command.body))
-        return put_aside(submit->what.output, submit->attached, output_bytes);
+    if (auto* submit = std::get_if<Submit>(&command.body)) {
+        // A decision's output stands in its content too, and that is kept as it came.
+        bool const settles = submit->what.kind == SubmissionKind::result;
+        if (settles) put_aside(submit->what.output, submit->attached, output_bytes);
+        return;
+    }
     auto* const outcome = std::get_if<ToolOutcome>(&command.body);
     auto* const done = outcome ? std::get_if<ToolOutcome::Done>(&outcome->what) : nullptr;
     if (done) put_aside(done->output, done->attached, output_bytes);

@@ -63,6 +63,16 @@ TEST(Spill, BeyondTheLargestArtifactNothingIsPutAside) {
     EXPECT_GT(submit.what.output.size(), limits::artifact_bytes_max);
 }
 
+TEST(Spill, WhatAPersonDecidedStaysAsItIs) {
+    Submit submit;
+    submit.what.kind = SubmissionKind::decision;
+    submit.what.output = Json::trusted(json::quote(std::string(2'000, 'x')));
+    Command command;
+    command.body = submit;
+    spill(command, 1'024);
+    EXPECT_EQ(std::get<Submit>(command.body).what.output, submit.what.output);
+}
+
 TEST(Spill, AToolsOutputToo) {
     Command command;
     Json const output = Json::trusted(json::quote(std::string(2'000, 'x')));

@@ -1,6 +1,8 @@
 #include "session/decide/decider.h"
 #include "session/limits.h"
 
+#include <map>
+
 // What is too large for a record is kept beside it, under the event that names it.
 namespace dormouse::session {
 
@@ -11,13 +13,6 @@ Json with_id(Json const& object, std::string const& id) {
     text.pop_back();
     text += text == "{" ? "" : ",";
     return Json::trusted(text + R"("artifactID":")" + id + "\"}");
-}
-
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-        text.replace(at, what.size(), by);
-        at += by.size();
-    }
 }
 
 }  // namespace
@@ -50,14 +45,26 @@ Json keep(Decider& d, CallNo call, Attached const& attached, Json const& output)
 }
 
 // An id stands there as a whole string: in the part's artifactID, and in the output that tells of
-// it.
+// it. One pass, however many there are.
 Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next) {
-    std::string text(from.messages.text());
-    for (auto const& [seq, artifact] : from.artifacts) {
-        replace_all(text, "\"" + numbered_id("art_", from.from, seq) + "\"",
-                    "\"" + numbered_id("art_", fork, next++) + "\"");
+    std::map<std::string, Seq, std::less<>> own;
+    for (auto const& [seq, artifact] : from.artifacts)
+        own.emplace(numbered_id("art_", from.from, seq), next++);
+    if (own.empty()) return from.messages;
+    std::string_view const text = from.messages.text();
+    std::string out;
+    std::size_t copied = 0;
+    for (std::size_t at = text.find("\"art_"); at != std::string_view::npos;) {
+        std::size_t const end = text.find('"', at + 1);
+        auto const found = own.find(text.substr(at + 1, end - at - 1));
+        if (found != own.end()) {
+            out.append(text, copied, at + 1 - copied);
+            out += numbered_id("art_", fork, found->second);
+            copied = end;
+        }
+        at = text.find("\"art_", end);
     }
-    return Json::trusted(std::move(text));
+    return Json::trusted(out.append(text, copied));
 }
 
 }  // namespace dormouse::session

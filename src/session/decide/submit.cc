@@ -46,6 +46,16 @@ std::optional<Error> refuse_invalid(Offer const& offer) {
                  Json::trusted("{\"errors\":" + std::string(offer.invalid.text()) + "}")};
 }
 
+// A result that is too long for a record has been put aside, unless it is too long for that too.
+std::optional<Error> refuse_output(Limits const& allowed, Submission const& what) {
+    std::size_t const bytes = what.output.size();
+    if (bytes <= allowed.output_bytes) return std::nullopt;
+    bool const hopeless = bytes > limits::artifact_bytes_max;
+    return over_limit("An output", "output_bytes",
+                      hopeless ? limits::artifact_bytes_max : allowed.output_bytes)
+        .error();
+}
+
 // Early: the tool has started and has not said yet that it pauses. Judged by what it declared.
 std::optional<Error> refuse_early(Call const& call, Offer const& offer) {
     bool const declared = call.spec.terms.may_pause_for(PauseReason::tool_result);
@@ -206,9 +216,7 @@ Judged submit(Decider& d, Offer const& offer) {
     if (!call) return answer_closed(d, offer.pending, offer.what.digest);
     if (auto error = refuse(d.state, *call, offer, d.command.by))
         return std::unexpected(std::move(*error));
-    if (offer.what.output.size() > d.limits.output_bytes) {
-        return over_limit("An output", "output_bytes", d.limits.output_bytes);
-    }
+    if (auto error = refuse_output(d.limits, offer.what)) return std::unexpected(std::move(*error));
     if (auto error = refuse_artifacts(d.state, offer.attached))
         return std::unexpected(std::move(*error));
     bool const question = call->question && call->question->pending == offer.pending;
