@@ -338,6 +338,13 @@ void Grammar::add_checks() {
     e->add_option("id", explain->id, "Pending call, session, turn, message or receipt")
         ->type_name("ID")
         ->required();
+    auto const artifact = std::make_shared<ArtifactArgs>();
+    auto* const a = add("artifact", "The bytes of an artifact",
+                        "dormouse artifact art_… -o report.csv", artifact);
+    a->add_option("id", artifact->id, "Artifact, as show and tail name it")
+        ->type_name("ARTIFACT")
+        ->required();
+    a->add_option("-o,--output", artifact->file, "Write them to this file")->type_name("FILE");
     add("doctor", "Prove that no session is stuck", "dormouse doctor",
         std::make_shared<DoctorArgs>());
     add("verify", "Check the data directory while no server uses it",
