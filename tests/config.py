@@ -377,7 +377,8 @@ class Limits(Started):
         server.at_rest(session)
         part = server.messages(session)[1]['parts'][0]
         self.assertEqual(part['state']['output']['bytes'], 1023)
-        self.assertEqual(server.get(f'/api/artifacts/{part["state"]["artifactID"]}').raw, b'x' * 1023)
+        whole = server.get(f'/api/artifacts/{part["state"]["artifactID"]}')
+        self.assertEqual(whole.raw, b'x' * 1023)
         server.finish()
 
     def test_completed_sessions_go_when_their_time_is_up(self):
