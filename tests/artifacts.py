@@ -57,6 +57,8 @@ class Kept(Artifacts):
         self.assertEqual((output['truncated'], output['bytes']), (True, len(BYTES)))
         self.assertTrue(TEXT.startswith(output['head']) and TEXT.endswith(output['tail']))
         self.assertEqual(state['artifactID'], output['artifactID'])
+        told = self.assertStatus(self.server.get(f'/api/explain/{state["artifactID"]}'), 200)
+        self.assertEqual([c['pendingID'] for c in told['calls']], [pending])
         answer = self.assertStatus(self.fetch(state['artifactID']), 200)
         self.assertEqual(answer.raw, BYTES)
         for output, status, outcome in ((TEXT, 200, 'duplicate'), (TEXT + 'x', 409, None)):

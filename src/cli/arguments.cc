@@ -335,7 +335,7 @@ void Grammar::add_checks() {
     auto const explain = std::make_shared<ExplainArgs>();
     auto* const e = add("explain", "Who resolved it, when, and which turn used it",
                         "dormouse explain pnd_…", explain);
-    e->add_option("id", explain->id, "Pending call, session, turn, message or receipt")
+    e->add_option("id", explain->id, "Pending call, session, turn, message, receipt or artifact")
         ->type_name("ID")
         ->required();
     auto const artifact = std::make_shared<ArtifactArgs>();

@@ -52,6 +52,19 @@ TEST_F(ArtifactTest, BeyondTheLimitOfASessionNothingIsKeptAndTheCallGoesOnWaitin
     EXPECT_EQ(state, before);
 }
 
+TEST_F(ArtifactTest, WhatComesBesideAnOutputHasALimitOfItsOwn) {
+    std::string const text(limits::output_bytes_max + 1, 'x');
+    waits_for({job()});
+    Submission what = result("x");
+    what.title = text;
+    EXPECT_EQ(said(submit(pending(1), what)), "too_large");
+    EXPECT_EQ(said(submit(pending(1), error(text))), "too_large");
+    EXPECT_EQ(said(submit(pending(1), result("x"))), "applied");
+    (void)reply({plain()});
+    auto const d = outcome(pending(2), 1, ToolOutcome::Done{json("1"), text, {}, {}});
+    EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
+}
+
 TEST_F(ArtifactTest, AToolThatBringsTooManyHasFailed) {
     asks_for({plain()});
     auto const d = outcome(pending(1), 1,

@@ -48,6 +48,13 @@ std::optional<Error> refuse_invalid(Offer const& offer) {
 
 // A result that is too long for a record has been put aside, unless it is too long for that too.
 std::optional<Error> refuse_output(Limits const& allowed, Submission const& what) {
+    std::size_t const beside = what.title.size() + what.metadata.size() + what.error.size() +
+                               what.reason.size() + what.arguments.size() + what.content.size();
+    if (beside > limits::output_bytes_max) {
+        return over_limit("What comes with an output (title, metadata) or instead of one",
+                          "outcome_bytes", limits::output_bytes_max)
+            .error();
+    }
     std::size_t const bytes = what.output.size();
     if (bytes <= allowed.output_bytes) return std::nullopt;
     bool const hopeless = bytes > limits::artifact_bytes_max;

@@ -42,6 +42,10 @@ std::string too_large(Decider const& d, ToolOutcome::Done const& outcome) {
         return "the tool's output is larger than " + bytes_text(limits::artifact_bytes_max) +
                "; nothing of it was kept";
     }
+    if (outcome.title.size() + outcome.metadata.size() > limits::output_bytes_max) {
+        return "the tool's title and metadata are larger than " +
+               bytes_text(limits::output_bytes_max) + "; nothing of its outcome was kept";
+    }
     auto const error = refuse_artifacts(d.state, outcome.attached);
     return error ? error->detail + " Nothing of this outcome was kept." : "";
 }
