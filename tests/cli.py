@@ -353,6 +353,22 @@ class Reading(Cli):
             self.assertIn('first', told, 'who')
         self.dm('explain', 'nonsense', exits=NOT_FOUND)
 
+    def test_artifact(self):
+        _, session, call = self.asleep()
+        text = 'a line with é\n' * 100_000
+        self.server.result(call['id'], text)
+        self.server.at_rest(session)
+        shown = self.dm('show', session)
+        (artifact,) = set(re.findall(r'dormouse artifact (art_[\w-]+)', shown))
+        self.assertIn(f'({len(text.encode())} bytes; all of it: dormouse artifact ', shown)
+        self.assertEqual(self.dm('artifact', artifact), text)
+        file = pathlib.Path(self.server.own, 'all.txt')
+        self.assertEqual(self.dm('artifact', artifact, '-o', file), '')
+        self.assertEqual(file.read_bytes(), text.encode())
+        self.dm('artifact', artifact + '0', '-o', file, exits=NOT_FOUND)
+        self.assertEqual(file.read_bytes(), text.encode(), 'nothing was changed')
+        self.dm('artifact', artifact, '-o', file.parent, exits=FAILED)
+
     def test_tail(self):
         _, session, call = self.asleep()
         lines = self.dm('tail', session, '--no-follow').splitlines()
@@ -577,6 +593,17 @@ class Watching(Cli):
 
 
 class OnATerminal(Cli):
+    def test_an_artifact_is_shown_without_its_control_characters(self):
+        _, session, call = self.asleep()
+        self.server.result(call['id'], 'a\x1b[2Jb\n' * 85_000)
+        self.server.at_rest(session)
+        parts = [p for m in self.server.messages(session) for p in m['parts']]
+        (artifact,) = [p['state']['artifactID'] for p in parts if p['type'] == 'tool']
+        screen = Terminal('artifact', artifact, *self.where())
+        self.assertEqual(screen.ended(), DONE)
+        self.assertIn('a\\u{1b}[2Jb\r\n', screen.text)
+        self.assertNotIn('\x1b', screen.text)
+
     def test_colours_unless_told_otherwise(self):
         self.asleep()
         for env, coloured in (

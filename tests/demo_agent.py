@@ -277,6 +277,8 @@ class Others(Demo):
             'fail',
             'sleepy',
             'sleepy_never',
+            'artifact_emit',
+            'todo',
         }
         self.assertEqual(set(agents), {'demo', 'demo-each'})
         for listed in agents.values():

@@ -58,6 +58,7 @@ ROUTES = [
     ('POST', '/api/projects/{}/acp/session/{}/prompt'),
     ('POST', '/api/projects/{}/acp/session/{}/resume'),
     ('POST', '/api/projects/{}/acp/session/{}/cancel'),
+    ('GET', '/api/artifacts/{}'),
     ('GET', '/api/events'),
     ('GET', '/api/agents'),
     ('GET', '/api/tools'),

@@ -2,6 +2,7 @@
 """Agents with an OpenAI-compatible model, against aimock: what the model is asked, how often, and
 that every transcript is one that real providers take. Needs node 20.15 and npm.
 """
+import json
 import pathlib
 import sys
 
@@ -28,6 +29,11 @@ id = "ops"
 model = "main"
 instructions = "You deploy things."
 tools = ["deploy"]
+
+[[agent]]
+id = "clerk"
+model = "main"
+tools = ["artifact_emit", "todo"]
 '''
 
 
@@ -35,7 +41,27 @@ def call(number, target, name='deploy'):
     return {'id': f'call_{number}', 'name': name, 'arguments': f'{{"target":"{target}"}}'}
 
 
+def asks(tool, **arguments):
+    return {'id': f'call_{tool}', 'name': tool, 'arguments': json.dumps(arguments)}
+
+
+PLAN = [{'text': 'write it', 'status': 'done'}, {'text': 'send it', 'status': 'pending'}]
 FIXTURES = [
+    {
+        'match': {'userMessage': 'report', 'hasToolResult': False},
+        'response': {
+            'toolCalls': [
+                asks('artifact_emit', name='é plan.html', mime='text/html', text='<b>été</b>'),
+                asks('todo', items=[PLAN[0], {'text': 'send it'}]),
+            ]
+        },
+    },
+    {'match': {'userMessage': 'report', 'hasToolResult': True}, 'response': {'content': 'Kept.'}},
+    {
+        'match': {'userMessage': 'outside', 'hasToolResult': False},
+        'response': {'toolCalls': [asks('artifact_emit', name='../../etc/passwd', text='x')]},
+    },
+    {'match': {'userMessage': 'outside', 'hasToolResult': True}, 'response': {'content': 'No.'}},
     {'match': {'userMessage': 'hello'}, 'response': {'content': 'Hello from the mock.'}},
     {
         'match': {'userMessage': 'ship', 'hasToolResult': False},
@@ -160,6 +186,41 @@ class Asked(WithMock):
         self.assertIn('can not be read', told[0])
         self.assertIn('do not fit', told[1])
         self.assertIn("no tool 'destroy'", told[2])
+
+
+class BuiltIn(WithMock):
+    """artifact_emit and todo, as an agent of the configuration calls them."""
+
+    def states(self, text):
+        self.session = self.server.create(text, agent='clerk')['id']
+        message = self.server.messages(self.session)[1]
+        return [p['state'] for p in message['parts'] if p['type'] == 'tool']
+
+    def test_a_file_and_a_list_are_kept_over_a_kill(self):
+        kept, todo = self.states('report')
+        self.server.restart()
+        artifact = kept['artifactID']
+        told = {'name': 'é plan.html', 'mime': 'text/html; charset=utf-8', 'bytes': 12}
+        self.assertEqual(kept['output'], {**told, 'artifactID': artifact})
+        answer = self.server.get(f'/api/artifacts/{artifact}')
+        self.assertEqual(answer.raw.decode(), '<b>été</b>')
+        self.assertEqual(answer.headers['Content-Type'], told['mime'])
+        self.assertEqual(
+            answer.headers['Content-Disposition'], "attachment; filename*=UTF-8''%C3%A9%20plan.html"
+        )
+        self.assertEqual(todo['output'], {'items': PLAN, 'open': 1, 'done': 1})
+        self.assertEqual((todo['title'], todo['artifactID']), ('1 of 2 done', None))
+        # The model is told the id, and what it wrote down.
+        answers = [m for m in self.mock.journal()[1]['body']['messages'] if m['role'] == 'tool']
+        self.assertEqual(json.loads(answers[0]['content']), kept['output'])
+        self.assertEqual(json.loads(answers[1]['content']), todo['output'])
+        self.assertEqual(self.types(self.session).count('artifact_emitted'), 1)
+
+    def test_a_name_that_is_none_is_told_to_the_model(self):
+        (state,) = self.states('outside')
+        self.assertEqual((state['status'], state['reason']), ('error', 'failed'))
+        self.assertIn('name must be the name of a file', state['error'])
+        self.assertNotIn('artifact_emitted', self.types(self.session))
 
 
 class Failing(WithMock):

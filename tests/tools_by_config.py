@@ -124,6 +124,12 @@ class Tools(Case):
         url = self.service.url + path
         return f'[[tool]]\nname = "deploy"\nkind = "http"\nurl = "{url}"\n{more}\n'
 
+    def artifact(self):
+        """The bytes that the newest call of self.session brought."""
+        parts = [p for m in self.server.messages(self.session) for p in m['parts']]
+        state = [p['state'] for p in parts if p['type'] == 'tool'][-1]
+        return self.server.get(f'/api/artifacts/{state["artifactID"]}').raw
+
     def say(self, text='deploy A'):
         """What the agent says in the end; the session it said it in stays in self.session."""
         self.session = self.server.create(text, agent='ops')['id']
@@ -151,6 +157,13 @@ class Programs(Tools):
     def test_an_exit_status_is_told_with_the_end_of_its_complaint(self):
         self.serve(self.command('echo no such target >&2; exit 3'))
         self.assertEqual(self.say(), 'deploy A failed: exit status 3: no such target')
+
+    def test_a_long_output_is_kept_whole_and_one_beyond_8_MiB_is_an_error(self):
+        self.serve(self.command('yes line | head -c 2000000'))
+        self.assertIn('"truncated":true', self.say())
+        self.assertEqual(self.artifact() + b'\n', b'line\n' * 400_000)
+        self.script('head -c 9000000 /dev/zero | tr "\\0" x', 'deploy.sh')
+        self.assertIn('more than it may (8 MiB)', self.say())
 
     def test_a_job_that_it_leaves_calls_back(self):
         self.serve(self.command(
@@ -341,6 +354,13 @@ class Services(Tools):
         self.serve(self.http())
         self.assertIn('called JSON and is none', self.say())
 
+    def test_a_long_answer_is_kept_whole(self):
+        lines = 'line\n' * 400_000
+        self.service.answer = lambda handler, body: handler.say(200, {'output': lines})
+        self.serve(self.http())
+        self.assertIn('"truncated":true', self.say())
+        self.assertEqual(self.artifact(), lines.encode())
+
     def test_a_flood(self):
         def answer(handler, body):
             handler.send_response(200)
@@ -354,7 +374,7 @@ class Services(Tools):
 
         self.service.answer = answer
         self.serve(self.http())
-        self.assertIn('more than 1 MiB', self.say())
+        self.assertIn('more than 8 MiB', self.say())
 
     def test_one_that_closes_early_is_unknown(self):
         def answer(handler, body):

@@ -7,6 +7,7 @@
 //   trn_<22>_<n>                  its n-th turn
 //   msg_<22>_<n>                  the message that event n brought
 //   rcp_<22>_<n>                  the receipt that event n left
+//   art_<22>_<n>                  the bytes that event n names
 //   pnd_<22>_<call>_<gen>_<22>    one pause of one call; the last part is 128 random bits
 // <22> is base64url (RFC 4648 §5) of 16 bytes, without padding. An id is no authority.
 
@@ -53,7 +54,7 @@ struct PendingId {
     friend auto operator<=>(PendingId const&, PendingId const&) = default;
 };
 
-// "trn_", "msg_" or "rcp_" and the number; `prefix` is one of those.
+// "trn_", "msg_", "rcp_" or "art_" and the number; `prefix` is one of those.
 [[nodiscard]] std::string numbered_id(std::string_view prefix, SessionId const& session,
                                       std::uint64_t number);
 
@@ -65,7 +66,7 @@ struct NumberedId {
 [[nodiscard]] std::optional<NumberedId> parse_numbered(std::string_view prefix,
                                                        std::string_view text);
 
-// The session that any of our ids (ses_, trn_, msg_, rcp_, pnd_, prt_) belongs to.
+// The session that any of our ids (ses_, trn_, msg_, rcp_, art_, pnd_, prt_) belongs to.
 [[nodiscard]] std::optional<SessionId> session_of(std::string_view id);
 
 }  // namespace dormouse

@@ -1,3 +1,4 @@
+#include "agent/builtin.h"
 #include "agent/demo.h"
 
 #include "base/text.h"
@@ -160,6 +161,8 @@ Verdict decide_approval(GateCall const& call) {
 void add_builtin_tools(Registry& registry) {
     registry.add(ask_human());
     registry.add(wait_for());
+    registry.add(artifact_emit());
+    registry.add(todo());
 }
 
 void add_demo_agents(Registry& registry) {

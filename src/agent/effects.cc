@@ -23,13 +23,10 @@ Sha256 digest_of(ToolResult const& result) {
 }
 
 ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
-    ToolOutcome outcome;
-    outcome.pending = run.pending;
-    outcome.attempt = run.attempt;
-    outcome.digest = digest_of(result);
+    ToolOutcome outcome{run.pending, run.attempt, ToolOutcome::Failed{}, digest_of(result)};
     if (auto* done = std::get_if<Done>(&result)) {
         outcome.what = ToolOutcome::Done{json::compact(done->output), done->title,
-                                         json::compact(done->metadata)};
+                                         json::compact(done->metadata), std::move(done->attached)};
     } else if (auto* failed = std::get_if<Failed>(&result)) {
         outcome.what = ToolOutcome::Failed{failed->message, failed->nothing_done};
     } else if (auto* lost = std::get_if<Lost>(&result)) {

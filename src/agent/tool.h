@@ -40,6 +40,7 @@ struct Done {
     Json output;
     std::string title = {};
     Json metadata = {};
+    session::Attached attached = {};
 };
 // Told to the model, unless nothing was done and trying again may help.
 struct Failed {

@@ -335,9 +335,16 @@ void Grammar::add_checks() {
     auto const explain = std::make_shared<ExplainArgs>();
     auto* const e = add("explain", "Who resolved it, when, and which turn used it",
                         "dormouse explain pnd_…", explain);
-    e->add_option("id", explain->id, "Pending call, session, turn, message or receipt")
+    e->add_option("id", explain->id, "Pending call, session, turn, message, receipt or artifact")
         ->type_name("ID")
         ->required();
+    auto const artifact = std::make_shared<ArtifactArgs>();
+    auto* const a = add("artifact", "The bytes of an artifact",
+                        "dormouse artifact art_… -o report.csv", artifact);
+    a->add_option("id", artifact->id, "Artifact, as show and tail name it")
+        ->type_name("ARTIFACT")
+        ->required();
+    a->add_option("-o,--output", artifact->file, "Write them to this file")->type_name("FILE");
     add("doctor", "Prove that no session is stuck", "dormouse doctor",
         std::make_shared<DoctorArgs>());
     add("verify", "Check the data directory while no server uses it",

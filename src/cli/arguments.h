@@ -104,6 +104,10 @@ struct ForkArgs {
 struct ExplainArgs {
     std::string id;
 };
+struct ArtifactArgs {
+    std::string id;
+    std::string file;  // empty: standard output
+};
 struct DoctorArgs {};
 struct VerifyArgs {};
 struct ManArgs {};
@@ -131,8 +135,8 @@ struct BenchArgs {
 using Command =
     std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
                  WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
-                 MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, DoctorArgs, VerifyArgs, ManArgs,
-                 CompletionArgs, CandidatesArgs, ConfigArgs, PathsArgs, BenchArgs>;
+                 MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
+                 ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, PathsArgs, BenchArgs>;
 
 struct Invocation {
     Global global;

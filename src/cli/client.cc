@@ -27,12 +27,17 @@ bool repeatable(std::string_view method, std::string_view target, std::string_vi
     return method != "POST" || !key.empty() || target.starts_with("/async-tool/");
 }
 
-Outcome<Reply> reply_of(Parser& parser) {
-    auto const& message = parser.get();
+// Status and body of 2xx.
+Outcome<std::pair<int, std::string>> content_of(Parser& parser) {
+    auto& message = parser.get();
     int const code = static_cast<int>(message.result_int());
     if (code < 200 || code > 299) return std::unexpected(failure_of_reply(code, message.body()));
-    if (message.body().empty()) return Reply{code, {}};
-    auto body = json::check(message.body());
+    return std::pair(code, std::move(message.body()));
+}
+
+Outcome<Reply> reply_of(int code, std::string const& text) {
+    if (text.empty()) return Reply{code, {}};
+    auto body = json::check(text);
     if (!body) {
         return failure(status::failed, "the server sent what is not JSON: " + body.error().detail,
                        "Is this address a Dormouse server?");
@@ -127,7 +132,7 @@ std::string Client::encoded(Request const& request) const {
     return out + "\r\n" + request.body;
 }
 
-Outcome<Reply> Client::ask(Request const& request) {
+Outcome<std::pair<int, std::string>> Client::exchange(Request const& request) {
     auto const bytes = encoded(request);
     for (bool first = true;; first = false) {
         auto const deadline = in(options_.time_limit);
@@ -145,9 +150,9 @@ Outcome<Reply> Client::ask(Request const& request) {
         auto step = connection_->send(bytes, deadline);
         while (step && !parser.is_done()) step = connection_->read(parser, deadline);
         if (step) {
-            auto reply = reply_of(parser);
+            auto content = content_of(parser);
             if (!parser.keep_alive()) connection_.reset();
-            return reply;
+            return content;
         }
         bool const silent = !connection_->heard();
         connection_.reset();
@@ -155,6 +160,18 @@ Outcome<Reply> Client::ask(Request const& request) {
                            repeatable(request.method, request.target, request.key);
         if (!again) return std::unexpected(step.error());
     }
+}
+
+Outcome<Reply> Client::ask(Request const& request) {
+    auto const content = exchange(request);
+    if (!content) return std::unexpected(content.error());
+    return reply_of(content->first, content->second);
+}
+
+Outcome<std::string> Client::bytes(std::string const& target) {
+    auto content = exchange({.method = "GET", .target = target});
+    if (!content) return std::unexpected(std::move(content.error()));
+    return std::move(content->second);
 }
 
 Outcome<Reply> Client::get(std::string const& target) {
@@ -196,7 +213,7 @@ Outcome<void> Client::stream(Request const& request, SseParser& events, OnEvent 
     }
     if (parser.get().result_int() == 200)
         return failure(status::unreachable, "the server ended the stream");
-    auto const refused = reply_of(parser);
+    auto const refused = content_of(parser);
     return std::unexpected(refused ? Failure{status::failed, "the server sent no stream"}
                                    : refused.error());
 }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace dormouse::cli {
 
@@ -58,6 +59,8 @@ public:
     [[nodiscard]] Outcome<Reply> post(std::string const& target, Json const& body,
                                       Keyed keyed = Keyed::no);
     [[nodiscard]] Outcome<Reply> remove(std::string const& target);
+    // What is there, as it came; it need not be JSON.
+    [[nodiscard]] Outcome<std::string> bytes(std::string const& target);
 
     enum class Stream : std::uint8_t { go_on, stop };
     using OnEvent = std::function<Stream(SseEvent const&)>;
@@ -71,6 +74,7 @@ private:
     class Connection;
     struct Request;
 
+    [[nodiscard]] Outcome<std::pair<int, std::string>> exchange(Request const& request);
     [[nodiscard]] Outcome<Reply> ask(Request const& request);
     [[nodiscard]] Outcome<void> stream(Request const& request, SseParser& parser,
                                        OnEvent const& on_event, bool& stopped);

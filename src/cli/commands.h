@@ -64,6 +64,7 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, DeleteArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ForkArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ExplainArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ArtifactArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DoctorArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);

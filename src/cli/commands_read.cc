@@ -1,10 +1,16 @@
-// Commands that change nothing: sessions, show, tail, pending, agents, tools, explain, doctor.
+// Commands that change nothing: sessions, show, tail, pending, agents, tools, explain, artifact,
+// doctor.
 
 #include "cli/commands.h"
 #include "cli/resolve.h"
 #include "cli/socket.h"
 #include "cli/story.h"
 
+#include "base/text.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <functional>
 #include <ostream>
 
@@ -149,6 +155,36 @@ Outcome<int> execute(Context const& context, ExplainArgs const& args) {
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, explain_text(json::View(reply->body), wall_clock(), context.style));
     return status::done;
+}
+
+namespace {
+
+// Nothing but text reaches a terminal, and no control characters of it.
+Outcome<int> print_bytes(Context const& context, std::string const& bytes) {
+    if (context.columns == 0) {
+        context.out << bytes;
+        return status::done;
+    }
+    if (!valid_utf8(bytes) || bytes.contains('\0'))
+        return failure(status::usage, "this is no text", "Write it to a file: -o FILE.");
+    context.out << escape_for_terminal(bytes, true);
+    if (!bytes.ends_with('\n')) context.out << "\n";
+    return status::done;
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, ArtifactArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const bytes = client->bytes("/api/artifacts/" + encode(args.id));
+    if (!bytes) return std::unexpected(bytes.error());
+    if (args.file.empty()) return print_bytes(context, *bytes);
+    std::ofstream file(args.file, std::ios::binary | std::ios::trunc);
+    file << *bytes;
+    file.close();
+    if (file) return status::done;
+    return failure(status::failed, "can not write " + args.file + ": " + std::strerror(errno));
 }
 
 Outcome<int> execute(Context const& context, DoctorArgs const&) {

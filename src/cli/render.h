@@ -65,6 +65,9 @@ private:
 
 // A JSON value in a line: a string as it is, everything else compact.
 [[nodiscard]] std::string plain(json::View value);
+// An output in a line; of one that was kept as an artifact its beginning, its size, and how to get
+// all of it.
+[[nodiscard]] std::string output_words(json::View output);
 // Any JSON as an indented list of "name: value", for answers whose shape has no picture of its own.
 [[nodiscard]] std::string outline(json::View value);
 

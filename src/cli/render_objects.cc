@@ -34,7 +34,7 @@ std::string tool_part_text(json::View part, Style style) {
                             escape_for_terminal(plain(part["tool"]) + " " + plain(state["input"])));
     out += "  " + style(paint_of(status), escape_for_terminal(status));
     if (status == "waiting_async") out += " " + safe(state["pendingID"]);
-    if (status == "completed") out += ": " + safe(state["output"]);
+    if (status == "completed") out += ": " + escape_for_terminal(output_words(state["output"]));
     if (status == "error") out += ": " + safe(state["error"]);
     return out + "\n";
 }
@@ -76,6 +76,14 @@ std::string command(std::string const& verb, std::string const& id, std::string 
 }
 
 }  // namespace
+
+std::string output_words(json::View output) {
+    auto const head = output["head"].string();
+    auto const id = output["artifactID"].string();
+    if (!head || !id || !output["truncated"].boolean_or(false)) return plain(output);
+    return shortened(*head, input_columns) + " (" + plain(output["bytes"]) +
+           " bytes; all of it: dormouse artifact " + shell_word(*id) + ")";
+}
 
 std::string activity_text(json::View activity) {
     auto type = activity["type"].string_or("");

@@ -175,6 +175,14 @@ TEST(Sessions, show_what_each_one_does) {
         << text;
 }
 
+TEST(Messages, show_of_a_long_output_where_all_of_it_is) {
+    json::View const cut(
+        R"({"truncated":true,"head":"one\ntwo","tail":"z","bytes":9,"artifactID":"art_1"})");
+    EXPECT_EQ(output_words(cut), "one\ntwo (9 bytes; all of it: dormouse artifact art_1)");
+    EXPECT_EQ(output_words(json::View(R"({"truncated":true})")), R"({"truncated":true})");
+    EXPECT_EQ(output_words(json::View(R"("live")")), "live");
+}
+
 TEST(Messages, show_text_and_tools) {
     auto const message = R"({"role":"assistant","time":{"created":0},"parts":[)"
                          R"({"type":"text","text":"On it.\nNow."},)"

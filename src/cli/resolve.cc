@@ -139,8 +139,8 @@ Outcome<std::string> resolve_any(Client& client, std::string const& project,
                                  std::string const& given) {
     auto const end = given.find('_');
     auto const prefix = given.substr(0, end == std::string::npos ? 0 : end + 1);
-    bool const part_of_session =
-        prefix == "trn_" || prefix == "msg_" || prefix == "prt_" || prefix == "rcp_";
+    bool const part_of_session = prefix == "trn_" || prefix == "msg_" || prefix == "prt_" ||
+                                 prefix == "rcp_" || prefix == "art_";
     if (prefix.empty() || prefix == "ses_" || prefix == "pnd_")
         return resolve_either(client, project, given);
     if (!part_of_session || given.size() > prefix.size() + id_length) return given;

@@ -115,7 +115,8 @@ std::string TurnStory::reply(json::View data) {
 std::string TurnStory::outcome(std::string_view type, json::View data) const {
     auto const name = escape_for_terminal(name_of(data));
     auto const good = [&](json::View value) {
-        return style_(Paint::green, "← ") + name + ": " + escape_for_terminal(plain(value)) + "\n";
+        return style_(Paint::green, "← ") + name + ": " + escape_for_terminal(output_words(value)) +
+               "\n";
     };
     auto const bad = [&](std::string const& why) {
         return style_(Paint::red, "← ") + name + " " + escape_for_terminal(why) + "\n";

@@ -81,7 +81,8 @@ constexpr std::string_view text =
 #description = "Ships releases."
 #model = "main"
 #instructions = "Deploy what you are asked to, and say what came of it."
-# Tools of this file and built-in ones (ask_human, wait_for); * stands for any text.
+# Tools of this file and built-in ones (ask_human, wait_for, artifact_emit, todo); * stands for any
+# text.
 #tools = ["deploy", "lint_*", "ask_human"]
 # When the model is asked again: all, each, any or { quorum = 2 } of a step's calls settled.
 #join = "all"

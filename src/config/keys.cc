@@ -82,7 +82,7 @@ constexpr Key all[] = {
     {"limits", "prompt_bytes", Kind::number, "1048576", "A prompt's text; longer ones are 413.",
      1'024, mib},
     {"limits", "output_bytes", Kind::number, "1048576",
-     "A tool's output or a result; longer ones are refused.", 1'024, mib},
+     "A tool's output or a result in the journal; longer ones are artifacts.", 1'024, mib},
     {"limits", "queued_prompts", Kind::number, "100",
      "Prompts that wait behind a session's open turn; more are 429.", 1, 100},
     {"limits", "open_calls", Kind::number, "10000", "Open tool calls of one session.", 1, 10'000},

@@ -67,7 +67,7 @@ agent::ToolResult result_of(CommandTool const& tool, ProcessEnd const& end) {
                 "the program '" + tool.argv.front() + "' can not be started: " + end.error,
                 end.try_again};
         case ProcessEnd::How::flooded:
-            return agent::Failed{"the program wrote more than it may (1 MiB) and was ended"};
+            return agent::Failed{"the program wrote more than it may (8 MiB) and was ended"};
         case ProcessEnd::How::timed_out:
             return agent::Lost{"the program took longer than its time limit of " +
                                std::to_string(tool.declared.time_limit.count() / 1000) +
@@ -90,7 +90,7 @@ port::ProcessSpec spec_of(CommandTool const& tool, agent::ToolCall const& call) 
     spec.environment = environment(tool, call);
     spec.input = std::string(call.input.text()) + "\n";
     spec.time_limit = tool.declared.time_limit;
-    spec.output_max = limits::output_bytes_max;
+    spec.output_max = limits::artifact_bytes_max;
     // The job that the result comes from may be what it started and left.
     spec.may_leave_behind = says_later;
     return spec;

@@ -77,7 +77,7 @@ TEST_F(CommandToolTest, GetsItsArgumentsOnStandardInputAndNoShell) {
     EXPECT_EQ(processes.started.argv, options.argv);
     EXPECT_EQ(processes.started.cwd, "/srv");
     EXPECT_EQ(processes.started.input, "{\"ref\":\"main\"}\n");
-    EXPECT_EQ(processes.started.output_max, limits::output_bytes_max);
+    EXPECT_EQ(processes.started.output_max, limits::artifact_bytes_max);
 }
 
 TEST_F(CommandToolTest, IsToldOfItsCallInTheEnvironment) {
@@ -167,7 +167,7 @@ TEST_F(CommandToolTest, ASignalAndATimeThatIsUpFollowTheCrashPolicy) {
 }
 
 TEST_F(CommandToolTest, AFloodIsToldToTheModel) {
-    EXPECT_THAT(failed(ends({How::flooded, 9, {}, {}, {}})), HasSubstr("1 MiB"));
+    EXPECT_THAT(failed(ends({How::flooded, 9, {}, {}, {}})), HasSubstr("8 MiB"));
 }
 
 TEST_F(CommandToolTest, WhatCanNotBeStartedDidNothing) {

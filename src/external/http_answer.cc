@@ -109,7 +109,7 @@ agent::ToolResult failed(HttpAnswer const& answer) {
     std::string const text = "the service gave no answer: " + failure.reason;
     if (failure.kind == Kind::bad_request) return agent::Failed{text};
     if (failure.kind == Kind::too_large && !may_pass(answer.head.status))
-        return agent::Failed{status_text(answer) + " with more than 1 MiB; nothing of it was kept"};
+        return agent::Failed{status_text(answer) + " with more than 8 MiB; nothing of it was kept"};
     if (!failure.sent) return agent::Failed{text, true};
     return agent::Lost{text};
 }

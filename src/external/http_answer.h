@@ -2,6 +2,7 @@
 // What an answer of a web service means for the call.
 
 #include "external/http_tool.h"
+#include "session/limits.h"
 
 namespace dormouse::external {
 
@@ -11,7 +12,7 @@ struct HttpAnswer {
     std::optional<port::HttpFailure> failure = {};  // the answer is not complete
 };
 
-inline constexpr std::size_t answer_max = std::size_t{1} << 20;
+inline constexpr std::size_t answer_max = session::limits::artifact_bytes_max;
 
 [[nodiscard]] agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer);
 

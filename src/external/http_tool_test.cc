@@ -244,9 +244,9 @@ TEST_F(HttpToolTest, SilenceFollowsTheCrashPolicyUnlessNothingWasSent) {
 }
 
 TEST_F(HttpToolTest, AFloodIsToldToTheModel) {
-    EXPECT_THAT(failed(breaks(Kind::too_large, true, 200)), HasSubstr("1 MiB"));
+    EXPECT_THAT(failed(breaks(Kind::too_large, true, 200)), HasSubstr("8 MiB"));
     EXPECT_TRUE(lost(breaks(Kind::too_large, true, 500)));
-    EXPECT_EQ(client.request.response_max, std::size_t{1} << 20);
+    EXPECT_EQ(client.request.response_max, std::size_t{8} << 20);
 }
 
 TEST_F(HttpToolTest, ItsTimeLimitIsThatOfTheRequest) {

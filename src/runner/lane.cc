@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "runner/rows.h"
 #include "session/limits.h"
+#include "wire/spill.h"
 #include "wire/state_json.h"
 
 #include <utility>
@@ -27,6 +28,7 @@ Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
 void Lane::receive(Command command, Reply reply) {
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
+    wire::spill(command, host_.limits().output_bytes);
     inbox_.push_back({std::move(command), std::move(reply), {}});
     turn();
 }
@@ -168,6 +170,10 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
             draft.append.keys.push_back({std::move(key), event.seq});
         draft.records.push_back(wire::record(id_, std::move(event)));
         draft.bytes += draft.records.back()->data.size();
+    }
+    for (KeptArtifact& kept : decision.artifacts) {
+        draft.bytes += kept.bytes->size();
+        draft.append.artifacts.push_back({kept.seq, std::move(kept.bytes)});
     }
     for (PendingChange const& change : decision.pending)
         draft.append.pending.push_back(pending_row(change));

@@ -19,6 +19,7 @@ struct Rebuilt {
     State state;
     std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
     std::map<std::string, Seq> keys;
+    std::map<Seq, ArtifactEmitted> artifacts;
 };
 
 class Check {
@@ -36,6 +37,7 @@ public:
         compare_row();
         compare_pending();
         compare_keys();
+        compare_artifacts();
         compare_wake();
     }
 
@@ -56,6 +58,8 @@ private:
             }
             for (std::string& key : keys_of(event))
                 rebuilt_.keys.emplace(std::move(key), event.seq);
+            if (auto const* e = std::get_if<ArtifactEmitted>(&event.body))
+                rebuilt_.artifacts.emplace(event.seq, *e);
             apply(rebuilt_.state, event);
         }
         if (records.empty()) find("journal: it is empty");
@@ -99,6 +103,20 @@ private:
         std::map<std::string, Seq> stored;
         for (port::KeyRow const& row : *rows) stored.emplace(row.key, row.seq);
         if (stored != rebuilt_.keys) find("keys: differ from the journal");
+    }
+
+    void compare_artifacts() {
+        for (auto const& [seq, should] : rebuilt_.artifacts) {
+            std::string const which = "artifact of event " + std::to_string(seq) + ": ";
+            auto const bytes = store_.artifact(row_.id, seq);
+            if (!bytes) {
+                find(which + bytes.error().detail);
+            } else if (!*bytes) {
+                find(which + "missing");
+            } else if ((*bytes)->size() != should.bytes || sha256(**bytes) != should.digest) {
+                find(which + "differs from its digest in the journal");
+            }
+        }
     }
 
     void compare_wake() {

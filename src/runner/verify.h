@@ -1,6 +1,6 @@
 #pragma once
 // Verify: folds every session's journal, rebuilds what stands beside it (state, pending rows, keys,
-// wake_at) and compares. Reads only; damage is named, nothing is repaired.
+// artifacts, wake_at) and compares. Reads only; damage is named, nothing is repaired.
 
 #include "port/store.h"
 

@@ -35,6 +35,8 @@ void fork_session(Api& api, ExchangePtr const& x);
 void list_messages(Api& api, ExchangePtr const& x);
 void list_turns(Api& api, ExchangePtr const& x);
 void list_events(Api& api, ExchangePtr const& x);
+// handlers_artifact.cc
+void get_artifact(Api& api, ExchangePtr const& x);
 // handlers_feed.cc
 void list_feed(Api& api, ExchangePtr const& x);
 // handlers_server.cc

@@ -116,7 +116,7 @@ std::string violations_json(std::vector<json::Violation> const& violations) {
 Json misfits(Api& api, State const& state, PendingId const& pending, Submission const& what) {
     Call const* const call = open_pause(state, pending);
     bool const question = call && call->question && call->question->pending == pending;
-    if (!call || question || what.output.size() > limits::output_bytes_max) return {};
+    if (!call || question) return {};
     Json schema = call->pause ? call->pause->terms.schema : Json();
     bool const undeclared = !call->pause || call->in_doubt;
     if (undeclared && schema.is_null())

@@ -3,6 +3,7 @@
 #include "server/objects.h"
 
 #include "json/json.h"
+#include "session/limits.h"
 
 namespace dormouse::server {
 
@@ -46,6 +47,87 @@ std::pair<std::string, std::uint32_t> transcript(Snapshot const& snapshot, Seq s
     return {out.end_array().take(), count};
 }
 
+// Those that the transcript up to `seq` names: what the session was made with, and what came since.
+std::vector<std::pair<Seq, ArtifactEmitted>> artifacts_of(wire::History const& history, Seq seq) {
+    std::vector<std::pair<Seq, ArtifactEmitted>> out;
+    for (auto const& [at, artifact] : history.artifacts()) {
+        if (artifact.call == 0 || at <= seq) out.emplace_back(at, artifact);
+    }
+    return out;
+}
+
+std::optional<Error> too_many(std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
+    if (artifacts.size() > limits::fork_artifacts_max) {
+        return Error{Code::too_large,
+                     "A fork copies at most 10,000 artifacts; fork at an earlier seq.",
+                     Json::trusted(R"({"limit":"fork_artifacts","max":10000})"), 0};
+    }
+    std::uint64_t bytes = 0;
+    for (auto const& [seq, artifact] : artifacts) bytes += artifact.bytes;
+    if (bytes <= limits::fork_artifact_bytes_max) return std::nullopt;
+    return Error{Code::too_large,
+                 "A fork copies at most 64 MiB of artifacts; fork at an earlier seq.",
+                 Json::trusted(R"({"limit":"fork_artifact_bytes","max":67108864})"), 0};
+}
+
+using Copies = std::vector<std::pair<Seq, Artifact>>;
+
+// Where reading may block.
+Result<Copies> read_artifacts(port::Store& store, SessionId session,
+                              std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
+    Copies out;
+    for (auto const& [seq, artifact] : artifacts) {
+        auto bytes = store.artifact(session, seq);
+        if (!bytes) return std::unexpected(std::move(bytes.error()));
+        if (!*bytes)
+            return fail(Code::internal,
+                        "The bytes of " + numbered_id("art_", session, seq) +
+                            " are missing. Stop the server and run: dormouse verify");
+        out.emplace_back(seq, Artifact{artifact.name, artifact.mime,
+                                       std::make_shared<std::string const>(**std::move(bytes)),
+                                       artifact.digest});
+    }
+    return out;
+}
+
+void create_fork(Api& api, ExchangePtr const& x, Create create) {
+    api.services().runner.create(
+        std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
+            if (!created) return x->fail(created.error());
+            x->params[0] = created->session.text();
+            api.services().runner.look(
+                created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
+                    if (!lane) return x->fail(lane.error());
+                    State const& state = (*lane)->state();
+                    x->json(
+                        201, session_object(state),
+                        {{"ETag", etag(state)}, {"Location", "/api/sessions/" + state.id.text()}});
+                });
+        });
+}
+
+// The deleting of the original in between is met like its deleting before.
+void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
+                         std::vector<std::pair<Seq, ArtifactEmitted>> artifacts) {
+    if (artifacts.empty()) return create_fork(api, x, std::move(create));
+    SessionId const from = create.fork->from;
+    port::ask(
+        api.services().journal,
+        [from, artifacts = std::move(artifacts)](port::Store& store) {
+            return read_artifacts(store, from, artifacts);
+        },
+        [&api, x, from, create = std::move(create)](Result<Copies> copies) mutable {
+            if (copies) {
+                create.fork->artifacts = *std::move(copies);
+                return create_fork(api, x, std::move(create));
+            }
+            api.services().runner.look(
+                from, [x, error = copies.error()](Result<std::shared_ptr<runner::Lane>> lane) {
+                    x->fail(lane ? error : lane.error());
+                });
+        });
+}
+
 }  // namespace
 
 void fork_session(Api& api, ExchangePtr const& x) {
@@ -79,19 +161,9 @@ void fork_session(Api& api, ExchangePtr const& x) {
         create.title = title.empty() ? state.title : title;
         create.labels = state.labels;
         create.fork = Create::ForkOf{id, step, Json::trusted(std::move(messages)), count};
-        api.services().runner.create(
-            std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
-                if (!created) return x->fail(created.error());
-                x->params[0] = created->session.text();
-                api.services().runner.look(
-                    created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
-                        if (!lane) return x->fail(lane.error());
-                        State const& state = (*lane)->state();
-                        x->json(201, session_object(state),
-                                {{"ETag", etag(state)},
-                                 {"Location", "/api/sessions/" + state.id.text()}});
-                    });
-            });
+        auto artifacts = artifacts_of(snapshot->history, step);
+        if (auto const error = too_many(artifacts)) return x->fail(*error);
+        fork_with_artifacts(api, x, std::move(create), std::move(artifacts));
     });
 }
 

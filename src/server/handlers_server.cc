@@ -132,8 +132,13 @@ void get_explain(Api& api, ExchangePtr const& x) {
         if (!snapshot) return x->fail(snapshot.error());
         auto const wanted = PendingId::parse(id);
         auto const receipt = parse_numbered("rcp_", id);
+        auto const artifact = parse_numbered("art_", id);
+        auto const& artifacts = snapshot->history.artifacts();
+        if (artifact && !artifacts.contains(artifact->number)) return x->fail(not_found());
+        CallNo const brought_by = artifact ? artifacts.at(artifact->number).call : 0;
         std::vector<wire::PauseView const*> pauses;
         for (auto const& [no, call] : snapshot->history.calls()) {
+            if (brought_by != 0 && no != brought_by) continue;
             for (wire::PauseView const& pause : call.pauses) {
                 if (wanted && pause.pending != *wanted) continue;
                 if (receipt && (!pause.receipt || pause.receipt->seq != receipt->number)) continue;

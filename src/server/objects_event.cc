@@ -24,6 +24,9 @@ struct Subject {
     std::string operator()(ToolFinished const& e) const { return part(e.call); }
     std::string operator()(ToolFailed const& e) const { return part(e.call); }
     std::string operator()(GateDecided const& e) const { return part(e.call); }
+    std::string operator()(ArtifactEmitted const& e) const {
+        return e.call == 0 ? session_object(state) : part(e.call);
+    }
     std::string operator()(Note const& e) const { return part(e.call); }
     std::string operator()(CallPaused const& e) const { return pending(e.pending); }
     std::string operator()(GateAsked const& e) const { return pending(e.pending); }

@@ -50,7 +50,7 @@ void write_times(json::Writer& out, wire::CallView const& call) {
         .end_object();
 }
 
-void write_settled(json::Writer& out, wire::CallView const& call) {
+void write_settled(json::Writer& out, SessionId const& session, wire::CallView const& call) {
     out.member("status", call.error ? "error" : "completed").member("input", call.spec.input);
     if (call.error) {
         out.member("error", call.error_text).member("reason", text(*call.error));
@@ -58,7 +58,11 @@ void write_settled(json::Writer& out, wire::CallView const& call) {
         out.member("output", call.output).member("title", text_or_null(call.title));
     }
     out.member("metadata", call.metadata);
-    if (!call.error) out.member_null("artifactID");
+    if (!call.error) {
+        out.member("artifactID", call.artifact == 0
+                                     ? std::nullopt
+                                     : std::optional(numbered_id("art_", session, call.artifact)));
+    }
     write_times(out, call);
 }
 
@@ -96,7 +100,7 @@ void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
         .key("state")
         .begin_object();
     if (call.settled != 0) {
-        write_settled(out, call);
+        write_settled(out, place.state.id, call);
     } else {
         write_open(out, call);
     }

@@ -18,6 +18,7 @@ struct TestDisk {
         std::optional<Time> wake_at;
         std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
         std::map<std::string, Seq> keys;
+        std::map<Seq, std::shared_ptr<std::string const>> artifacts;
     };
     std::map<SessionId, Kept> sessions;
     std::map<Bits128, SessionId> created;
@@ -111,8 +112,10 @@ public:
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId) override {
         return std::vector<port::KeyRow>();
     }
-    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId, Seq) override {
-        return std::nullopt;
+    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override {
+        auto const* kept = find(session);
+        if (!kept || !kept->artifacts.contains(seq)) return std::nullopt;
+        return *kept->artifacts.at(seq);
     }
     [[nodiscard]] Result<port::FeedPage> feed(std::string const&, std::uint64_t,
                                               std::size_t) override {
@@ -135,13 +138,14 @@ private:
         if (append.row) kept.row = *append.row;
         if (append.create_key) disk_->created[*append.create_key] = append.session;
         if (append.erase) {
-            kept = {kept.row, {}, {}, {}, {}};
+            kept = {kept.row, {}, {}, {}, {}, {}};
             return;
         }
         kept.frames.push_back(append.frame);
         if (append.wake_changed) kept.wake_at = append.wake_at;
         for (auto const& row : append.pending) kept.pending[{row.call, row.generation}] = row;
         for (auto const& row : append.keys) kept.keys[row.key] = row.seq;
+        for (auto const& row : append.artifacts) kept.artifacts[row.seq] = row.bytes;
     }
 
     std::shared_ptr<TestDisk> const disk_;

@@ -274,6 +274,8 @@ struct Fold {
         state.ended = event.at;
     }
 
+    void operator()(ArtifactEmitted const& e) const { state.artifact_bytes += e.bytes; }
+
 private:
     void abandon_request(OpenTurn& turn) const {
         if (!turn.request) return;

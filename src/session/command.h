@@ -24,6 +24,9 @@ struct Create {
         Seq seq = 0;
         Json messages;
         std::uint32_t message_count = 0;
+        // Those that the messages name, by their events in the original; the fork has its own
+        // copies.
+        std::vector<std::pair<Seq, Artifact>> artifacts = {};
     };
     std::optional<ForkOf> fork;
 };
@@ -73,6 +76,7 @@ struct ToolOutcome {
         Json output;
         std::string title;
         Json metadata;
+        Attached attached = {};
     };
     struct Failed {
         std::string message;
@@ -110,6 +114,7 @@ struct Submit {
     std::optional<Sha256>
         input_digest;  // what the answerer was shown; nullopt: not required of this principal
     Json invalid;      // null: the outcome fits the schema; else an array of {pointer, message}
+    Attached attached = {};
 };
 
 struct Progress {

@@ -20,10 +20,17 @@ struct Answer {
     std::vector<Vote> votes = {};         // counted
 };
 
+// Bytes to keep under the event that names them.
+struct KeptArtifact {
+    Seq seq = 0;
+    std::shared_ptr<std::string const> bytes;
+};
+
 struct Decision {
     std::vector<Event> events;
     Result<Answer> answer;
     std::vector<PendingChange> pending = {};  // what the events do to the rows of pending calls
+    std::vector<KeptArtifact> artifacts = {};
 };
 
 // Brings `state` forward by exactly the events it returns. Expiries that are due by the command's

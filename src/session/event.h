@@ -217,12 +217,23 @@ struct SessionDeleted {
     Actor by;
 };
 
+// Bytes are kept under this event: art_<session>_<seq>. It comes before the outcome that brought
+// them; in a fork there is none.
+struct ArtifactEmitted {
+    std::string name;
+    std::string mime;
+    std::uint64_t bytes = 0;
+    Sha256 digest{};
+    CallNo call = 0;  // 0: none
+};
+
 struct Event {
-    using Body = std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted,
-                              ModelRequested, ModelReplied, ModelFailed, ToolStarted, ToolFinished,
-                              ToolFailed, CallPaused, GateAsked, GateDecided, Submitted, Voted,
-                              Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
-                              StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted>;
+    using Body =
+        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
+                     ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
+                     GateAsked, GateDecided, Submitted, Voted, Progressed, Claimed, Expired,
+                     Cancelled, InDoubt, Note, TurnEnded, StatusChanged, Forked, SessionChanged,
+                     SessionEnded, SessionDeleted, ArtifactEmitted>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -175,6 +175,7 @@ struct State {
     std::uint64_t steps = 0;
     Usage usage;
     Seq committed_view = 0;  // view_seq of the newest committed step
+    std::uint64_t artifact_bytes = 0;
 
     // Kept by apply(), equal to what the rest of the state says (a property test recomputes them).
     std::set<CallNo> ready;    // phase ready

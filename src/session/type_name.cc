@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "progressed",      "claimed",         "expired",
     "cancelled",       "in_doubt",        "note",
     "turn_ended",      "status_changed",  "forked",
-    "session_changed", "session_ended",   "session_deleted"};
+    "session_changed", "session_ended",   "session_deleted",
+    "artifact_emitted"};
 
 }  // namespace
 

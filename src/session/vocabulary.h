@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -147,6 +148,21 @@ struct CallSpec {
     // Set when starting the tool is nothing but this registration: the pause rides with the start.
     std::optional<PauseTerms> at_once = {};
     friend bool operator==(CallSpec const&, CallSpec const&) = default;
+};
+
+// Bytes that come with an outcome and are kept beside the journal, as the door prepared them.
+struct Artifact {
+    std::string name = {};
+    std::string mime = {};
+    std::shared_ptr<std::string const> bytes = {};  // REQUIRES: not null
+    Sha256 digest = {};                             // of the bytes
+};
+
+// The artifacts of one outcome.
+struct Attached {
+    std::vector<Artifact> list = {};
+    // The outcome's output is an object that tells of the last one: it gets the member artifactID.
+    bool told = false;
 };
 
 // What is offered for a pending call. `digest` covers what design/02 says it covers; `invalid` is

@@ -6,6 +6,7 @@
 #include "sim/bugs.h"
 #include "sim/knobs.h"
 #include "sim/witness.h"
+#include "sim/words.h"
 #include "store/memory/memory_store.h"
 
 namespace dormouse::sim {
@@ -52,6 +53,7 @@ private:
         options.next_session_number = store_.next_session_number();
         options.resident_max = outside.knobs.resident;
         options.scan_every = outside.knobs.scan;
+        options.limits.output_bytes = output_bytes;
         return options;
     }
 

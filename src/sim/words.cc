@@ -49,7 +49,9 @@ Prompt draw_prompt(World& world) {
 
 Submission result(unsigned variant) {
     Submission what;
-    what.output = Json::trusted(json::quote("result " + std::to_string(variant)));
+    // The others are too long for a record, and become artifacts.
+    std::string const rest(variant == 0 ? 0 : output_bytes, '.');
+    what.output = Json::trusted(json::quote("result " + std::to_string(variant) + rest));
     what.digest = sha256(json::canonical_object("output", what.output));
     return what;
 }

@@ -6,6 +6,9 @@
 
 namespace dormouse::sim {
 
+// The longest output that stays in the journal.
+inline constexpr std::size_t output_bytes = 1'024;
+
 [[nodiscard]] session::Prompt draw_prompt(World& world);
 
 // `variant`: outcomes of different variants conflict.

@@ -165,6 +165,11 @@ struct Read {
     }
     void operator()(SessionEnded& e) const { e.by = actor("by"); }
     void operator()(SessionDeleted& e) const { e.by = actor("by"); }
+    void operator()(ArtifactEmitted& e) const {
+        e = {string("name"), string("mime"),
+             static_cast<std::uint64_t>(data["bytes"].integer_or(0)), read_digest(data["digest"]),
+             call()};
+    }
 };
 
 // The variant's alternative whose type_name is `type`.

@@ -176,6 +176,11 @@ struct Write {
     }
     void operator()(SessionEnded const& e) const { out.member("by", actor_text(e.by)); }
     void operator()(SessionDeleted const& e) const { out.member("by", actor_text(e.by)); }
+    void operator()(ArtifactEmitted const& e) const {
+        out.member("artifactID", numbered_id("art_", session, event.seq)).member("name", e.name);
+        out.member("mime", e.mime).member("bytes", e.bytes).member("digest", digest_text(e.digest));
+        if (e.call != 0) out.member("callID", call_text(e.call));
+    }
 
 private:
     void message_id(Seq seq) const { out.member("messageID", numbered_id("msg_", session, seq)); }

@@ -227,6 +227,10 @@ struct HistoryFold {
         h.forked_ = e.messages;
         h.forked_from_ = e.from;
     }
+    void operator()(ArtifactEmitted const& e) const {
+        h.artifacts_.emplace(event.seq, e);
+        if (e.call != 0) h.calls_.at(e.call).artifact = event.seq;
+    }
     template <class Other> void operator()(Other const&) const {}
 
     void touch(PendingId const& pending) const {

@@ -63,6 +63,7 @@ struct CallView {
     Json output;
     std::string title;
     Json metadata;
+    Seq artifact = 0;  // the event of the newest that it brought; 0: none
     // What they were from which event on, oldest first: a request shows a call as it was when first
     // seen (rule 5).
     std::vector<std::pair<Seq, Json>> inputs;        // the model's own, then what gates made of it
@@ -130,6 +131,9 @@ public:
     [[nodiscard]] std::map<TurnNo, TurnView> const& turns() const { return turns_; }
     [[nodiscard]] std::map<CallNo, CallView> const& calls() const { return calls_; }
     [[nodiscard]] std::vector<StepView> const& steps() const { return steps_; }
+    [[nodiscard]] std::map<Seq, session::ArtifactEmitted> const& artifacts() const {
+        return artifacts_;
+    }
     [[nodiscard]] Json const& forked_messages() const { return forked_; }
     [[nodiscard]] std::optional<SessionId> forked_from() const { return forked_from_; }
     [[nodiscard]] PauseView const* pause(PendingId const& pending) const;
@@ -146,6 +150,7 @@ private:
     std::map<CallNo, CallView> calls_;
     std::vector<StepView>
         steps_;  // in the order of their requests; only the newest may be uncommitted
+    std::map<Seq, session::ArtifactEmitted> artifacts_;
     Json forked_;
     std::optional<SessionId> forked_from_;
 };

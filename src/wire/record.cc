@@ -18,8 +18,11 @@ void fill_from_envelope(Event& event) {
     if (auto* e = std::get_if<Cancelled>(&event.body); e && e->receipt) e->receipt->at = event.at;
 }
 
-// {"messageID":"msg_…_<seq>", — how the data of messages begins; empty for other events.
+// {"messageID":"msg_…_<seq>", — how the data of messages begins, and of artifacts; empty for other
+// events.
 std::string own_id(SessionId const& session, Seq seq, std::string_view type) {
+    if (type == "artifact_emitted")
+        return "{\"artifactID\":\"" + numbered_id("art_", session, seq) + "\",";
     if (type != "input_received" && type != "model_replied") return {};
     return "{\"messageID\":\"" + numbered_id("msg_", session, seq) + "\",";
 }

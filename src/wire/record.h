@@ -4,9 +4,9 @@
 // with one array an event,
 //   ["<type>", <time in ms>, {<data>}, <turn, 0: none>, "<activity after it, when it changed>"]
 // (the last element only when there is one). Of the first event the time counts from the Unix
-// epoch, of the others from the first. A message's own id, which follows from its place, is not
-// stored and comes back on reading. Version 1 of every type; an unknown type is refused with
-// newer_format.
+// epoch, of the others from the first. The own id of a message or an artifact, which follows from
+// its place, is not stored and comes back on reading. Version 1 of every type; an unknown type is
+// refused with newer_format.
 
 #include <dormouse/error.h>
 

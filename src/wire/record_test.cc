@@ -44,7 +44,7 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    8, 7, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 5, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1};
+    8, 7, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 5, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -186,6 +186,7 @@ std::vector<Event> one_of_each() {
     add(SessionChanged{std::nullopt, std::nullopt, std::nullopt});
     add(SessionEnded{by}, 0);
     add(SessionDeleted{by}, 0);
+    add(ArtifactEmitted{"plan.txt", "text/plain", 9, sha256("artifact!"), 9});
     return out;
 }
 

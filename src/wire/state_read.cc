@@ -166,6 +166,7 @@ void read_profile(State& state, json::View v) {
     state.steps = seq(v, "steps");
     state.committed_view = seq(v, "committedView");
     state.usage = read_usage(v["usage"]);
+    state.artifact_bytes = static_cast<std::uint64_t>(v["artifactBytes"].integer_or(0));
 }
 
 }  // namespace

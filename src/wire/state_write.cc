@@ -146,6 +146,7 @@ void write_profile(json::Writer& out, State const& state) {
     out.member("turns", state.turns)
         .member("callsEver", state.calls_ever)
         .member("messages", state.messages);
+    if (state.artifact_bytes != 0) out.member("artifactBytes", state.artifact_bytes);
     out.member("steps", state.steps).member("committedView", state.committed_view).key("usage");
     write_usage(out, state.usage);
 }

@@ -15,7 +15,12 @@ Judged judge(Decider& d, Create const& c) {
     d.state.id = c.id;
     d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by,
                           d.idem()});
-    if (c.fork) d.emit(Forked{c.fork->from, c.fork->seq, c.fork->messages, c.fork->message_count});
+    if (c.fork) {
+        Json const messages = renamed(c.id, *c.fork, d.state.head + 2);
+        d.emit(Forked{c.fork->from, c.fork->seq, messages, c.fork->message_count});
+        for (auto const& [seq, artifact] : c.fork->artifacts)
+            (void)keep(d, 0, {{artifact}, false}, {});
+    }
     Answer answer;
     if (c.prompt) {
         d.emit(InputReceived{

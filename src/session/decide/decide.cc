@@ -105,7 +105,8 @@ Decision decide(State& state, Epoch epoch, Command const& command, Limits const&
     if (state.lifecycle != Lifecycle::deleted) advance(decider);
     if (!decider.events.empty() && activity(state) != before)
         decider.events.back().activity = activity(state);
-    return {std::move(decider.events), std::move(answer), std::move(decider.pending)};
+    return {std::move(decider.events), std::move(answer), std::move(decider.pending),
+            std::move(decider.artifacts)};
 }
 
 }  // namespace dormouse::session

@@ -31,6 +31,7 @@ public:
     Time const at;
     std::vector<Event> events;
     std::vector<PendingChange> pending;
+    std::vector<KeptArtifact> artifacts;
     // Pauses of calls that start in the very append of their reply: they need not stand in the
     // reply too.
     std::map<CallNo, PauseTerms> at_once;
@@ -63,6 +64,14 @@ void doubt(Decider& d, Call const& call, std::string const& why);
 // receipt (P2).
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
 
+// artifact.cc: what there is no room for; nullopt: there is room for all.
+[[nodiscard]] std::optional<Error> refuse_artifacts(State const& state, Attached const& attached);
+// Keeps them, and gives the output with the id of the one that it tells of. REQUIRES: not refused.
+[[nodiscard]] Json keep(Decider& d, CallNo call, Attached const& attached, Json const& output);
+// The messages of a fork with its own ids in place of the original's; `next` is the event of its
+// first artifact.
+[[nodiscard]] Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next);
+
 // submit.cc: an outcome for a pause, also as a prompt's answer.
 struct Offer {
     PendingId const& pending;
@@ -71,6 +80,7 @@ struct Offer {
     std::string const& delivery_id;
     std::optional<Sha256> const& input_digest;
     Json const& invalid;
+    Attached const& attached;
 };
 [[nodiscard]] Judged submit(Decider& d, Offer const& offer);
 // Writes the settling event and, for an answered in-doubt question, what follows from it.

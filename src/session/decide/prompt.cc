@@ -38,7 +38,7 @@ Judged answer_pause(Decider& d, Prompt const& c, PendingId const& pending) {
     if (call && (!call->pause || call->pause->terms.continuation != Continuation::message)) {
         return fail(Code::wrong_kind, "This call does not wait for a message.");
     }
-    auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}});
+    auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}, {}});
     if (!settled || settled->outcome != Answer::Outcome::applied) return settled;
     settled->turn = turn;
     settled->seq = d.state.head;

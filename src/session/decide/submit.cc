@@ -46,6 +46,23 @@ std::optional<Error> refuse_invalid(Offer const& offer) {
                  Json::trusted("{\"errors\":" + std::string(offer.invalid.text()) + "}")};
 }
 
+// A result that is too long for a record has been put aside, unless it is too long for that too.
+std::optional<Error> refuse_output(Limits const& allowed, Submission const& what) {
+    std::size_t const beside = what.title.size() + what.metadata.size() + what.error.size() +
+                               what.reason.size() + what.arguments.size() + what.content.size();
+    if (beside > limits::output_bytes_max) {
+        return over_limit("What comes with an output (title, metadata) or instead of one",
+                          "outcome_bytes", limits::output_bytes_max)
+            .error();
+    }
+    std::size_t const bytes = what.output.size();
+    if (bytes <= allowed.output_bytes) return std::nullopt;
+    bool const hopeless = bytes > limits::artifact_bytes_max;
+    return over_limit("An output", "output_bytes",
+                      hopeless ? limits::artifact_bytes_max : allowed.output_bytes)
+        .error();
+}
+
 // Early: the tool has started and has not said yet that it pauses. Judged by what it declared.
 std::optional<Error> refuse_early(Call const& call, Offer const& offer) {
     bool const declared = call.spec.terms.may_pause_for(PauseReason::tool_result);
@@ -91,17 +108,17 @@ std::optional<Error> refuse(State const& state, Call const& call, Offer const& o
     return refuse_invalid(offer);
 }
 
+std::optional<Judged> voted_before(Decider const& d, Call const& call, Offer const& offer) {
+    auto const earlier = std::ranges::find(call.votes, d.command.by, &Vote::by);
+    if (earlier == call.votes.end()) return std::nullopt;
+    if (earlier->digest != offer.what.digest)
+        return fail(Code::conflict, "You voted otherwise before.");
+    return Answer{.outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
+}
+
 // With n-of-m a decision is a vote; the n-th equal one settles.
 Judged vote(Decider& d, Call const& call, Offer const& offer) {
     Actor const& by = d.command.by;
-    auto const earlier =
-        std::ranges::find_if(call.votes, [&](Vote const& v) { return v.by == by; });
-    if (earlier != call.votes.end()) {
-        if (earlier->digest != offer.what.digest)
-            return fail(Code::conflict, "You voted otherwise before.");
-        return Answer{
-            .outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
-    }
     d.emit(Voted{offer.pending, by, offer.what.approved, offer.what.digest, offer.what});
     auto const equal = std::ranges::count_if(
         call.votes, [&](Vote const& v) { return v.digest == offer.what.digest; });
@@ -206,18 +223,26 @@ Judged submit(Decider& d, Offer const& offer) {
     if (!call) return answer_closed(d, offer.pending, offer.what.digest);
     if (auto error = refuse(d.state, *call, offer, d.command.by))
         return std::unexpected(std::move(*error));
-    if (offer.what.output.size() > d.limits.output_bytes) {
-        return over_limit("An output", "output_bytes", d.limits.output_bytes);
-    }
+    if (auto error = refuse_output(d.limits, offer.what)) return std::unexpected(std::move(*error));
+    if (auto error = refuse_artifacts(d.state, offer.attached))
+        return std::unexpected(std::move(*error));
     bool const question = call->question && call->question->pending == offer.pending;
-    if (!question && call->pause && call->pause->terms.answer.need > 1)
-        return vote(d, *call, offer);
-    Receipt const receipt = settle(d, *call, offer);
+    bool const votes = !question && call->pause && call->pause->terms.answer.need > 1;
+    if (votes) {
+        if (auto answered = voted_before(d, *call, offer)) return std::move(*answered);
+    }
+    Submission what = offer.what;
+    what.output = keep(d, call->no, offer.attached, what.output);
+    Offer const kept{offer.pending,      what,          offer.via,     offer.delivery_id,
+                     offer.input_digest, offer.invalid, offer.attached};
+    if (votes) return vote(d, *call, kept);
+    Receipt const receipt = settle(d, *call, kept);
     return Answer{.receipt = receipt, .seq = d.state.head};
 }
 
 Judged judge(Decider& d, Submit const& c) {
-    return submit(d, {c.pending, c.what, c.via, c.delivery_id, c.input_digest, c.invalid});
+    return submit(d,
+                  {c.pending, c.what, c.via, c.delivery_id, c.input_digest, c.invalid, c.attached});
 }
 
 Judged judge(Decider& d, Progress const& c) {

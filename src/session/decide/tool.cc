@@ -36,20 +36,27 @@ void supersede_question(Decider& d, Call const& call) {
     d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
 }
 
-void finish(Decider& d, ToolOutcome const& c, ToolOutcome::Done const& outcome) {
-    ToolFinished finished{c.pending.call, c.attempt,       std::nullopt, outcome.output, {},
-                          outcome.title,  outcome.metadata};
+// An output within the limits, or what stands for it: the door has put larger ones aside.
+std::string too_large(Decider const& d, ToolOutcome::Done const& outcome) {
     if (outcome.output.size() > d.limits.output_bytes) {
-        finished = {c.pending.call,
-                    c.attempt,
-                    ErrorReason::failed,
-                    {},
-                    "the tool's output is larger than " + bytes_text(d.limits.output_bytes) +
-                        "; nothing of it was kept",
-                    {},
-                    {}};
+        return "the tool's output is larger than " + bytes_text(limits::artifact_bytes_max) +
+               "; nothing of it was kept";
     }
-    end_run(d, std::move(finished), c.digest);
+    if (outcome.title.size() + outcome.metadata.size() > limits::output_bytes_max) {
+        return "the tool's title and metadata are larger than " +
+               bytes_text(limits::output_bytes_max) + "; nothing of its outcome was kept";
+    }
+    auto const error = refuse_artifacts(d.state, outcome.attached);
+    return error ? error->detail + " Nothing of this outcome was kept." : "";
+}
+
+void finish(Decider& d, ToolOutcome const& c, ToolOutcome::Done const& outcome) {
+    CallNo const no = c.pending.call;
+    if (std::string const error = too_large(d, outcome); !error.empty())
+        return end_run(d, {no, c.attempt, ErrorReason::failed, {}, error, {}, {}}, c.digest);
+    Json const output = keep(d, no, outcome.attached, outcome.output);
+    end_run(d, {no, c.attempt, std::nullopt, output, {}, outcome.title, outcome.metadata},
+            c.digest);
 }
 
 Duration back_off(std::uint32_t attempt) {

@@ -92,6 +92,20 @@ TEST_P(StoreConformance, an_artifact_is_kept_under_its_event_until_the_session_i
     EXPECT_EQ(store().artifact(session(1), 1).value(), std::nullopt);
 }
 
+TEST_P(StoreConformance, an_append_that_falls_leaves_no_artifact) {
+    commit_one(create(1, "acme"));
+    auto stale = append(1, 0);
+    stale.artifacts = {{1, std::make_shared<std::string const>("bytes")}};
+    auto good = append(1, 1);
+    good.artifacts = {{2, std::make_shared<std::string const>("more")}};
+    std::vector<port::Append> const both{stale, good};
+    auto const results = store().commit(both);
+    EXPECT_FALSE(results.at(0));
+    EXPECT_TRUE(results.at(1));
+    EXPECT_EQ(store().artifact(session(1), 1).value(), std::nullopt);
+    EXPECT_EQ(store().artifact(session(1), 2).value(), "more");
+}
+
 // REQUIRES: `store` is new and keeps 100 appends of the feed.
 inline void expect_that_only_the_newest_100_are_kept(port::Store& store) {
     auto first = create(1, "acme");

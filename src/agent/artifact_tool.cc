@@ -1,0 +1,112 @@
+#include "agent/builtin.h"
+
+#include "base/text.h"
+#include "json/json.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+namespace dormouse::agent {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::size_t name_bytes_max = 255;
+constexpr std::size_t mime_bytes_max = 127;
+
+// A file's name, as every system takes it.
+bool is_file_name(std::string_view name) {
+    bool const plain = std::ranges::none_of(name, [](char c) {
+        auto const byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte == 0x7f || c == '/' || c == '\\';
+    });
+    return plain && !name.empty() && name.size() <= name_bytes_max && name != "." && name != "..";
+}
+
+// RFC 9110, 5.6.2.
+bool is_token(std::string_view text) {
+    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+    return !text.empty() && std::ranges::all_of(text, [&](char c) {
+        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        return letter || (c >= '0' && c <= '9') || others.contains(c);
+    });
+}
+
+std::string_view without_spaces(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+}
+
+bool is_pair(std::string_view text, char between) {
+    std::size_t const at = text.find(between);
+    return at != std::string_view::npos && is_token(text.substr(0, at)) &&
+           is_token(text.substr(at + 1));
+}
+
+// "text/csv", "text/csv; charset=utf-8"
+bool is_media_type(std::string_view text) {
+    if (text.size() > mime_bytes_max) return false;
+    std::size_t end = std::min(text.find(';'), text.size());
+    if (!is_pair(without_spaces(text.substr(0, end)), '/')) return false;
+    while (end < text.size()) {
+        text.remove_prefix(end + 1);
+        end = std::min(text.find(';'), text.size());
+        if (!is_pair(without_spaces(text.substr(0, end)), '=')) return false;
+    }
+    return true;
+}
+
+// Text is UTF-8 here; a reader can not know it unless it is told.
+std::string type_of(json::View input, bool is_text) {
+    std::string mime = input["mime"].string_or(is_text ? "text/plain" : "application/octet-stream");
+    bool const says = mime.contains("charset") || !mime.starts_with("text/");
+    return is_text && !says ? mime + "; charset=utf-8" : mime;
+}
+
+ToolResult emit(ToolCall const& call) {
+    json::View const input(call.input);
+    auto const text = input["text"].string();
+    auto const coded = input["base64"].string();
+    if (text.has_value() == coded.has_value())
+        return Failed{"give either text or base64, and not both"};
+    std::string const name = input["name"].string_or("");
+    if (!is_file_name(name))
+        return Failed{"name must be the name of a file: 1 to 255 bytes, without / and \\"};
+    std::string const mime = type_of(input, text.has_value());
+    if (!is_media_type(mime))
+        return Failed{"mime must be a media type such as text/csv or image/png"};
+    auto bytes = text ? text : parse_base64(*coded);
+    if (!bytes) return Failed{"base64 must be base64 (RFC 4648, section 4) with its padding"};
+    Artifact artifact{name, mime, std::make_shared<std::string const>(*std::move(bytes)), {}};
+    artifact.digest = sha256(*artifact.bytes);
+    json::Writer out;
+    out.begin_object().member("name", name).member("mime", mime);
+    out.member("bytes", std::uint64_t{artifact.bytes->size()}).end_object();
+    Done done{out.json(), name};
+    done.attached = {{std::move(artifact)}, true};
+    return done;
+}
+
+}  // namespace
+
+Tool artifact_emit() {
+    Tool tool;
+    tool.name = "artifact_emit";
+    tool.description =
+        "Keeps a file for people to read or download: its name, and its content as text or as "
+        "base64. Gives its artifactID.";
+    tool.schema = Json::trusted(
+        R"({"type":"object","properties":{"name":{"type":"string","description":"a file's name"},)"
+        R"("mime":{"type":"string","description":"media type, such as text/csv"},)"
+        R"("text":{"type":"string","description":"the content, or give base64"},)"
+        R"("base64":{"type":"string","description":"the content's bytes, or give text"}},)"
+        R"("required":["name"],"additionalProperties":false})");
+    // What it does is done by the append of its outcome.
+    tool.terms.crash = CrashPolicy::retry;
+    tool.run = [](ToolCall const& call, std::stop_token) { return emit(call); };
+    return tool;
+}
+
+}  // namespace dormouse::agent

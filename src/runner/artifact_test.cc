@@ -1,0 +1,107 @@
+#include "runner/testing/lane_fixture.h"
+#include "runner/verify.h"
+#include "store/memory/memory_store.h"
+
+// Outputs over the limit: kept whole, in the append of the outcome that brought them.
+namespace dormouse::runner {
+namespace {
+
+using namespace session;
+using namespace session::testing;
+using testing::Fault;
+using LaneTest = testing::LaneTestOn<testing::TestJournal<store::MemoryStore, store::MemoryDisk>>;
+
+class Artifacts : public LaneTest {
+protected:
+    // 2 MiB of one character, with the digest of the whole.
+    static Submission large(char c) {
+        Submission what = result(std::string(std::size_t{2} << 20, c));
+        return what;
+    }
+    store::MemoryDisk::Session& on_disk() { return host.store.disk->sessions.at(1); }
+    // The only event of its kind that the store has.
+    [[nodiscard]] Seq emitted() {
+        std::vector<Seq> seqs;
+        auto const records = read_records(*host.store.store, id, 1, stored_head());
+        for (wire::RecordPtr const& record : records.value()) {
+            if (std::holds_alternative<ArtifactEmitted>(record->event.body))
+                seqs.push_back(record->event.seq);
+        }
+        return seqs.size() == 1 ? seqs.front() : 0;
+    }
+    [[nodiscard]] std::string found() {
+        auto const report = verify(*host.store.store, [](std::uint64_t) {});
+        std::string out;
+        for (Finding const& finding : report.value_or(VerifyReport()).findings) out += finding.what;
+        return report ? out : report.error().detail;
+    }
+};
+
+TEST_F(Artifacts, AResultPutAsideIsSettledOnceUnderTheDigestOfTheWhole) {
+    PendingId const pending = waiting_call();
+    Submission const whole = large('x');
+    EXPECT_EQ(ask(submit(pending, whole)), "applied");
+    for (bool const again : {false, true}) {
+        if (again) restart();
+        EXPECT_EQ(ask(submit(pending, whole)), "duplicate");
+        ASSERT_TRUE(last.receipt);
+        EXPECT_EQ(last.receipt->digest, whole.digest);
+        EXPECT_EQ(ask(submit(pending, large('y'))), "conflict");
+    }
+    ASSERT_NE(emitted(), 0U);
+    EXPECT_EQ(*on_disk().artifacts.at(emitted()), std::string(std::size_t{2} << 20, 'x'));
+    EXPECT_EQ(stored().artifact_bytes, std::size_t{2} << 20);
+    EXPECT_EQ(found(), "");
+}
+
+TEST_F(Artifacts, TheBytesAndTheOutcomeAreOneAppend) {
+    PendingId const pending = waiting_call();
+    host.store.fault = Fault::lost;
+    EXPECT_EQ(ask(submit(pending, large('x'))), "store_unavailable");
+    EXPECT_TRUE(on_disk().artifacts.empty());
+    EXPECT_EQ(emitted(), 0U);
+    host.store.fault = Fault::hidden;
+    EXPECT_EQ(ask(submit(pending, large('x'))), "store_unavailable");
+    EXPECT_EQ(on_disk().artifacts.size(), 1U);
+    EXPECT_NE(emitted(), 0U);
+    EXPECT_EQ(ask(submit(pending, large('x'))), "duplicate");
+    EXPECT_EQ(on_disk().artifacts.size(), 1U);
+    EXPECT_EQ(found(), "");
+}
+
+TEST_F(Artifacts, TheModelSeesBothEndsAndTheId) {
+    PendingId const pending = waiting_call();
+    ASSERT_EQ(ask(submit(pending, large('x'))), "applied");
+    auto const& messages = host.work.asked.back().request.view.messages;
+    std::string seen;
+    for (ViewMessage const& message : messages) {
+        for (auto const& call : message.calls) seen += call.output.text();
+    }
+    EXPECT_TRUE(seen.starts_with(R"({"truncated":true,"head":"xxx)")) << seen.substr(0, 100);
+    EXPECT_TRUE(seen.ends_with(R"("bytes":2097152,"artifactID":")" +
+                               numbered_id("art_", id, emitted()) + "\"}"))
+        << seen.substr(seen.size() - 100);
+    EXPECT_LT(seen.size(), 10'000U);
+}
+
+TEST_F(Artifacts, VerifyFindsTheirDamage) {
+    PendingId const pending = waiting_call();
+    ASSERT_EQ(ask(submit(pending, large('x'))), "applied");
+    std::string const place = "artifact of event " + std::to_string(emitted()) + ": ";
+    auto& bytes = on_disk().artifacts.at(emitted());
+    bytes = std::make_shared<std::string const>(std::string(std::size_t{2} << 20, 'y'));
+    EXPECT_EQ(found(), place + "differs from its digest in the journal");
+    on_disk().artifacts.clear();
+    EXPECT_EQ(found(), place + "missing");
+}
+
+TEST_F(Artifacts, GoWithTheirSession) {
+    PendingId const pending = waiting_call();
+    ASSERT_EQ(ask(submit(pending, large('x'))), "applied");
+    ASSERT_EQ(ask(Delete{}), "applied");
+    EXPECT_TRUE(on_disk().artifacts.empty());
+    EXPECT_EQ(found(), "");
+}
+
+}  // namespace
+}  // namespace dormouse::runner

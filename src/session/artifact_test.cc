@@ -1,0 +1,93 @@
+#include "session/limits.h"
+#include "session/testing/session_fixture.h"
+
+#include <gtest/gtest.h>
+
+// Bytes that come with outcomes.
+namespace dormouse::session::testing {
+namespace {
+
+class ArtifactTest : public SessionTest {
+protected:
+    static Artifact artifact(std::string const& text) {
+        return {"plan.txt", "text/plain", std::make_shared<std::string const>(text), sha256(text)};
+    }
+    Submit offer(Attached attached) {
+        Submission what = result("x");
+        what.output = json(R"({"truncated":true})");
+        return {pending(1), what, "http", {}, {}, {}, std::move(attached)};
+    }
+    std::string art(Seq seq) const { return numbered_id("art_", id, seq); }
+};
+
+TEST_F(ArtifactTest, AnOutcomesArtifactsComeBeforeWhatSettlesAndTheOutputTellsOfTheLast) {
+    asks_for({plain()});
+    auto const d =
+        outcome(pending(1), 1,
+                ToolOutcome::Done{json("{}"), {}, {}, {{artifact("a"), artifact("bc")}, true}});
+    EXPECT_EQ(types(d), "artifact_emitted artifact_emitted tool_finished model_requested");
+    ASSERT_EQ(d.artifacts.size(), 2U);
+    EXPECT_EQ(d.artifacts[1].seq, d.events[1].seq);
+    EXPECT_EQ(*d.artifacts[1].bytes, "bc");
+    auto const& event = std::get<ArtifactEmitted>(d.events[1].body);
+    EXPECT_EQ(event.bytes, 2U);
+    EXPECT_EQ(event.digest, sha256("bc"));
+    EXPECT_EQ(event.call, 1U);
+    EXPECT_EQ(first<ToolFinished>(d).output.text(),
+              R"({"artifactID":")" + art(d.events[1].seq) + "\"}");
+}
+
+TEST_F(ArtifactTest, BeyondTheLimitOfASessionNothingIsKeptAndTheCallGoesOnWaiting) {
+    waits_for({job()});
+    Artifact const large = artifact(std::string(limits::artifact_bytes_max, 'x'));
+    auto const d =
+        when(offer({{artifact(std::string(limits::artifact_bytes_max + 1, 'x'))}, true}));
+    EXPECT_EQ(said(d), "too_large");
+    EXPECT_EQ(said(when(offer({std::vector(10, artifact("x")), true}))), "too_large");
+    state.artifact_bytes = limits::session_artifact_bytes_max - limits::artifact_bytes_max + 1;
+    State const before = state;
+    Command const command = command_of(offer({{large}, true}));
+    auto const full = decide(state, epoch, command, limits);
+    EXPECT_EQ(said(full), "too_large");
+    EXPECT_EQ(state, before);
+}
+
+TEST_F(ArtifactTest, WhatComesBesideAnOutputHasALimitOfItsOwn) {
+    std::string const text(limits::output_bytes_max + 1, 'x');
+    waits_for({job()});
+    Submission what = result("x");
+    what.title = text;
+    EXPECT_EQ(said(submit(pending(1), what)), "too_large");
+    EXPECT_EQ(said(submit(pending(1), error(text))), "too_large");
+    EXPECT_EQ(said(submit(pending(1), result("x"))), "applied");
+    (void)reply({plain()});
+    auto const d = outcome(pending(2), 1, ToolOutcome::Done{json("1"), text, {}, {}});
+    EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
+}
+
+TEST_F(ArtifactTest, AToolThatBringsTooManyHasFailed) {
+    asks_for({plain()});
+    auto const d = outcome(pending(1), 1,
+                           ToolOutcome::Done{json("{}"), {}, {}, {std::vector(10, artifact("x"))}});
+    EXPECT_EQ(types(d), "tool_finished model_requested");
+    EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
+    EXPECT_TRUE(d.artifacts.empty());
+}
+
+TEST_F(ArtifactTest, AForkHasCopiesUnderItsOwnIds) {
+    SessionId from = id;
+    from.bytes[15] = 8;
+    Create create;
+    create.id = id;
+    create.agent = "demo";
+    create.fork = Create::ForkOf{
+        from, 9, json("[\"" + numbered_id("art_", from, 4) + "\"]"), 1, {{4, artifact("a")}}};
+    auto const d = when(create);
+    EXPECT_EQ(types(d), "session_created forked artifact_emitted");
+    EXPECT_EQ(first<Forked>(d).messages.text(), "[\"" + art(3) + "\"]");
+    ASSERT_EQ(d.artifacts.size(), 1U);
+    EXPECT_EQ(d.artifacts[0].seq, 3U);
+}
+
+}  // namespace
+}  // namespace dormouse::session::testing

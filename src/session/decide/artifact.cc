@@ -1,0 +1,70 @@
+#include "session/decide/decider.h"
+#include "session/limits.h"
+
+#include <map>
+
+// What is too large for a record is kept beside it, under the event that names it.
+namespace dormouse::session {
+
+namespace {
+
+Json with_id(Json const& object, std::string const& id) {
+    std::string text(object.text());
+    text.pop_back();
+    text += text == "{" ? "" : ",";
+    return Json::trusted(text + R"("artifactID":")" + id + "\"}");
+}
+
+}  // namespace
+
+std::optional<Error> refuse_artifacts(State const& state, Attached const& attached) {
+    // The one that an output was put aside into comes on top.
+    if (attached.list.size() > limits::artifacts_per_outcome_max + 1)
+        return Error{Code::too_large, "An outcome may bring 8 artifacts.",
+                     Json::trusted(R"({"limit":"artifacts","max":8})")};
+    std::uint64_t bytes = state.artifact_bytes;
+    for (Artifact const& artifact : attached.list) {
+        if (artifact.bytes->size() > limits::artifact_bytes_max)
+            return over_limit("An artifact", "artifact_bytes", limits::artifact_bytes_max).error();
+        bytes += artifact.bytes->size();
+    }
+    if (attached.list.empty() || bytes <= limits::session_artifact_bytes_max) return std::nullopt;
+    return over_limit("The artifacts of a session together", "session_artifact_bytes",
+                      limits::session_artifact_bytes_max)
+        .error();
+}
+
+Json keep(Decider& d, CallNo call, Attached const& attached, Json const& output) {
+    for (Artifact const& artifact : attached.list) {
+        d.emit(ArtifactEmitted{artifact.name, artifact.mime, artifact.bytes->size(),
+                               artifact.digest, call});
+        d.artifacts.push_back({d.state.head, artifact.bytes});
+    }
+    if (!attached.told || attached.list.empty()) return output;
+    return with_id(output, numbered_id("art_", d.state.id, d.state.head));
+}
+
+// An id stands there as a whole string: in the part's artifactID, and in the output that tells of
+// it. One pass, however many there are.
+Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next) {
+    std::map<std::string, Seq, std::less<>> own;
+    for (auto const& [seq, artifact] : from.artifacts)
+        own.emplace(numbered_id("art_", from.from, seq), next++);
+    if (own.empty()) return from.messages;
+    std::string_view const text = from.messages.text();
+    std::string out;
+    std::size_t copied = 0;
+    for (std::size_t at = text.find("\"art_"); at != std::string_view::npos;) {
+        std::size_t const end = text.find('"', at + 1);
+        auto const found = own.find(text.substr(at + 1, end - at - 1));
+        if (found != own.end()) {
+            out.append(text, copied, at + 1 - copied);
+            out += numbered_id("art_", fork, found->second);
+            copied = end;
+        }
+        at = text.find("\"art_", end);
+    }
+    return Json::trusted(out.append(text, copied));
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,70 @@
+#include "wire/spill.h"
+
+#include "json/json.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+std::string_view head_of(std::string_view text, std::size_t bytes) {
+    std::size_t end = std::min(bytes, text.size());
+    while (end > 0 && end < text.size() && continues_character(text[end])) --end;
+    return text.substr(0, end);
+}
+
+std::string_view tail_of(std::string_view text, std::size_t bytes) {
+    std::size_t begin = text.size() - std::min(bytes, text.size());
+    while (begin < text.size() && continues_character(text[begin])) ++begin;
+    return text.substr(begin);
+}
+
+Json excerpt(std::string_view text, std::size_t bytes) {
+    json::Writer out;
+    out.begin_object().member("truncated", true).member("head", head_of(text, bytes));
+    out.member("tail", tail_of(text, bytes)).member("bytes", std::uint64_t{text.size()});
+    return out.end_object().json();
+}
+
+Artifact whole(Json const& output) {
+    auto text = json::View(output).string();
+    bool const is_text = text.has_value();
+    Artifact out{is_text ? "output.txt" : "output.json",
+                 is_text ? "text/plain; charset=utf-8" : "application/json",
+                 std::make_shared<std::string const>(is_text ? std::move(*text)
+                                                             : std::string(output.text())),
+                 {}};
+    out.digest = sha256(*out.bytes);
+    return out;
+}
+
+void put_aside(Json& output, Attached& attached, std::size_t output_bytes) {
+    if (output.size() <= output_bytes || output.size() > limits::artifact_bytes_max) return;
+    attached.list.push_back(whole(output));
+    attached.told = true;
+    // A character may take six bytes when it is escaped.
+    output = excerpt(*attached.list.back().bytes,
+                     std::min(limits::excerpt_bytes_max, output_bytes / 16));
+}
+
+}  // namespace
+
+void spill(Command& command, std::size_t output_bytes) {
+    if (auto* submit = std::get_if<Submit>(&command.body)) {
+        // A decision's output stands in its content too, and that is kept as it came.
+        bool const settles = submit->what.kind == SubmissionKind::result;
+        if (settles) put_aside(submit->what.output, submit->attached, output_bytes);
+        return;
+    }
+    auto* const outcome = std::get_if<ToolOutcome>(&command.body);
+    auto* const done = outcome ? std::get_if<ToolOutcome::Done>(&outcome->what) : nullptr;
+    if (done) put_aside(done->output, done->attached, output_bytes);
+}
+
+}  // namespace dormouse::wire
