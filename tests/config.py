@@ -112,6 +112,15 @@ class Check(Folder):
             self.assertIn(part, said)
         self.assertNotIn('demo', said)
 
+    def test_a_callback_url_that_nobody_reaches_is_a_warning(self):
+        text = '[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\nurl = "%s"\n'
+        path = self.write(text % 'https://ci.example.org/go')
+        said = self.dm('config', 'check', path)
+        self.assertIn(f'{path}:3: [[tool]] t: its service is told a callback URL', said.stderr)
+        self.assertIn('is right', said.stdout)
+        report = json.loads(self.dm('config', 'check', path, '--json').stdout)
+        self.assertEqual((report['ok'], len(report['warnings'])), (True, 1))
+
 
 class Found(Folder):
     def place(self, **env):
@@ -323,14 +332,18 @@ class Tools(Started):
         self.script('')
         for text, line, what in (
             ('[[model]]\nid = "x"\nkind = "gemini"\nmodel = "g"\n', 1, 'kind "gemini"'),
-            ('[server]\ndemo = false\n[[tool]]\nname = "a"\nkind = "http"\nurl = "http://x/y"\n'
-             'poll = { url = "http://x/z", done = "/done" }\n', 3, 'poll'),
         ):
             path = self.write(text)
             refused = self.dm('config', 'check', path, exits=2).stderr
             self.assertIn(f'{path}:{line}: ', refused)
             self.assertIn(what + ' comes with a later release', refused)
             self.assertIn(what, self.refused('--config', path))
+
+    def test_a_callback_url_that_nobody_reaches_is_told_in_the_log(self):
+        server = self.server('[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\n'
+                             'url = "https://ci.example.org/go"\n')
+        self.assertIn('callback URL that only this machine reaches', server.tail())
+        server.finish()
 
     def test_a_hundred_tools_start_in_a_tenth_of_a_second(self):
         self.script('')

@@ -47,11 +47,12 @@ ACTIVITY = {
     'waiting_async': {
         'type': str,
         'turnID': an_id('trn_'),
-        'pendingID': an_id('pnd_'),
+        'pendingID': maybe(an_id('pnd_')),
         'pendingIDs': list_of(an_id('pnd_')),
         'tool': str,
         'since': int,
         'timeout': maybe(int),
+        'missingGates': list_of(str),
     },
 }
 SESSION = {
@@ -189,6 +190,7 @@ PENDING = {
     'timeout': maybe(int),
     'answer': {
         'from': list_of(str),
+        'escalateTo': list_of(str),
         'need': int,
         'votes': list_of({'by': ACTOR, 'approved': bool, 'at': int}),
     },
@@ -234,7 +236,7 @@ AGENT = {
     'path': maybe(str),
     'version': maybe(str),
 }
-DOCTOR = {'ok': bool, 'stuck': list, 'nodes': list, 'queues': dict}
+DOCTOR = {'ok': bool, 'stuck': list, 'held': list, 'nodes': list, 'queues': dict}
 
 
 def mismatch(value, shape, where=''):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tools and gates from the configuration (design/03, design/10): programs and web services of all
 manners, results by callback URL, a SIGKILL while the service works."""
+import email.utils
 import http.client
 import http.server
 import json
@@ -102,11 +103,14 @@ class Tools(Case):
         if getattr(self, 'server', None):
             super().tearDown()
 
-    def serve(self, tools, **env):
+    def configure(self, tools, agent=''):
         names = re.findall(r'^name = ("[^"]*")', tools, re.M)
         path = self.folder / 'dormouse.toml'
-        path.write_text(AGENT % ', '.join(names) + tools)
-        self.server = Server('--config', str(path), env=env)
+        path.write_text(AGENT % ', '.join(names) + agent + tools)
+        return path
+
+    def serve(self, tools, agent='', **env):
+        self.server = Server('--config', str(self.configure(tools, agent)), env=env)
         self.addCleanup(self.server.clean)
         return self.server
 
@@ -222,6 +226,10 @@ class Programs(Tools):
         self.assertStatus(self.server.result(call['id'], 'it ran after all'), 200)
         self.ends_with('deploy A: it ran after all')
 
+    def test_one_that_never_answers_later_may_not_say_so(self):
+        self.serve(self.command('exit 75', more='later = "never"'))
+        self.assertIn('failed: the program says that its result comes later', self.say())
+
     def test_a_flood_is_ended(self):
         self.serve(self.command('yes'))
         self.assertIn('wrote more than it may', self.say())
@@ -329,6 +337,20 @@ class Services(Tools):
         self.assertStatus(self.server.result(call['id'], {'url': 'u'}), 200)
         self.ends_with('deploy A: {"url":"u"}')
 
+    def test_a_retry_after_may_be_a_date(self):
+        def answer(handler, body):
+            if json.loads(body)['attempt'] == 1:
+                at = email.utils.formatdate(time.time() + 4, usegmt=True)
+                handler.say(503, b'busy', Retry_After=at)
+            else:
+                handler.say(200, 'well')
+
+        self.service.answer = answer
+        self.serve(self.http('crash = "retry"'))
+        begin = time.monotonic()
+        self.assertEqual(self.say(), 'deploy A: well')
+        self.assertGreater(time.monotonic() - begin, 2.5)
+
     def test_a_body_and_a_url_for_a_service_that_was_not_made_for_us(self):
         self.service.answer = lambda handler, body: handler.say(200, json.loads(body))
         self.serve(self.http(
@@ -435,6 +457,149 @@ ask = "Deploy {input.target}?"
         eventually(lambda: not self.server.open_calls(self.session), 'the gate expires')
         self.server.at_rest(self.session)
         self.assertIn('failed', self.server.said(self.session))
+
+    def test_at_its_deadline_others_are_asked(self):
+        self.serve(self.command('echo ran') + self.gate %
+                   'answerers = ["first"]\ntimeout = "1s"\non_expiry = "escalate:env"',
+                   DORMOUSE_TOKEN='second')
+        call = self.waiting()
+        self.assertEqual((call['answer']['from'], call['answer']['escalateTo']),
+                         (['first'], ['env']))
+
+        def escalated():
+            (now,) = self.server.open_calls(self.session)
+            return now if now['answer']['from'] == ['env'] else None
+
+        now = eventually(escalated, 'the question goes to the next')
+        self.assertEqual((now['id'], now['answer']['escalateTo']), (call['id'], []))
+        self.assertGreater(now['timeout'], call['timeout'])
+        self.assertIn('reassigned', self.types())
+        if self.server.decide(call, True).status == 403:  # else it was denied already
+            self.server.client.token = 'second'
+            self.server.decide(call, True)
+        self.server.at_rest(self.session)
+        last = [t for t in self.types() if t in ('submitted', 'expired')]
+        self.assertEqual(len(last), 1)
+
+    def test_one_denial_is_enough_where_two_must_agree(self):
+        self.serve(self.command('echo ran') + self.gate % 'need = 2', DORMOUSE_TOKEN='second')
+        call = self.waiting()
+        answer = self.server.decide(call, True)
+        self.assertEqual((answer.status, answer['outcome']), (200, 'counted'))
+        self.server.client.token = 'second'
+        self.assertEqual(self.server.decide(call, False, reason='friday')['outcome'], 'applied')
+        self.ends_with('deploy A failed: denied: friday')
+
+    def restart_with(self, tools, agent=''):
+        self.server.kill()
+        self.configure(tools, agent)
+        self.server.start()
+
+    def test_a_decision_waits_for_its_gate_to_come_back(self):
+        one = 'tool_concurrency = 1\n'
+        tool = self.command('[ "$(cat)" = \'{"target":"A"}\' ] && sleep 30; echo ran')
+        self.serve(tool + self.gate % '', one)
+        self.session = self.server.create('deploy A and B', agent='ops')['id']
+        first, second = self.server.open_calls(self.session)
+        self.assertStatus(self.server.decide(first, True), 200)
+        eventually(lambda: 'tool_started' in self.types(), 'A runs and has the only slot')
+        self.assertStatus(self.server.decide(second, True), 200)
+        self.restart_with(tool, one)  # the gate has not given its verdict, and is gone
+        eventually(lambda: 'gate_missing' in self.types(), 'the gate is missed')
+        session = self.server.at_rest(self.session)
+        self.assertEqual(session['activity']['missingGates'], ['dep*'])
+        (held,) = self.server.get('/api/doctor')['held']
+        self.assertEqual(held['sessionID'], self.session)
+        self.assertIn("'dep*'", held['why'])
+        (missing,) = self.server.get('/api/explain/' + self.session)['missingGates']
+        self.assertEqual((missing['callID'], missing['gate']), ('call_2', 'dep*'))
+        self.assertNotIn('gate_decided', self.types()[self.types().index('gate_missing'):])
+        self.restart_with(tool + self.gate % '', one)
+        eventually(lambda: 'tool_finished' in self.types(), 'B goes on')
+        self.assertEqual(self.server.get('/api/doctor')['held'], [])
+        (doubt,) = self.server.open_calls(self.session)
+        self.assertStatus(self.server.result(doubt['id'], 'after all'), 200)
+        self.ends_with('deploy A: after all\ndeploy B: ran')
+
+    def test_deciding_is_refused_while_the_gate_is_gone(self):
+        tool = self.command('echo ran')
+        self.serve(tool + self.gate % '')
+        call = self.waiting()
+        self.restart_with(tool)
+        self.assertProblem(self.server.decide(call, True), 409, 'reentry_gone')
+        (missing,) = self.server.get('/api/explain/' + call['id'])['missingGates']
+        self.assertEqual((missing['callID'], missing['gate']), ('call_1', 'dep*'))
+        self.assertEqual(self.server.open_calls(self.session)[0]['status'], 'waiting')
+        self.restart_with(tool + self.gate % '')
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.ends_with('deploy A: ran')
+
+
+class Polls(Tools):
+    """Jobs whose results nobody can push."""
+
+    def polled(self, more='', every='1s'):
+        url = self.service.url + '/jobs/{call.externalRef}'
+        return self.http(f'{more}\npoll = {{ url = "{url}", every = "{every}", done = "/done", '
+                         'output = "/result" }')
+
+    def job(self, *answers):
+        """Begins as run-N; each poll gets the next answer, the last one for ever."""
+        left = list(answers)
+
+        def answer(handler, body):
+            if handler.command == 'POST':
+                starts = [r for r in self.service.requests if r[0] == '/deploy']
+                return handler.say(202, {'externalRef': f'run-{len(starts)}'})
+            status, said = left.pop(0) if len(left) > 1 else left[0]
+            return handler.say(status, said)
+
+        self.service.answer = answer
+
+    def asked(self, job='run-1'):
+        return len([path for path, *_ in self.service.requests if path == '/jobs/' + job])
+
+    def test_it_is_asked_until_it_is_done(self):
+        self.job((200, {'done': False}), (503, b'busy'), (200, {'done': True, 'result': 'live'}))
+        self.serve(self.polled('headers = { Authorization = { env = "TOK" } }'), TOK='s3cret')
+        call = self.waiting()
+        eventually(lambda: not self.server.open_calls(self.session), 'the result')
+        self.ends_with('deploy A: live')
+        self.assertEqual(self.asked(), 3)
+        self.assertEqual(self.types().count('polled'), 2)
+        receipt = self.server.get('/async-tool/pending/' + call['id'])['receipt']
+        self.assertEqual((receipt['via'], receipt['by']['type']), ('poll', 'runtime'))
+        headers = self.service.requests[-1][1]
+        self.assertEqual(headers['Authorization'], 's3cret')
+        self.assertNotIn('s3cret', json.dumps(self.server.events(self.session)))
+
+    def test_it_survives_a_kill(self):
+        self.job((200, {'done': False}), (200, {'done': True, 'result': [1]}))
+        self.serve(self.polled())
+        self.waiting()
+        self.server.restart()
+        eventually(lambda: not self.server.open_calls(self.session), 'the result')
+        self.ends_with('deploy A: [1]')
+        self.assertEqual([path for path, *_ in self.service.requests].count('/deploy'), 1)
+
+    def test_a_result_from_elsewhere_ends_it(self):
+        self.job((200, {'done': False}))
+        self.serve(self.polled())
+        call = self.waiting()
+        eventually(lambda: self.asked() > 0, 'the first poll')
+        self.assertStatus(self.server.result(call['id'], 'pushed'), 200)
+        self.ends_with('deploy A: pushed')
+        before = self.asked()
+        self.server.create('deploy B', agent='ops')
+        eventually(lambda: self.asked('run-2') > 2, 'another one is polled')
+        self.assertEqual(self.asked(), before)
+
+    def test_its_deadline_holds(self):
+        self.job((200, {'done': False}))
+        self.serve(self.polled('timeout = "2s"'))
+        self.waiting()
+        eventually(lambda: not self.server.open_calls(self.session), 'it expires')
+        self.ends_with('deploy A failed: Tool execution timed out')
 
 
 if __name__ == '__main__':

@@ -37,6 +37,22 @@ ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
     return outcome;
 }
 
+PollOutcome outcome_of(PendingId const& pending, EffectId id, PollResult result) {
+    PollOutcome out{pending, id.since, PollOutcome::NotYet{}, {}};
+    if (auto* done = std::get_if<Done>(&result)) {
+        out.digest = digest_of(*done);
+        out.what = PollOutcome::Done{json::compact(done->output), done->title,
+                                     json::compact(done->metadata)};
+    } else if (auto* failed = std::get_if<Failed>(&result)) {
+        out.digest = digest_of(*failed);
+        out.what = PollOutcome::Failed{failed->message};
+    } else {
+        auto& answer = std::get<NotYet>(result);
+        out.what = PollOutcome::NotYet{std::move(answer.error), answer.retry_after};
+    }
+    return out;
+}
+
 // A tool is somebody's code: what it throws is its error, told to the model.
 ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token stop) {
     try {
@@ -139,6 +155,33 @@ void AgentEffects::ask_gate(SessionId, EffectId, std::string, AskGate ask, port:
         outcome.what = std::get<PauseTerms>(std::move(verdict));
     }
     done(std::move(outcome));
+}
+
+void AgentEffects::poll_tool(SessionId session, EffectId id, std::string, PollTool poll,
+                             port::Outcome done) {
+    Tool const* const tool = registry_.tool(poll.tool);
+    if (tool && tool->poll) return this->poll(*tool, {session, id}, poll, std::move(done));
+    // Its result may still come from outside.
+    std::string const why =
+        "the tool '" + poll.tool + "' is not there any more, or can not be asked";
+    done(PollOutcome{poll.pending, id.since, PollOutcome::NotYet{why}, {}});
+}
+
+void AgentEffects::poll(Tool const& tool, Key key, PollTool const& poll, port::Outcome done) {
+    PollCall call{poll.pending, poll.input, poll.tool, poll.external_ref};
+    auto const over = std::make_shared<bool>(false);
+    auto finished = [this, key, over, pending = poll.pending,
+                     done = std::move(done)](PollResult result) mutable {
+        if (std::exchange(*over, true)) return;
+        running_.erase(key);
+        done(outcome_of(pending, key.second, std::move(result)));
+    };
+    StopTool stop = tool.poll(std::move(call), std::move(finished));
+    if (*over) return;
+    running_[key] = [over, stop = std::move(stop)]() mutable {
+        *over = true;
+        if (stop) stop();
+    };
 }
 
 void AgentEffects::stop(SessionId session, EffectId id) {

@@ -21,7 +21,7 @@ public:
         : registry_(registry),
           workers_(workers),
           surroundings_(std::move(surroundings)),
-          models_(registry) {}
+          models_(registry, surroundings_.now) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
@@ -29,7 +29,16 @@ public:
                   port::Outcome done) override;
     void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
                   port::Outcome done) override;
+    void poll_tool(SessionId session, session::EffectId id, std::string agent,
+                   session::PollTool poll, port::Outcome done) override;
     void stop(SessionId session, session::EffectId id) override;
+    [[nodiscard]] std::optional<Time> model_until(SessionId session,
+                                                  session::EffectId id) const override {
+        return models_.until(session, id);
+    }
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return registry_.gate(gate) != nullptr;
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override;
 
     [[nodiscard]] ModelRequests const& models() const { return models_; }
@@ -43,6 +52,8 @@ private:
                        port::Outcome done);
     void start_on_loop(Tool const& tool, Key key, session::RunTool run, ToolCall call,
                        port::Outcome done);
+
+    void poll(Tool const& tool, Key key, session::PollTool const& poll, port::Outcome done);
 
     Registry const& registry_;
     port::Workers& workers_;

@@ -299,5 +299,60 @@ TEST_F(StartedToolTest, IsToldOfItsCallAndOfItsSurroundings) {
     EXPECT_EQ(calls.at(1).deadline, from_ms(6'000));
 }
 
+class PolledToolTest : public EffectsTest {
+protected:
+    PolledToolTest() {
+        Tool tool;
+        tool.name = "remote";
+        tool.schema = Json::trusted("{}");
+        tool.start = [](ToolCall const&, port::Fn<void(ToolResult)>) { return StopTool(); };
+        tool.poll = [this](PollCall const& call, port::Fn<void(PollResult)> done) -> StopTool {
+            asked = call;
+            answer = std::move(done);
+            return [this] { ++stops; };
+        };
+        registry.add(std::move(tool));
+    }
+    void poll(std::string tool = "remote") {
+        effects.poll_tool(pending.session, {7, 1}, "demo",
+                          {pending, std::move(tool), Json::trusted("{}"), "run-1"}, take());
+    }
+    [[nodiscard]] PollOutcome const& polled() const {
+        return std::get<PollOutcome>(outcomes.at(0));
+    }
+    PollCall asked;
+    port::Fn<void(PollResult)> answer;
+    int stops = 0;
+};
+
+TEST_F(PolledToolTest, IsAskedAndItsAnswerNamesThePoll) {
+    poll();
+    EXPECT_EQ(asked.external_ref, "run-1");
+    EXPECT_EQ(asked.pending, pending);
+    answer(Done{Json::trusted(R"({"a": 1})")});
+    EXPECT_EQ(polled().since, 7U);
+    EXPECT_EQ(std::get<PollOutcome::Done>(polled().what).output.text(), R"({"a":1})");
+    EXPECT_EQ(polled().digest, sha256(R"({"output":{"a":1}})")) << "as of a submission of it";
+    answer(Done{Json::trusted("2")});
+    EXPECT_EQ(outcomes.size(), 1U) << "once";
+}
+
+TEST_F(PolledToolTest, AStopEndsIt) {
+    poll();
+    effects.stop(pending.session, {7, 1});
+    EXPECT_EQ(stops, 1);
+    answer(NotYet{});
+    EXPECT_TRUE(outcomes.empty());
+}
+
+TEST_F(PolledToolTest, AToolThatIsGoneOrHasNoPollIsAskedAgainLater) {
+    poll("vanished");
+    EXPECT_NE(std::get<PollOutcome::NotYet>(polled().what).error.find("'vanished'"),
+              std::string::npos);
+    poll("sleepy");
+    EXPECT_FALSE(
+        std::get<PollOutcome::NotYet>(std::get<PollOutcome>(outcomes.at(1)).what).error.empty());
+}
+
 }  // namespace
 }  // namespace dormouse::agent

@@ -2,6 +2,7 @@
 // Models: whoever answers a view of a session. Called from the loop.
 
 #include "port/effects.h"
+#include "session/limits.h"
 #include "session/view.h"
 #include "session/vocabulary.h"
 
@@ -63,8 +64,10 @@ public:
     // How many requests it takes at once; the others wait, oldest first.
     [[nodiscard]] virtual std::size_t concurrency() const { return SIZE_MAX; }
     // How often a step is asked again after failures that may pass. The core has a limit of its own
-    // (session/limits.h); an attempt that a crash cut off counts here too.
+    // (session/limits.h). What was never sent, or a crash cut off, is no failure.
     [[nodiscard]] virtual std::uint32_t retries() const { return UINT32_MAX; }
+    // How long one request may take by the model's own limit, which it keeps.
+    [[nodiscard]] virtual Duration time_limit() const { return session::limits::model_time_limit; }
 };
 
 // A model that computes its reply, at once.

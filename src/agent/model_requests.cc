@@ -1,6 +1,7 @@
 #include "agent/model_requests.h"
 
 #include "json/json.h"
+#include "session/limits.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,7 +27,7 @@ Json parts_of(Reply const& reply) {
 Command::Body body_of(Registry const& registry, Agent const& agent, AskModel const& ask,
                       ModelOutcome outcome) {
     if (auto* trouble = std::get_if<ModelTrouble>(&outcome)) {
-        bool const again = trouble->may_retry && ask.attempt <= agent.model->retries();
+        bool const again = trouble->may_retry && ask.failures < agent.model->retries();
         return ModelFailure{ask.turn,    ask.step,
                             ask.attempt, std::move(trouble->error),
                             again,       trouble->retry_after};
@@ -66,6 +67,17 @@ void ModelRequests::stop(SessionId session, EffectId id) {
     begin_waiting(*request->agent->model);
 }
 
+std::optional<Time> ModelRequests::until(SessionId session, EffectId id) const {
+    constexpr Duration slack{10'000};
+    auto const found = requests_.find({session, id});
+    if (found == requests_.end()) return std::nullopt;
+    Request const& request = *found->second;
+    if (!request.running) return Time::max();
+    if (!request.begun) return std::nullopt;
+    Duration const limit = request.agent->model->time_limit();
+    return *request.begun + std::max(limit + slack, limits::model_time_limit);
+}
+
 std::size_t ModelRequests::waiting(Model const& model) const {
     auto const found = lines_.find(&model);
     return found == lines_.end() ? 0 : found->second.waiting.size();
@@ -88,6 +100,7 @@ void ModelRequests::begin_waiting(Model& model) {
 void ModelRequests::begin(RequestPtr const& request) {
     Model& model = *request->agent->model;
     request->running = true;
+    if (now_) request->begun = now_();
     ++lines_[&model].running;
     auto delta = [weak = std::weak_ptr(request)](port::Delta said) {
         if (auto const alive = weak.lock(); alive && !alive->ended) alive->delta(std::move(said));

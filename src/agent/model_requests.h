@@ -12,8 +12,9 @@ namespace dormouse::agent {
 
 class ModelRequests {
 public:
-    // `registry` outlives this. On the loop.
-    explicit ModelRequests(Registry const& registry) : registry_(registry) {}
+    // `registry` outlives this. Without `now` requests have no times. On the loop.
+    explicit ModelRequests(Registry const& registry, std::function<Time()> now = {})
+        : registry_(registry), now_(std::move(now)) {}
     ~ModelRequests();  // stops all
     ModelRequests(ModelRequests const&) = delete;
     ModelRequests& operator=(ModelRequests const&) = delete;
@@ -23,6 +24,10 @@ public:
              port::Outcome done);
     // What runs is aborted, what waits leaves its place.
     void stop(SessionId session, session::EffectId id);
+
+    // Until when the core may wait for it: for ever before it was sent, then a little longer than
+    // the model's own limit. nullopt: it is not known here.
+    [[nodiscard]] std::optional<Time> until(SessionId session, session::EffectId id) const;
 
     // How many wait for `model`.
     [[nodiscard]] std::size_t waiting(Model const& model) const;
@@ -38,6 +43,7 @@ private:
         port::Fn<void(port::Delta)> delta;
         port::Outcome done;
         Model::Stop stop = {};
+        std::optional<Time> begun = {};
         bool running = false;
         bool ended = false;
     };
@@ -55,6 +61,7 @@ private:
     [[nodiscard]] Question question_for(Request& request) const;
 
     Registry const& registry_;
+    std::function<Time()> now_;
     std::map<Key, RequestPtr> requests_;
     std::map<Model const*, Line> lines_;
 };

@@ -1,6 +1,7 @@
 #include "agent/model_requests.h"
 
 #include "json/json.h"
+#include "session/limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,10 +28,12 @@ public:
     }
     std::size_t concurrency() const override { return 2; }
     std::uint32_t retries() const override { return retries_max; }
+    Duration time_limit() const override { return limit; }
 
     std::vector<Asked> asked;
     std::vector<std::size_t> stopped;
     std::uint32_t retries_max = 3;
+    Duration limit = limits::model_time_limit;
 };
 
 class ModelRequestsTest : public testing::Test {
@@ -53,7 +56,7 @@ protected:
 
     // Of session n: what comes of it is outcomes[n].
     void ask(std::uint32_t n) {
-        port::ModelRequest request{session(n), "ops", {1, 2, 3, 4}, {}, {n, 0}};
+        port::ModelRequest request{session(n), "ops", {1, 2, 3, 4, failures}, {}, {n, 0}};
         requests.ask(
             *registry.agent("ops"), std::move(request),
             [this](port::Delta const& delta) { deltas.push_back(delta.text); },
@@ -70,7 +73,9 @@ protected:
 
     std::shared_ptr<SlowModel> model = std::make_shared<SlowModel>();
     Registry registry;
-    ModelRequests requests{registry};
+    Time now = from_ms(1'800'000'000'000);
+    ModelRequests requests{registry, [this] { return now; }};
+    std::uint32_t failures = 0;
     std::vector<std::string> deltas;
     std::vector<std::uint32_t> order;
     std::map<std::uint32_t, Command::Body> outcomes;
@@ -123,10 +128,32 @@ TEST_F(ModelRequestsTest, AFailureTellsWhetherAndWhenToTryAgain) {
 }
 
 TEST_F(ModelRequestsTest, AfterItsRetriesAFailureIsForGood) {
-    model->retries_max = 2;  // this is attempt 3
+    model->retries_max = 2;
+    failures = 2;
     ask(1);
     model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, Duration(7'000)});
     EXPECT_FALSE(std::get<ModelFailure>(outcomes.at(1)).may_retry);
+}
+
+TEST_F(ModelRequestsTest, AttemptsThatFailedNobodyAreNoRetries) {
+    model->retries_max = 2;  // this is attempt 3; a crash cut the others off
+    failures = 1;
+    ask(1);
+    model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, {}});
+    EXPECT_TRUE(std::get<ModelFailure>(outcomes.at(1)).may_retry);
+}
+
+TEST_F(ModelRequestsTest, TheTimeOfARequestBeginsWhenItIsSent) {
+    for (std::uint32_t n = 1; n <= 3; ++n) ask(n);
+    auto const until = [&](std::uint32_t n) { return requests.until(session(n), {n, 0}); };
+    EXPECT_EQ(until(1), now + limits::model_time_limit);
+    EXPECT_EQ(until(3), Time::max()) << "it waits";
+    now += Duration(3'600'000);
+    model->asked[0].done(Reply());
+    EXPECT_EQ(until(3), now + limits::model_time_limit);
+    EXPECT_EQ(until(1), std::nullopt);
+    model->limit = 2 * limits::model_time_limit;
+    EXPECT_GT(*until(3), now + 2 * limits::model_time_limit) << "its own limit comes first";
 }
 
 TEST_F(ModelRequestsTest, MoreThanItsConcurrencyWaitOldestFirst) {

@@ -57,6 +57,19 @@ using ToolResult = std::variant<Done, Failed, session::PauseTerms, Lost>;
 // Ends what start() began; nothing comes of it afterwards. Called at most once, on the loop.
 using StopTool = port::Fn<void()>;
 
+// What a tool is asked whose result nobody can push.
+struct PollCall {
+    PendingId pending;
+    Json input;
+    std::string tool;
+    std::string external_ref;  // what its pause said
+};
+struct NotYet {
+    std::string error = {};  // set: it could not be asked, or what it said means nothing
+    std::optional<Duration> retry_after = {};  // the other side's word
+};
+using PollResult = std::variant<NotYet, Done, Failed>;
+
 struct Tool {
     std::string name;
     std::string description;
@@ -70,6 +83,9 @@ struct Tool {
     // The asynchronous form, for what waits on sockets and pipes. On the loop; must not block.
     // `done` is called once, on the loop, perhaps before start returns; never after the stop.
     std::function<StopTool(ToolCall call, port::Fn<void(ToolResult)> done)> start = {};
+    // Set for a tool whose pauses say `poll_every`: asks whether the result is there. Must not
+    // block and has no effects; else as `start`.
+    std::function<StopTool(PollCall call, port::Fn<void(PollResult)> done)> poll = {};
     // JSON Schema of its output, null: any. What comes from outside is checked at the door.
     Json result_schema = {};
 };

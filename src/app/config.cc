@@ -4,6 +4,7 @@
 
 #include "config/example.h"
 #include "config/keys.h"
+#include "config/read.h"
 #include "config/values.h"
 #include "json/json.h"
 
@@ -139,6 +140,9 @@ void print_summary_json(config::Config const& config, agent::Registry const& reg
     for (agent::Tool const& tool : registry.tools()) out.value(tool.name);
     out.end_array().key("gates").begin_array();
     for (config::Gate const& gate : config.gates) out.value(gate.id);
+    out.end_array().key("warnings").begin_array();
+    for (config::Problem const& warning : config::warnings(config))
+        out.value(config::line_of(config.file, warning));
     std::puts(out.end_array().end_object().take().c_str());
 }
 
@@ -161,6 +165,8 @@ int check(std::string const& file, bool as_json) {
     if (!config) return print_mistakes(file, config.error(), as_json);
     auto const registry = try_assemble(*config);
     if (!registry) return print_mistakes(file, registry.error(), as_json);
+    for (config::Problem const& warning : config::warnings(*config))
+        std::fprintf(stderr, "%s (warning)\n", config::line_of(config->file, warning).c_str());
     as_json ? print_summary_json(*config, *registry) : print_summary(*config, *registry);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "agent/effects.h"
 #include "base/text.h"
+#include "config/read.h"
 #include "config/values.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
@@ -205,6 +206,8 @@ private:
                             {"store", config_.store.url},
                             {"data", options_.data},
                             {"config", config_.file}});
+        for (config::Problem const& warning : config::warnings(config_))
+            log_.warn(config::line_of(config_.file, warning));
     }
 
     // A second signal while stopping ends it at once.

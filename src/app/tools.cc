@@ -48,8 +48,6 @@ external::Later later_of(config::Later later) {
 }
 
 Result<agent::Tool> make_http(config::Tool const& tool, Means const& means) {
-    if (tool.http.poll)
-        return fail(Code::bad_value, "poll comes with a later release; leave it out until then");
     external::HttpTool out;
     out.declared = declared_of(tool);
     out.method = tool.http.method;
@@ -59,6 +57,8 @@ Result<agent::Tool> make_http(config::Tool const& tool, Means const& means) {
     out.body = tool.http.body;
     out.later = later_of(tool.http.later);
     out.external_ref = tool.http.external_ref;
+    if (auto const& poll = tool.http.poll)
+        out.poll = external::Poll{poll->url, poll->every, poll->done, poll->output};
     if (tool.http.secret) out.secret = tool.http.secret->value;
     return external::make_http_tool(std::move(out), means.http, means.clock);
 }
@@ -69,6 +69,7 @@ Result<agent::Tool> make_tool(config::Tool const& tool, Means const& means) {
     if (tool.kind == config::ToolKind::http) return make_http(tool, means);
     external::CommandTool out;
     out.declared = declared_of(tool);
+    out.declared.later = tool.command.later;
     out.argv = tool.command.command;
     out.cwd = tool.command.cwd;
     out.environment = environment_of(tool.command);
@@ -84,6 +85,7 @@ agent::Gate make_gate(config::Gate const& gate) {
     out.timeout = gate.timeout;
     bool const denies = gate.on_expiry == config::OnExpiry::deny;
     out.on_expiry = denies ? session::OnDeadline::deny : session::OnDeadline::tell;
+    out.escalate_to = gate.escalate_to;
     return external::make_gate(std::move(out));
 }
 

@@ -193,7 +193,7 @@ Outcome<int> execute(Context const& context, DoctorArgs const&) {
     auto const reply = client->get("/api/doctor");
     if (!reply) return std::unexpected(reply.error());
     json::View const report(reply->body);
-    context.show(reply->body, doctor_text(report, context.style));
+    context.show(reply->body, doctor_text(report, wall_clock(), context.style));
     return report["ok"].boolean_or(false) ? status::done : status::failed;
 }
 

@@ -91,6 +91,7 @@ std::string activity_text(json::View activity) {
     if (type == "retry") return "tries again: " + plain(activity["message"]);
     if (type != "waiting_async") return type;
     auto const count = activity["pendingIDs"].size();
+    if (count == 0) return "waits for the gate " + words_of(activity["missingGates"]);
     return "waits for " + plain(activity["tool"]) +
            (count > 1 ? " and " + std::to_string(count - 1) + " more" : std::string());
 }
@@ -274,10 +275,48 @@ std::string explain_text(json::View answer, Time now, Style style) {
         out += "attempts  " + safe(call["attempts"]) + "\n";
     });
     if (answer["calls"].size() == 0) out += "no call of it ever waited\n";
+    answer["missingGates"].elements([&](json::View held) {
+        out += style(Paint::red, "\nheld      ") + safe(held["callID"]) + " waits for the gate '" +
+               safe(held["gate"]) + "', which is not configured\n";
+        out += "next      " + safe(held["next"]) + "\n";
+    });
     return out;
 }
 
-std::string doctor_text(json::View report, Style style) {
+namespace {
+
+std::string counted(std::int64_t n, std::string const& thing) {
+    return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
+}
+
+std::string nodes_text(json::View nodes) {
+    std::string out;
+    nodes.elements([&](json::View node) {
+        out += "node      " + counted(node["resident"].integer_or(0), "session") + " in memory";
+        if (node["clockHeld"].boolean_or(false))
+            out += "; the clock jumped ahead, so deadlines are held for a minute";
+        out += "\n";
+    });
+    return out;
+}
+
+std::string queues_text(json::View queues, Time now) {
+    if (queues.kind() != json::Kind::object) return {};
+    std::string out = "owed      " + counted(queues["owed"].integer_or(0), "session") + " at work";
+    auto const next = queues["nextWakeAt"].integer_or(0);
+    if (next > to_ms(now)) out += "; the next one wakes " + ahead(next, now);
+    out += "\n";
+    queues["models"].elements([&](json::View model) {
+        out += "model     " + safe(model["model"]) + ": " +
+               counted(model["running"].integer_or(0), "request") + " on the way, " +
+               std::to_string(model["waiting"].integer_or(0)) + " waiting\n";
+    });
+    return out;
+}
+
+}  // namespace
+
+std::string doctor_text(json::View report, Time now, Style style) {
     bool const ok = report["ok"].boolean_or(false);
     auto out = ok ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
     if (!ok) out += style(Paint::red, std::to_string(report["stuck"].size()) + " stuck") + "\n";
@@ -285,13 +324,14 @@ std::string doctor_text(json::View report, Style style) {
         out += "  " + safe(stuck["sessionID"]) + ": " + safe(stuck["why"]) +
                "\n    next: " + safe(stuck["next"]) + "\n";
     });
-    json::Writer rest;
-    rest.begin_object();
-    report.members([&](std::string_view key, json::View value) {
-        if (key != "ok" && key != "stuck") rest.member_raw(key, value.raw());
-    });
-    auto const others = rest.end_object().json();
-    return others.text() == "{}" ? out : out + outline(json::View(others));
+    if (auto const held = report["held"]; held.size() > 0) {
+        out += style(Paint::yellow, std::to_string(held.size()) + " held") + "\n";
+        held.elements([&](json::View one) {
+            out += "  " + safe(one["sessionID"]) + ": " + safe(one["why"]) +
+                   "\n    next: " + safe(one["next"]) + "\n";
+        });
+    }
+    return out + nodes_text(report["nodes"]) + queues_text(report["queues"], now);
 }
 
 std::string how_to_settle(json::View call, Time now, std::string const& flags, Style style) {

@@ -205,9 +205,27 @@ TEST(Submissions, say_applied_or_duplicate) {
 
 TEST(Doctor, names_what_is_stuck) {
     auto const text = doctor_text(json::View(R"({"ok":false,"stuck":[{"sessionID":"ses_1",)"
-                                             R"("why":"lost","next":"repair"}],"nodes":2})"),
-                                  {});
-    EXPECT_EQ(text, "1 stuck\n  ses_1: lost\n    next: repair\nnodes: 2\n");
+                                             R"("why":"lost","next":"repair"}],)"
+                                             R"("held":[{"sessionID":"ses_2","why":"a gate",)"
+                                             R"("next":"bring it"}]})"),
+                                  now, {});
+    EXPECT_EQ(text,
+              "1 stuck\n  ses_1: lost\n    next: repair\n"
+              "1 held\n  ses_2: a gate\n    next: bring it\n");
+}
+
+TEST(Doctor, tells_of_memory_clock_and_queues_in_lines) {
+    auto const next = std::to_string(to_ms(now) + 300'000);
+    auto const report =
+        R"({"ok":true,"stuck":[],"held":[],"nodes":[{"resident":1,"clockHeld":true}],)"
+        R"("queues":{"owed":2,"nextWakeAt":)" +
+        next + R"(,"models":[{"model":"main","running":1,"waiting":7}]}})";
+    EXPECT_EQ(doctor_text(json::View(report), now, {}),
+              "ok: no session is stuck\n"
+              "node      1 session in memory; the clock jumped ahead, so deadlines are held for a "
+              "minute\n"
+              "owed      2 sessions at work; the next one wakes in 5 min\n"
+              "model     main: 1 request on the way, 7 waiting\n");
 }
 
 TEST(Explain, tells_each_call_with_its_end) {

@@ -165,6 +165,11 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
         type == "expired" || type == "cancelled" || type == "in_doubt" || type == "progressed") {
         told.text = end_line() + outcome(type, data);
     }
+    if (type == "gate_missing") {
+        told.text = end_line() + style_(Paint::red, "held: ") + escape_for_terminal(name_of(data)) +
+                    " waits for the gate '" + escape_for_terminal(plain(data["gate"])) +
+                    "', which is not configured\n";
+    }
     if (type == "turn_ended") {
         told.finish = data["finishReason"].string_or("");
         told.text = end_line();

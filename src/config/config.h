@@ -136,6 +136,7 @@ struct CommandTool {
     std::vector<std::string> command = {};  // the program and its arguments; no shell
     std::string cwd = {};                   // absolute; empty: the server's own
     std::vector<std::string> env_allow = {};
+    bool later = true;  // its result may come after it has ended
     friend bool operator==(CommandTool const&, CommandTool const&) = default;
 };
 
@@ -164,8 +165,9 @@ struct Gate {
     std::string ask = {};                 // text with {input.NAME}
     std::vector<std::string> answerers = {};
     std::uint32_t need = 1;
-    std::optional<Duration> timeout = {};  // nullopt: none
-    OnExpiry on_expiry = OnExpiry::deny;
+    std::optional<Duration> timeout = {};       // nullopt: none
+    OnExpiry on_expiry = OnExpiry::deny;        // when nobody else is to be asked
+    std::vector<std::string> escalate_to = {};  // asked at the deadline, for as long again
     bool forbid_requester = false;
     std::uint32_t line = 0;  // of its heading
     friend bool operator==(Gate const&, Gate const&) = default;

@@ -100,7 +100,7 @@ constexpr std::string_view text =
 #headers = { Authorization = { env = "GH_TOKEN", prefix = "Bearer " } }
 # Left out: pendingID, sessionID, callID, tool, input, attempt, callbackURL and deadline.
 #body = '{"ref": {"$input": "/ref"}, "inputs": {"pendingID": {"$call": "pendingID"}}}'
-# Which answer means that the result comes later: "202", "2xx" or "never".
+# Which answer means that the result comes later: "202", "2xx" or "never" (also of a program).
 #later = "2xx"
 # JSON pointer to the service's own name for the work, in its answer.
 #external_ref = "/id"
@@ -114,9 +114,10 @@ constexpr std::string_view text =
 #estimated_duration = "5m"
 #input_schema_file = "deploy.in.json"
 #result_schema_file = "deploy.out.json"
-# For results that nobody can push: ask there until done. Comes with a later release.
+# For results that nobody can push: ask there, by GET, until what `done` points to is true.
+# {call.externalRef}, {call.pendingID}, {call.callID} and {call.sessionID} stand for the call's.
 #[tool.poll]
-#url = "https://api.github.com/repos/o/r/actions/runs/latest"
+#url = "https://api.github.com/repos/o/r/actions/runs/{call.externalRef}"
 #every = "30s"
 #done = "/conclusion"
 #output = ""
@@ -139,8 +140,9 @@ constexpr std::string_view text =
 #answerers = ["alice", "role:answer"]
 #need = 1
 #timeout = "24h"
-# At the deadline: "deny", or "tell" the model that nobody answered.
-#on_expiry = "deny"
+# At the deadline: "deny", "tell" the model that nobody answered, or "escalate:NAME" (who is asked
+# then, for as long again; after that it is denied).
+#on_expiry = "escalate:bob"
 #forbid_requester = true
 )toml";
 

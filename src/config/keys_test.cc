@@ -129,6 +129,7 @@ std::string good_value(Key const& key) {
         case Kind::text:
             if (key.name == "body") return R"('''{"a": 1}''')";
             if (key.name == "cwd") return in_quotes("work");
+            if (key.name == "on_expiry") return in_quotes("tell");
             return in_quotes(good_text(key.form));
     }
     return "";

@@ -21,6 +21,9 @@ inline constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
                                                                       std::string_view text,
                                                                       World const& world);
 
+// What is right and will hardly do what is wanted, in the same form.
+[[nodiscard]] std::vector<Problem> warnings(Config const& config);
+
 // "FILE:LINE: what is wrong; what to do"
 [[nodiscard]] std::string line_of(std::string const& file, Problem const& problem);
 

@@ -41,6 +41,48 @@ TEST(ReadConfig, TheDemoIsThereWhileNoAgentIsNamedOrWhenAskedFor) {
     EXPECT_FALSE(read("[server]\ndemo = false\n")->has_demo());
 }
 
+TEST(ReadConfig, AnEscalationNamesWhoIsAskedAtTheDeadline) {
+    auto const config = read(tool +
+                             "[[gate]]\ntools = [\"t\"]\nask = \"?\"\ntimeout = \"1h\"\n"
+                             "on_expiry = \"escalate:bob,role:answer\"\n");
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->gates.at(0).escalate_to, (std::vector<std::string>{"bob", "role:answer"}));
+    EXPECT_EQ(config->gates.at(0).on_expiry, OnExpiry::deny) << "what holds after that";
+}
+
+TEST(ReadConfig, AProgramMayNeverAnswerLater) {
+    auto const config = read(
+        "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"node\"]\n"
+        "later = \"never\"\n");
+    ASSERT_TRUE(config);
+    EXPECT_FALSE(config->tools.at(0).command.later);
+}
+
+// Lines of the warnings for a file with that tool and, before it, these keys of [server].
+std::string warned(std::string const& more, std::string const& server = "") {
+    auto const config = read(server + "[[tool]]\nname = \"t\"\nkind = \"http\"\n" + more);
+    if (!config) return "not right";
+    std::string out;
+    for (Problem const& problem : warnings(*config)) out += line_of("d.toml", problem) + "\n";
+    return out;
+}
+
+TEST(Warnings, AServiceElsewhereCanNotCallBackWithoutAPublicUrl) {
+    std::string const far = "url = \"https://ci.example.org/go\"\n";
+    EXPECT_EQ(warned(far),
+              "d.toml:1: [[tool]] t: its service is told a callback URL that only this machine "
+              "reaches; set public_url in [server], or poll, or later = \"never\"\n");
+    EXPECT_EQ(warned(far, "[server]\npublic_url = \"https://dm.example.org\"\n"), "");
+    EXPECT_EQ(warned(far + "later = \"never\"\n"), "");
+    EXPECT_EQ(warned(far + "poll = { url = \"https://ci.example.org/j\", done = \"/done\" }\n"),
+              "");
+    EXPECT_EQ(warned(far + "body = '{\"id\": {\"$call\": \"pendingID\"}}'\n"), "")
+        << "it is not told";
+    for (std::string const near :
+         {"http://127.0.0.1:8017/", "http://localhost/x", "http://[::1]:9"})
+        EXPECT_EQ(warned("url = \"" + near + "\"\n"), "") << near;
+}
+
 TEST(ReadConfig, AWholeFileBecomesValues) {
     auto const config = read(R"(
 [server]
@@ -189,6 +231,30 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"MoreVotesThanVoters",
             tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nneed = 2\nanswerers = [\"bob\"]\n",
             "8: [[gate]]: need is 2, and 1 may answer; name more answerers, or need fewer"},
+        Row{"FewerAskedAtTheDeadlineThanNeeded",
+            tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nneed = 2\ntimeout = \"1h\"\n"
+                   "on_expiry = \"escalate:bob\"\n",
+            "8: [[gate]]: need is 2, and 1 may answer at the deadline; name more answerers, or "
+            "need fewer"},
+        Row{"EscalationWithoutADeadline",
+            tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\non_expiry = \"escalate:bob\"\n",
+            "8: [[gate]]: on_expiry asks somebody else at a deadline, and there is none; set "
+            "timeout, for example \"4h\""},
+        Row{"EscalationToNobody",
+            tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\ntimeout = \"1h\"\n"
+                   "on_expiry = \"escalate:bob,\"\n",
+            "9: [[gate]]: on_expiry names nobody behind \"escalate:\"; write escalate:NAME, or "
+            "escalate:NAME,NAME"},
+        Row{"UnknownExpiry", tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\non_expiry = \"ask\"\n",
+            "8: [[gate]]: on_expiry is \"ask\"; write \"deny\", \"tell\" or \"escalate:NAME\""},
+        Row{"DemoTool", "[[tool]]\nname = \"dangerous\"\nkind = \"http\"\nurl = \"http://x/y\"\n",
+            "2: [[tool]] dangerous: name is \"dangerous\", which is a tool of the demo; choose "
+            "another one, or write demo = false in [server]"},
+        Row{"LaterOfAProgram",
+            tool + "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"node\"]\n"
+                   "later = \"2xx\"\n",
+            "9: [[tool]] c: later is for kind \"http\" unless it is \"never\"; leave it out: exit "
+            "status 75 or descriptor 3 say \"later\""},
         Row{"CallsOverOpenCalls", "[limits]\nopen_calls = 10\ncalls_per_reply = 11\n",
             "3: [limits] calls_per_reply does not fit: 11 calls of a reply, 10 open ones; let "
             "open_calls be no less than calls_per_reply"},

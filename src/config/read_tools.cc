@@ -2,6 +2,7 @@
 
 #include "json/json.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -9,8 +10,8 @@ namespace dormouse::config {
 
 namespace {
 
-constexpr std::string_view http_keys[] = {"url",   "method",       "headers",    "body",
-                                          "later", "external_ref", "secret_env", "poll"};
+constexpr std::string_view http_keys[] = {"url",          "method",     "headers", "body",
+                                          "external_ref", "secret_env", "poll"};
 constexpr std::string_view command_keys[] = {"command", "cwd", "env_allow"};
 
 void check_kind(Section const& section, ToolKind kind) {
@@ -20,6 +21,11 @@ void check_kind(Section const& section, ToolKind kind) {
     }
     for (std::string_view const name : command_keys) {
         if (http) section.forbid(name, "is for kind \"command\" only");
+    }
+    if (auto const later = section.word("later"); !http && later) {
+        if (static_cast<Later>(*later) != Later::never)
+            section.report("later", "is for kind \"http\" unless it is \"never\"",
+                           "leave it out: exit status 75 or descriptor 3 say \"later\"");
     }
     if (http) {
         section.require("url", "add the address of the web service");
@@ -74,6 +80,8 @@ CommandTool read_command(Section const& section, Reading const& reading) {
     section.read("command", out.command);
     section.read("cwd", out.cwd);
     section.read("env_allow", out.env_allow);
+    if (auto const later = section.word("later"))
+        out.later = static_cast<Later>(*later) != Later::never;
     if (!out.cwd.empty()) {
         out.cwd = beside(reading, out.cwd);
         if (!reading.world.is_folder(out.cwd)) {
@@ -120,6 +128,40 @@ Tool read_tool(Section const& section, Reading const& reading) {
     return out;
 }
 
+// "escalate:alice,role:answer" → who; nothing is left of a name that is none.
+void read_escalation(Section const& section, std::string_view names, Gate& out) {
+    constexpr std::size_t names_max = 16;
+    while (true) {
+        auto const comma = std::min(names.find(','), names.size());
+        std::string const name(names.substr(0, comma));
+        bool const plain = std::ranges::all_of(
+            name, [](unsigned char c) { return c > ' ' && c < 0x7F && c != '"'; });
+        if (name.empty() || !plain)
+            return section.report("on_expiry", "names nobody behind \"escalate:\"",
+                                  "write escalate:NAME, or escalate:NAME,NAME");
+        out.escalate_to.push_back(name);
+        if (comma == names.size()) break;
+        names.remove_prefix(comma + 1);
+    }
+    if (out.escalate_to.size() > names_max)
+        section.report("on_expiry", "names more than 16", "name fewer, or a role");
+    if (!out.timeout)
+        section.report("on_expiry", "asks somebody else at a deadline, and there is none",
+                       "set timeout, for example \"4h\"");
+}
+
+void read_expiry(Section const& section, Gate& out) {
+    constexpr std::string_view escalate = "escalate:";
+    std::string word;
+    section.read("on_expiry", word);
+    if (word.starts_with(escalate))
+        return read_escalation(section, std::string_view(word).substr(escalate.size()), out);
+    if (word == "tell") out.on_expiry = OnExpiry::tell;
+    if (word.empty() || word == "deny" || word == "tell") return;
+    section.report("on_expiry", "is " + shown(word),
+                   "write \"deny\", \"tell\" or \"escalate:NAME\"");
+}
+
 Gate read_gate(Section const& section, Reading const& /*reading*/) {
     Gate out;
     out.line = section.line();
@@ -131,9 +173,7 @@ Gate read_gate(Section const& section, Reading const& /*reading*/) {
     section.read("timeout", out.timeout);
     section.read("forbid_requester", out.forbid_requester);
     if (out.timeout == Duration::max()) out.timeout.reset();
-    if (auto const expiry = section.word("on_expiry")) {
-        out.on_expiry = static_cast<OnExpiry>(*expiry);
-    }
+    read_expiry(section, out);
     if (section.node("tools") && out.tools.empty()) {
         section.report("tools", "is empty", "name the tools that this gate stands before");
     }

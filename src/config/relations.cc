@@ -78,15 +78,23 @@ Names resolve(Section const& section, Names const& patterns, Names const& tools)
     return out;
 }
 
-void check_voters(Placed<Gate> const& gate) {
-    auto const& answerers = gate.value.answerers;
+void check_voters(Placed<Gate> const& gate, Names const& answerers, std::string const& when) {
     bool const named = std::ranges::none_of(
         answerers, [](std::string const& who) { return who.starts_with("role:"); });
     if (answerers.empty() || !named || gate.value.need <= answerers.size()) return;
     gate.section.report("need",
                         "is " + std::to_string(gate.value.need) + ", and " +
-                            std::to_string(answerers.size()) + " may answer",
+                            std::to_string(answerers.size()) + " may answer" + when,
                         "name more answerers, or need fewer");
+}
+
+// Nobody would guess that a name is taken by what only the demo brings.
+void check_demo_names(std::vector<Placed<Tool>> const& parts, World const& world) {
+    for (auto const& [tool, section] : parts) {
+        if (!has(world.demo_tools, tool.name)) continue;
+        section.report("name", "is " + shown(tool.name) + ", which is a tool of the demo",
+                       "choose another one, or write demo = false in [server]");
+    }
 }
 
 }  // namespace
@@ -96,7 +104,8 @@ void relate(Server const& server, Parts& parts, World const& world) {
     Names tools = world.builtin_tools;
     if (demo) tools.insert(tools.end(), world.demo_tools.begin(), world.demo_tools.end());
     Names const models = unique(parts.models, &Model::id, "id", {});
-    Names const own_tools = unique(parts.tools, &Tool::name, "name", tools);
+    Names const own_tools = unique(parts.tools, &Tool::name, "name", world.builtin_tools);
+    if (demo) check_demo_names(parts.tools, world);
     unique(parts.agents, &Agent::id, "id", demo ? world.demo_agents : Names{});
     unique(parts.gates, &Gate::id, "id", {});
     tools.insert(tools.begin(), own_tools.begin(), own_tools.end());
@@ -109,7 +118,8 @@ void relate(Server const& server, Parts& parts, World const& world) {
     }
     for (auto const& gate : parts.gates) {
         (void)resolve(gate.section, gate.value.tools, tools);
-        check_voters(gate);
+        check_voters(gate, gate.value.answerers, "");
+        check_voters(gate, gate.value.escalate_to, " at the deadline");
     }
 }
 

@@ -30,6 +30,9 @@ std::vector<std::string> environment(CommandTool const& tool, agent::ToolCall co
     return out;
 }
 
+constexpr std::string_view never_later =
+    "the program says that its result comes later, and its tool has later = \"never\"";
+
 bool says_later(ProcessEnd const& end) {
     bool const ended_well = end.how == ProcessEnd::How::exited && end.status == 0;
     return (end.how == ProcessEnd::How::exited && end.status == exit_later) ||
@@ -77,6 +80,7 @@ agent::ToolResult result_of(CommandTool const& tool, ProcessEnd const& end) {
                                said_at_the_end(end)};
         case ProcessEnd::How::exited: break;
     }
+    if (says_later(end) && !tool.declared.later) return agent::Failed{std::string(never_later)};
     if (says_later(end)) return later_result(tool, end);
     if (end.status != 0)
         return agent::Failed{"exit status " + std::to_string(end.status) + said_at_the_end(end)};
@@ -92,7 +96,7 @@ port::ProcessSpec spec_of(CommandTool const& tool, agent::ToolCall const& call) 
     spec.time_limit = tool.declared.time_limit;
     spec.output_max = limits::artifact_bytes_max;
     // The job that the result comes from may be what it started and left.
-    spec.may_leave_behind = says_later;
+    if (tool.declared.later) spec.may_leave_behind = says_later;
     return spec;
 }
 

@@ -198,5 +198,13 @@ TEST_F(CommandToolTest, DeclaresWhatTheConfigurationSays) {
     EXPECT_TRUE(make_command_tool(options, processes).terms.may_pause.empty());
 }
 
+TEST_F(CommandToolTest, OneThatNeverAnswersLaterMayNotSaySo) {
+    options.declared.later = false;
+    EXPECT_THAT(failed(exits(75, "")), HasSubstr("later = \"never\""));
+    EXPECT_THAT(failed(exits(0, "", "", R"({"pending":{}})")), HasSubstr("later = \"never\""));
+    EXPECT_EQ(done(exits(0, "7")), "7");
+    EXPECT_FALSE(processes.started.may_leave_behind) << "a job that it leaves is ended with it";
+}
+
 }  // namespace
 }  // namespace dormouse::external

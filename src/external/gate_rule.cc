@@ -36,6 +36,7 @@ PauseTerms question(GateRule const& rule, agent::GateCall const& call) {
     pause.answer = rule.answer;
     pause.timeout = rule.timeout;
     pause.on_deadline = rule.on_expiry;
+    pause.escalate_to = rule.escalate_to;
     return pause;
 }
 

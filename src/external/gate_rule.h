@@ -13,6 +13,8 @@ struct GateRule {
     session::AnswerTerms answer = {};
     std::optional<Duration> timeout = {};  // nullopt: none
     session::OnDeadline on_expiry = session::OnDeadline::deny;
+    // Who is asked when nobody has answered in time, for as long again; on_expiry holds after that.
+    std::vector<std::string> escalate_to = {};
 };
 
 [[nodiscard]] agent::Gate make_gate(GateRule rule);

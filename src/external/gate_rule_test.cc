@@ -120,5 +120,11 @@ TEST(FitsPattern, AStarStandsForAnyText) {
     EXPECT_FALSE(agent::fits_pattern(std::string(40, '*') + "b", std::string(5'000, 'a')));
 }
 
+TEST_F(GateRuleTest, NamesWhoIsAskedAtTheDeadline) {
+    rule.timeout = Duration(1'000);
+    rule.escalate_to = {"bob"};
+    EXPECT_EQ(std::get<PauseTerms>(decide()).escalate_to, std::vector<std::string>{"bob"});
+}
+
 }  // namespace
 }  // namespace dormouse::external

@@ -24,14 +24,6 @@ std::string told(HttpAnswer const& answer) {
     return status_text(answer) + (said.empty() ? "" : ": " + said);
 }
 
-// Seconds; a date is taken for no word at all.
-std::optional<Duration> retry_after(port::HttpHead const& head) {
-    auto const text = head.header("retry-after");
-    auto const seconds = text ? parse_number(*text) : std::nullopt;
-    if (!seconds) return std::nullopt;
-    return Duration(static_cast<std::int64_t>(std::min<std::uint64_t>(*seconds, 86'400)) * 1'000);
-}
-
 bool says_json(port::HttpHead const& head) {
     std::string type(head.header("content-type").value_or(""));
     type = type.substr(0, type.find(';'));
@@ -81,6 +73,7 @@ PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
     auto const content = json::check(answer.body);
     json::View const body = content ? json::View(*content) : json::View();
     PauseTerms pause;
+    if (tool.poll) pause.poll_every = tool.poll->every;
     pause.schema = tool.declared.result_schema;
     pause.estimated = tool.declared.estimated;
     if (answer.head.status == 202 && body.kind() == json::Kind::object) {
@@ -93,6 +86,14 @@ PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
     if (!tool.external_ref.empty() && content)
         pause.external_ref = head(text_of(body.at_pointer(tool.external_ref)), 4'096);
     return pause;
+}
+
+// Services say it in many ways: true, a time, a conclusion. What is absent, null, false, 0 or ""
+// is not.
+bool is_true(json::View value) {
+    if (!value.exists() || value.is_null()) return false;
+    std::string_view const raw = value.raw();
+    return raw != "false" && raw != "0" && raw != "\"\"";
 }
 
 bool means_later(HttpTool const& tool, int status) {
@@ -116,10 +117,10 @@ agent::ToolResult failed(HttpAnswer const& answer) {
 
 }  // namespace
 
-agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer) {
+agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer, Time now) {
     if (answer.failure) return failed(answer);
     int const status = answer.head.status;
-    if (may_pass(status)) return agent::Lost{told(answer), retry_after(answer.head)};
+    if (may_pass(status)) return agent::Lost{told(answer), port::retry_after(answer.head, now)};
     if (status >= 400) return agent::Failed{told(answer)};
     if (status >= 300)
         return agent::Failed{status_text(answer) + ", a redirect: those are not followed"};
@@ -127,6 +128,33 @@ agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer) {
     auto content = content_of(answer);
     if (!content) return agent::Failed{content.error().detail};
     return checked(tool.declared, done_of(std::move(*content)));
+}
+
+agent::PollResult poll_result_of(HttpTool const& tool, HttpAnswer const& answer, Time now) {
+    if (answer.failure)
+        return agent::NotYet{"the service gave no answer: " + answer.failure->reason};
+    agent::NotYet not_yet{{}, port::retry_after(answer.head, now)};
+    if (answer.head.status < 200 || answer.head.status >= 300) {
+        not_yet.error = told(answer);
+        return not_yet;
+    }
+    if (answer.body.empty()) return not_yet;
+    auto const body = json::check(answer.body);
+    if (!body) {
+        not_yet.error =
+            status_text(answer) + " with a body that is no JSON: " + body.error().detail;
+        return not_yet;
+    }
+    json::View const said(*body);
+    if (!is_true(said.at_pointer(tool.poll->done))) return not_yet;
+    std::string const& where = tool.poll->output;
+    json::View const output = where.empty() ? said : said.at_pointer(where);
+    if (!output.exists())
+        return agent::Failed{"the service said that it is done, and its answer has nothing at " +
+                             where};
+    auto result = checked(tool.declared, {output.copy()});
+    if (auto* failed = std::get_if<agent::Failed>(&result)) return std::move(*failed);
+    return std::get<agent::Done>(std::move(result));
 }
 
 }  // namespace dormouse::external

@@ -14,6 +14,9 @@ struct HttpAnswer {
 
 inline constexpr std::size_t answer_max = session::limits::artifact_bytes_max;
 
-[[nodiscard]] agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer);
+[[nodiscard]] agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer, Time now);
+// What came of a poll. REQUIRES: tool.poll.
+[[nodiscard]] agent::PollResult poll_result_of(HttpTool const& tool, HttpAnswer const& answer,
+                                               Time now);
 
 }  // namespace dormouse::external

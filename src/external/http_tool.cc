@@ -4,6 +4,7 @@
 #include "external/http_answer.h"
 #include "external/signature.h"
 #include "external/url_template.h"
+#include "json/json.h"
 
 #include <algorithm>
 #include <array>
@@ -17,10 +18,13 @@ namespace {
 
 constexpr std::array<std::string_view, 5> methods{"GET", "POST", "PUT", "PATCH", "DELETE"};
 
+constexpr Duration poll_time_limit{60'000};
+
 // A tool as it is used: the options and what was read out of them once.
 struct Ready {
     HttpTool tool;
     UrlTemplate url;
+    std::optional<UrlTemplate> poll_url;
 };
 
 bool has_body(HttpTool const& tool) {
@@ -38,13 +42,20 @@ void add_usual(std::vector<port::HttpHeader>& headers, std::string name, std::st
     if (!given) headers.push_back({std::move(name), std::move(value)});
 }
 
-void sign(port::HttpRequest& request, HttpTool const& tool, agent::ToolCall const& call, Time now) {
+void sign(port::HttpRequest& request, HttpTool const& tool, std::string const& id, Time now) {
+    if (tool.secret.empty()) return;
     std::int64_t const seconds = to_ms(now) / 1000;
-    std::string const id = call.idempotency_key();
     request.headers.push_back({"webhook-id", id});
     request.headers.push_back({"webhook-timestamp", std::to_string(seconds)});
     request.headers.push_back(
         {"webhook-signature", webhook_signature(tool.secret, id, seconds, request.body)});
+}
+
+void limit_to(port::HttpRequest& request, Duration limit) {
+    request.connect_limit = std::min(request.connect_limit, limit);
+    request.idle_limit = limit;
+    request.total_limit = limit;
+    request.response_max = answer_max;
 }
 
 port::HttpRequest request_of(HttpTool const& tool, std::string url, agent::ToolCall const& call,
@@ -60,13 +71,20 @@ port::HttpRequest request_of(HttpTool const& tool, std::string url, agent::ToolC
     }
     add_usual(request.headers, "Accept", "application/json");
     request.headers.push_back({"Idempotency-Key", call.idempotency_key()});
-    if (!tool.secret.empty()) sign(request, tool, call, now);
-    Duration const limit = tool.declared.time_limit;
-    request.connect_limit = std::min(request.connect_limit, limit);
-    request.idle_limit = limit;
-    request.total_limit = limit;
-    request.response_max = answer_max;
+    sign(request, tool, call.idempotency_key(), now);
+    limit_to(request, tool.declared.time_limit);
     request.send_once = tool.declared.crash != CrashPolicy::retry;
+    return request;
+}
+
+port::HttpRequest poll_of(HttpTool const& tool, std::string url, agent::PollCall const& call,
+                          Time now) {
+    port::HttpRequest request;
+    request.url = std::move(url);
+    request.headers = tool.headers;
+    add_usual(request.headers, "Accept", "application/json");
+    sign(request, tool, call.pending.text(), now);
+    limit_to(request, std::min(tool.declared.time_limit, poll_time_limit));
     return request;
 }
 
@@ -82,14 +100,54 @@ agent::StopTool start(std::shared_ptr<Ready const> const& ready, port::HttpClien
     port::HttpCallbacks callbacks;
     callbacks.head = [answer](port::HttpHead head) { answer->head = std::move(head); };
     callbacks.data = [answer](std::string_view chunk) { answer->body += chunk; };
-    callbacks.done = [answer, ready,
+    callbacks.done = [answer, ready, &clock,
                       done = std::move(done)](std::optional<port::HttpFailure> failure) mutable {
         answer->failure = std::move(failure);
-        done(result_of(ready->tool, *answer));
+        done(result_of(ready->tool, *answer, clock.now()));
     };
     auto const id = client.start(request_of(ready->tool, std::move(*url), call, clock.now()),
                                  std::move(callbacks));
     return [&client, id] { client.cancel(id); };
+}
+
+Json names_of(agent::PollCall const& call) {
+    json::Writer out;
+    out.begin_object().member("externalRef", call.external_ref);
+    out.member("pendingID", call.pending.text()).member("sessionID", call.pending.session.text());
+    return out.member("callID", "call_" + std::to_string(call.pending.call)).end_object().json();
+}
+
+agent::StopTool poll(std::shared_ptr<Ready const> const& ready, port::HttpClient& client,
+                     port::Clock const& clock, agent::PollCall const& call,
+                     port::Fn<void(agent::PollResult)> done) {
+    Json const names = names_of(call);
+    auto url = ready->poll_url->fill(json::View(call.input), json::View(names));
+    if (!url) {
+        done(agent::NotYet{"poll.url: " + url.error().detail});
+        return {};
+    }
+    auto const answer = std::make_shared<HttpAnswer>();
+    port::HttpCallbacks callbacks;
+    callbacks.head = [answer](port::HttpHead head) { answer->head = std::move(head); };
+    callbacks.data = [answer](std::string_view chunk) { answer->body += chunk; };
+    callbacks.done = [answer, ready, &clock,
+                      done = std::move(done)](std::optional<port::HttpFailure> failure) mutable {
+        answer->failure = std::move(failure);
+        done(poll_result_of(ready->tool, *answer, clock.now()));
+    };
+    auto const id = client.start(poll_of(ready->tool, std::move(*url), call, clock.now()),
+                                 std::move(callbacks));
+    return [&client, id] { client.cancel(id); };
+}
+
+std::string fault_of(Poll const& poll, Later later) {
+    if (later == Later::never)
+        return "poll: with later = \"never\" there is nothing to ask for; leave one of them out";
+    if (poll.done.empty() || !poll.done.starts_with('/'))
+        return "poll.done: \"" + poll.done + "\" is no JSON pointer: it begins with /";
+    if (!poll.output.empty() && !poll.output.starts_with('/'))
+        return "poll.output: \"" + poll.output + "\" is no JSON pointer: it begins with /";
+    return {};
 }
 
 std::string fault_of(HttpTool const& tool) {
@@ -98,6 +156,7 @@ std::string fault_of(HttpTool const& tool) {
     if (tool.method == "GET" && !tool.body.is_null()) return "body: a GET has none";
     if (!tool.external_ref.empty() && !tool.external_ref.starts_with('/'))
         return "external_ref: \"" + tool.external_ref + "\" is no JSON pointer: it begins with /";
+    if (tool.poll) return fault_of(*tool.poll, tool.later);
     return {};
 }
 
@@ -109,14 +168,26 @@ Result<agent::Tool> make_http_tool(HttpTool options, port::HttpClient& client,
         return fail(Code::bad_value, std::move(fault));
     auto url = UrlTemplate::parse(options.url);
     if (!url) return std::unexpected(std::move(url.error()));
+    std::optional<UrlTemplate> poll_url;
+    if (options.poll) {
+        auto parsed = UrlTemplate::parse(options.poll->url, true);
+        if (!parsed) return fail(Code::bad_value, "poll." + parsed.error().detail);
+        poll_url = std::move(*parsed);
+    }
     if (auto body = check_body(options.body); !body)
         return std::unexpected(std::move(body.error()));
     options.declared.later = options.later != Later::never;
     agent::Tool tool = declare(options.declared);
-    auto const ready = std::make_shared<Ready const>(Ready{std::move(options), std::move(*url)});
+    auto const ready = std::make_shared<Ready const>(
+        Ready{std::move(options), std::move(*url), std::move(poll_url)});
     tool.start = [ready, &client, &clock](agent::ToolCall const& call,
                                           port::Fn<void(agent::ToolResult)> done) {
         return start(ready, client, clock, call, std::move(done));
+    };
+    if (!ready->poll_url) return tool;
+    tool.poll = [ready, &client, &clock](agent::PollCall const& call,
+                                         port::Fn<void(agent::PollResult)> done) {
+        return poll(ready, client, clock, call, std::move(done));
     };
     return tool;
 }

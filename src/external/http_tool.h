@@ -8,6 +8,14 @@
 
 namespace dormouse::external {
 
+// Where results come from that nobody can push.
+struct Poll {
+    std::string url;  // url_template.h, with {call.NAME}
+    Duration every{30'000};
+    std::string done;         // JSON pointer into the answer: what is true when the result is there
+    std::string output = {};  // JSON pointer to it; empty: the whole answer
+};
+
 // Which answers mean "later".
 enum class Later : std::uint8_t { only_202, any_2xx, never };
 
@@ -19,6 +27,7 @@ struct HttpTool {
     Json body = {};                              // body_template.h; null: the usual one
     Later later = Later::only_202;
     std::string external_ref = {};  // JSON pointer into the answer; empty: its member externalRef
+    std::optional<Poll> poll = {};  // REQUIRES: `later` is not never
     std::string secret = {};        // signs the request (Standard Webhooks); empty: unsigned
 };
 

@@ -291,5 +291,138 @@ TEST_F(HttpToolTest, AWrongConfigurationSaysWhatIsWrong) {
     }
 }
 
+class PollTest : public HttpToolTest {
+protected:
+    PollTest() {
+        options.poll = Poll{"https://ci.example.org/jobs/{call.externalRef}?of={input.ref}",
+                            Duration(30'000), "/done", "/result"};
+        asked.pending = call.pending;
+        asked.input = call.input;
+        asked.tool = "deploy";
+        asked.external_ref = "run/17";
+    }
+    void poll() {
+        auto tool = make_http_tool(options, client, clock);
+        ASSERT_TRUE(tool) << tool.error().detail;
+        ASSERT_TRUE(tool->poll);
+        stop = tool->poll(asked, [this](agent::PollResult result) { said = std::move(result); });
+    }
+    agent::PollResult polled(std::uint16_t status, std::string body,
+                             std::vector<port::HttpHeader> headers = {}) {
+        poll();
+        client.callbacks.head({status, std::move(headers)});
+        if (!body.empty()) client.callbacks.data(body);
+        client.callbacks.done(std::nullopt);
+        return said;
+    }
+    std::string output(std::string body) {
+        auto const result = polled(200, std::move(body));
+        auto const* is = std::get_if<agent::Done>(&result);
+        return is ? std::string(is->output.text()) : "not done";
+    }
+    std::string error(std::uint16_t status, std::string body) {
+        auto const result = polled(status, std::move(body));
+        auto const* is = std::get_if<agent::NotYet>(&result);
+        return is ? is->error : "settled";
+    }
+    agent::PollCall asked;
+    agent::PollResult said;
+};
+
+TEST_F(PollTest, APauseSaysThatItIsPolled) {
+    auto const pause = std::get<PauseTerms>(answers(202, R"({"externalRef":"run/17"})"));
+    EXPECT_EQ(pause.poll_every, Duration(30'000));
+    EXPECT_EQ(pause.external_ref, "run/17");
+    options.poll.reset();
+    EXPECT_FALSE(std::get<PauseTerms>(answers(202, "")).poll_every);
+    EXPECT_FALSE(make_http_tool(options, client, clock)->poll);
+}
+
+TEST_F(PollTest, AsksByGetWhereTheJobIs) {
+    options.headers = {{"Authorization", "Bearer s"}};
+    options.secret = "s3cret";
+    options.declared.time_limit = Duration(5'000);
+    poll();
+    EXPECT_EQ(client.request.method, "GET");
+    EXPECT_EQ(client.request.url, "https://ci.example.org/jobs/run%2F17?of=main");
+    EXPECT_EQ(client.request.body, "");
+    EXPECT_EQ(client.header("Authorization"), "Bearer s");
+    EXPECT_EQ(client.header("webhook-id"), call.pending.text());
+    EXPECT_EQ(client.request.total_limit, Duration(5'000));
+    stop();
+    EXPECT_THAT(client.cancelled, testing::ElementsAre(9U));
+}
+
+TEST_F(PollTest, IsDoneWhenWhatIsPointedToIsTrue) {
+    for (std::string const yes : {"true", "1", R"("success")", "{}", R"("2026-01-01")"})
+        EXPECT_EQ(output(R"({"done":)" + yes + R"(,"result":{"url":"u"}})"), R"({"url":"u"})")
+            << yes;
+    for (std::string const no : {"false", "null", "0", R"("")"})
+        EXPECT_EQ(error(200, R"({"done":)" + no + R"(,"result":1})"), "") << no;
+    EXPECT_EQ(error(200, "{}"), "") << "absent";
+    EXPECT_EQ(error(202, ""), "") << "nothing to say yet";
+    options.poll->output = "";
+    EXPECT_EQ(output(R"({"done":true})"), R"({"done":true})") << "the whole answer";
+}
+
+TEST_F(PollTest, WhatMeansNothingIsAskedAgain) {
+    EXPECT_THAT(error(503, "busy"), HasSubstr("answered 503: busy"));
+    EXPECT_THAT(error(404, ""), HasSubstr("404"));
+    EXPECT_THAT(error(302, ""), HasSubstr("302"));
+    EXPECT_THAT(error(200, "<html>"), HasSubstr("no JSON"));
+    poll();
+    client.callbacks.done(port::HttpFailure{Kind::no_route, "reason", false});
+    EXPECT_THAT(std::get<agent::NotYet>(said).error, HasSubstr("no answer: reason"));
+    asked.external_ref = "";
+    client.request = {};
+    poll();
+    EXPECT_THAT(std::get<agent::NotYet>(said).error, HasSubstr("externalRef must have"));
+    EXPECT_EQ(client.request.url, "") << "nothing is sent";
+}
+
+TEST_F(PollTest, ADoneAnswerWithoutAResultOrWithAWrongOneIsAnError) {
+    auto const without = polled(200, R"({"done":true})");
+    EXPECT_THAT(std::get<agent::Failed>(without).message, HasSubstr("nothing at /result"));
+    options.declared.result_schema = Json::trusted(R"({"type":"string"})");
+    auto const wrong = polled(200, R"({"done":true,"result":7})");
+    EXPECT_THAT(std::get<agent::Failed>(wrong).message, HasSubstr("does not fit"));
+}
+
+TEST_F(PollTest, TheServiceMaySayWhen) {
+    auto const busy = polled(429, "", {{"Retry-After", "70"}});
+    EXPECT_EQ(std::get<agent::NotYet>(busy).retry_after, Duration(70'000));
+    auto const later = polled(200, "{}", {{"retry-after", "70"}});
+    EXPECT_EQ(std::get<agent::NotYet>(later).retry_after, Duration(70'000));
+}
+
+TEST_F(PollTest, AWrongConfigurationSaysWhatIsWrong) {
+    options.poll->url = "https://ci.example.org/{call.token}";
+    EXPECT_THAT(fault(),
+                HasSubstr("poll.url \"https://ci.example.org/{call.token}\": of the call"));
+    options.poll->url = "https://ci.example.org/jobs";
+    options.poll->done = "done";
+    EXPECT_THAT(fault(), HasSubstr("poll.done"));
+    options.poll->done = "/done";
+    options.poll->output = "x";
+    EXPECT_THAT(fault(), HasSubstr("poll.output"));
+    options.poll->output = "";
+    options.later = Later::never;
+    EXPECT_THAT(fault(), HasSubstr("nothing to ask for"));
+    options.later = Later::only_202;
+    options.url = "https://ci.example.org/{call.pendingID}";
+    EXPECT_THAT(fault(), HasSubstr("only be {input.NAME}")) << "there it is in the body";
+}
+
+TEST_F(HttpToolTest, RetryAfterMayBeADate) {
+    options.declared.crash = CrashPolicy::retry;
+    auto const wait = [&](std::string value) {
+        return std::get<agent::Lost>(answers(503, "", {{"Retry-After", std::move(value)}}))
+            .retry_after;
+    };
+    EXPECT_EQ(wait("30"), Duration(30'000));
+    EXPECT_EQ(wait("Fri, 21 Nov 2026 20:00:41 GMT"), Duration(40'001));
+    EXPECT_FALSE(wait("soon"));
+}
+
 }  // namespace
 }  // namespace dormouse::external

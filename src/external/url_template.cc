@@ -1,12 +1,16 @@
 #include "external/url_template.h"
 
 #include <algorithm>
+#include <array>
 
 namespace dormouse::external {
 
 namespace {
 
-constexpr std::string_view open = "{input.";
+constexpr std::string_view of_input = "{input.";
+constexpr std::string_view of_call = "{call.";
+constexpr std::array<std::string_view, 4> call_names{"externalRef", "pendingID", "callID",
+                                                     "sessionID"};
 constexpr std::size_t value_max = 2'048;
 
 std::unexpected<Error> wrong(std::string_view url, std::string_view what) {
@@ -57,7 +61,7 @@ std::string percent_encode(std::string_view text) {
     return out;
 }
 
-Result<UrlTemplate> UrlTemplate::parse(std::string_view text) {
+Result<UrlTemplate> UrlTemplate::parse(std::string_view text, bool of_poll) {
     std::size_t const host = end_of_host(text);
     if (host == text.npos) return wrong(text, "must begin with http:// or https:// and a host");
     if (text.substr(0, host).find_first_of("{@\\") != text.npos)
@@ -66,42 +70,49 @@ Result<UrlTemplate> UrlTemplate::parse(std::string_view text) {
     if (text.contains('#')) return wrong(text, "may have no fragment (#…)");
     UrlTemplate out;
     std::size_t const query = std::min(text.find('?'), text.size());
-    std::string fault = out.add(text.substr(0, query), true);
-    if (fault.empty()) fault = out.add(text.substr(query), false);
+    std::string fault = out.add(text.substr(0, query), true, of_poll);
+    if (fault.empty()) fault = out.add(text.substr(query), false, of_poll);
     if (!fault.empty()) return wrong(text, fault);
     return out;
 }
 
 // Empty: it was taken.
-std::string UrlTemplate::add(std::string_view text, bool path) {
+std::string UrlTemplate::add(std::string_view text, bool path, bool of_poll) {
     while (true) {
         std::size_t const at = std::min(text.find('{'), text.size());
         std::string_view const constant = text.substr(0, at);
         if (!std::ranges::all_of(constant, is_plain))
             return "spaces, quotes, } and what is not ASCII must be percent-encoded";
-        parts_.push_back({std::string(constant), {}, path});
+        parts_.push_back({std::string(constant), {}, path, false});
         if (at == text.size()) return {};
         std::string_view const rest = text.substr(at);
         std::size_t const close = rest.find('}');
-        if (!rest.starts_with(open) || close == rest.npos || close == open.size())
-            return "in braces there may only be {input.NAME}";
-        std::string_view const name = rest.substr(open.size(), close - open.size());
+        bool const calls = of_poll && rest.starts_with(of_call);
+        std::size_t const begin = calls ? of_call.size() : of_input.size();
+        if ((!calls && !rest.starts_with(of_input)) || close == rest.npos || close == begin)
+            return of_poll ? "in braces there may only be {input.NAME} and {call.externalRef}"
+                           : "in braces there may only be {input.NAME}";
+        std::string_view const name = rest.substr(begin, close - begin);
         if (!std::ranges::all_of(name, in_name)) return "a NAME has letters, digits, _ and - only";
+        if (calls && std::ranges::find(call_names, name) == call_names.end())
+            return "of the call there are externalRef, pendingID, callID and sessionID";
         text = rest.substr(close + 1);
         bool const begins = constant.ends_with(path ? '/' : '=');
         bool const ends = text.empty() || text.front() == (path ? '/' : '&');
         if (!begins || !ends)
-            return "{input.NAME} must be a whole path segment or a whole query value";
+            return std::string(rest.substr(0, close + 1)) +
+                   " must be a whole path segment or a whole query value";
         parts_.back().name = name;
+        parts_.back().of_call = calls;
     }
 }
 
-Result<std::string> UrlTemplate::fill(json::View input) const {
+Result<std::string> UrlTemplate::fill(json::View input, json::View call) const {
     std::string url;
     for (Part const& part : parts_) {
         url += part.text;
         if (part.name.empty()) continue;
-        auto const value = text_of(input[part.name], part.name);
+        auto const value = text_of((part.of_call ? call : input)[part.name], part.name);
         if (!value) return std::unexpected(value.error());
         if (part.path && (*value == "." || *value == ".."))
             return fail(Code::invalid_arguments, part.name + " may not be . or ..");

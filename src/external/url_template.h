@@ -1,6 +1,7 @@
 #pragma once
 // The URL of an HTTP tool: constant, but for `{input.NAME}` as a whole path segment or a whole
-// query value. So what a model says can choose neither host nor path beyond its own segment.
+// query value. So what a model says can choose neither host nor path beyond its own segment. Where
+// polls go it may hold `{call.NAME}` too: externalRef, pendingID, callID or sessionID.
 
 #include <dormouse/error.h>
 
@@ -15,18 +16,20 @@ namespace dormouse::external {
 class UrlTemplate {
 public:
     // Errors: bad_value, with what is wrong and what to do.
-    [[nodiscard]] static Result<UrlTemplate> parse(std::string_view text);
+    [[nodiscard]] static Result<UrlTemplate> parse(std::string_view text, bool of_poll = false);
 
-    // Errors: invalid_arguments, in words for the model.
-    [[nodiscard]] Result<std::string> fill(json::View input) const;
+    // `call`: an object with the values of {call.NAME}. Errors: invalid_arguments, in words for the
+    // model.
+    [[nodiscard]] Result<std::string> fill(json::View input, json::View call = json::View()) const;
 
 private:
     struct Part {
         std::string text;   // before the value
         std::string name;   // of the value; empty: none follows
         bool path = false;  // the value is a path segment
+        bool of_call = false;
     };
-    [[nodiscard]] std::string add(std::string_view text, bool path);
+    [[nodiscard]] std::string add(std::string_view text, bool path, bool of_poll);
 
     std::vector<Part> parts_;
 };

@@ -33,6 +33,7 @@ public:
                            port::Fn<void(agent::ModelOutcome)> done) override;
     [[nodiscard]] std::size_t concurrency() const override { return options_.concurrency; }
     [[nodiscard]] std::uint32_t retries() const override { return options_.retries; }
+    [[nodiscard]] Duration time_limit() const override { return options_.timeout; }
 
 private:
     struct Asking;

@@ -30,8 +30,4 @@ struct Provider {
     [[nodiscard]] agent::ModelTrouble unreachable(port::HttpFailure const& failure) const;
 };
 
-// retry-after-ms, else Retry-After as seconds or as an HTTP date. nullopt: nothing that can be
-// read.
-[[nodiscard]] std::optional<Duration> retry_after(port::HttpHead const& head, Time now);
-
 }  // namespace dormouse::model

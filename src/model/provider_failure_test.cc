@@ -18,7 +18,7 @@ agent::ModelTrouble refused(std::uint16_t status, std::string const& body,
 }
 
 std::optional<std::int64_t> wait_ms(std::vector<port::HttpHeader> headers) {
-    auto const wait = retry_after({429, std::move(headers)}, now);
+    auto const wait = port::retry_after({429, std::move(headers)}, now);
     return wait ? std::optional<std::int64_t>(wait->count()) : std::nullopt;
 }
 

@@ -41,7 +41,17 @@ public:
                           session::RunTool run, Outcome done) = 0;
     virtual void ask_gate(SessionId session, session::EffectId id, std::string agent,
                           session::AskGate ask, Outcome done) = 0;
+    virtual void poll_tool(SessionId session, session::EffectId id, std::string agent,
+                           session::PollTool poll, Outcome done) = 0;
     virtual void stop(SessionId session, session::EffectId id) = 0;
+    // Until when a request to a model that was asked for may take: for ever while it waits for its
+    // turn. nullopt: as long as is usual.
+    [[nodiscard]] virtual std::optional<Time> model_until(SessionId /*session*/,
+                                                          session::EffectId /*id*/) const {
+        return std::nullopt;
+    }
+    // Asked when a session is loaded: for a gate that is not there its calls wait.
+    [[nodiscard]] virtual bool has_gate(std::string const& /*gate*/) const { return true; }
 
     // nullopt: there is no agent of this name (any more).
     [[nodiscard]] virtual std::optional<session::TurnTerms> terms(

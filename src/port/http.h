@@ -41,6 +41,10 @@ struct HttpHead {
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
 };
 
+// retry-after-ms, else Retry-After as seconds or as an HTTP date. nullopt: nothing that can be
+// read.
+[[nodiscard]] std::optional<Duration> retry_after(HttpHead const& head, Time now);
+
 // Why there was no answer, or only part of one.
 struct HttpFailure {
     enum class Kind : std::uint8_t {

@@ -74,11 +74,21 @@ void Lane::loaded(Result<LoadedSession> result) {
         Asked adopt;
         adopt.command.at = host_.now();
         adopt.command.random = host_.random();
-        adopt.command.body = Adopt{};
+        adopt.command.body = adoption();
         adopt.reply = [](Result<Answer>) {};
         inbox_.insert(inbox_.begin(), std::move(adopt));
     }
     look_up();
+}
+
+Adopt Lane::adoption() const {
+    Adopt out;
+    for (auto const& [no, call] : state_->calls) {
+        bool const asks = call.phase == CallPhase::gating || call.phase == CallPhase::held;
+        if (asks && !host_.effects().has_gate(gate_of(call)))
+            out.missing_gates.push_back(gate_of(call));
+    }
+    return out;
 }
 
 // Closed things that commands in the inbox name are read before judging: exact, because what is
@@ -163,6 +173,7 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
     auto const* const create = std::get_if<Create>(&asked.command.body);
     std::string const& agent = create ? create->agent : state_->agent;
     if (auto terms = host_.effects().terms(agent)) asked.command.terms = std::move(*terms);
+    asked.command.model_until = model_until();
     Decision decision = decide(*state_, host_.epoch(), asked.command, host_.limits());
     for (Event& event : decision.events) {
         remember_closed(event);
@@ -261,13 +272,18 @@ void Lane::reopen() {
     shut_ = false;
     if (!inbox_.empty()) return turn();
     if (state_) {
-        if (auto const at = next_timer(*state_)) host_.wake_soon(id_, *at);
+        if (auto const at = next_time()) host_.wake_soon(id_, *at);
     }
     if (may_sleep()) host_.rested(id_);
 }
 
 bool Lane::may_sleep() const {
-    return !shut_ && inbox_.empty() && running_.empty() && watchers_.empty();
+    return !shut_ && inbox_.empty() && running_.empty() && watchers_.empty() && !missing_gate();
+}
+
+std::optional<std::string> Lane::missing_gate() const {
+    if (!state_ || state_->held.empty()) return std::nullopt;
+    return gate_of(state_->calls.at(*state_->held.begin()));
 }
 
 bool Lane::wants_tick(Time now) const {
@@ -276,7 +292,7 @@ bool Lane::wants_tick(Time now) const {
     for (auto const& [id, effect] : outstanding(*state_)) {
         if (!running_.contains(id)) return true;
     }
-    auto const at = next_timer(*state_);
+    auto const at = next_time();
     return at && *at <= now;
 }
 

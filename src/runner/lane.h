@@ -83,7 +83,10 @@ public:
         return recent_.empty() || recent_.front()->event.seq == 1;
     }
 
+    // Not while a call waits for a gate: the scan would load the session again every second.
     [[nodiscard]] bool may_sleep() const;
+    // The first gate that a call waits for because it is not there.
+    [[nodiscard]] std::optional<std::string> missing_gate() const;
     // True when a tick at `now` could do something that nothing else in this process will.
     [[nodiscard]] bool wants_tick(Time now) const;
     void set_create_key(Bits128 key) { create_key_ = key; }
@@ -108,6 +111,7 @@ private:
     void turn();
     void load();
     void loaded(Result<LoadedSession> loaded);
+    [[nodiscard]] session::Adopt adoption() const;
     void look_up();
     void judge();
     void judge_one(Asked& asked, struct Draft& draft);
@@ -124,6 +128,10 @@ private:
     void remember_closed(session::Event const& event);
 
     void dispatch();
+    // When a tick would next do something that nothing in this process sees to already.
+    [[nodiscard]] std::optional<Time> next_time() const;
+    [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
+    [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);
     void ask_model(session::Effect const& effect, session::AskModel const& ask);
     void forget_effect(session::EffectId id);

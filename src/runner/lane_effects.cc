@@ -1,5 +1,6 @@
 #include "runner/lane.h"
 
+#include "session/limits.h"
 #include "wire/view.h"
 
 #include <utility>
@@ -12,15 +13,20 @@ using namespace dormouse::session;
 
 void Lane::dispatch() {
     auto const& owed = outstanding(*state_);
-    if (owed.empty() && running_.empty()) return;
+    auto const polls = due_polls(*state_, host_.now());
+    if (owed.empty() && polls.empty() && running_.empty()) return;
     std::erase_if(running_, [&](EffectId id) {
-        if (owed.contains(id)) return false;
+        if (owed.contains(id) || polls.contains(id)) return false;
         host_.effects().stop(id_, id);
         return true;
     });
     if (host_.draining()) return;
     std::vector<Effect> starting;
     for (auto const& [id, effect] : owed) {
+        if (running_.insert(id).second) starting.push_back(effect);
+    }
+    for (auto const& [id, effect] : polls) {
+        if (running_.size() >= limits::owed_max) break;  // the rest when these are done
         if (running_.insert(id).second) starting.push_back(effect);
     }
     for (Effect const& effect : starting) start(effect);
@@ -34,10 +40,38 @@ void Lane::start(Effect const& effect) {
         ask_model(effect, *ask);
     } else if (auto const* run = std::get_if<RunTool>(&effect.what)) {
         host_.effects().run_tool(id_, effect.id, state_->agent, *run, std::move(done));
+    } else if (auto const* poll = std::get_if<PollTool>(&effect.what)) {
+        host_.effects().poll_tool(id_, effect.id, state_->agent, *poll, std::move(done));
     } else {
         host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
                                  std::move(done));
     }
+}
+
+std::optional<Time> Lane::model_until() const {
+    if (!state_->turn || !state_->turn->request) return std::nullopt;
+    return host_.effects().model_until(id_, {state_->turn->request->since, 0});
+}
+
+// nullopt: this process does it already.
+std::optional<Time> Lane::time_of(Timer const& timer) const {
+    if (timer.kind == TimerKind::poll) {
+        EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};
+        return running_.contains(id) ? std::nullopt : std::optional(timer.at);
+    }
+    if (timer.kind != TimerKind::give_up || timer.call != 0) return timer.at;
+    return std::max(timer.at, model_until().value_or(timer.at));
+}
+
+std::optional<Time> Lane::next_time() const {
+    bool const active = state_->lifecycle == Lifecycle::active;
+    std::optional<Time> next;
+    for (Timer const& timer : state_->timers) {
+        if (next && *next <= timer.at) break;
+        if (!active && timer.kind != TimerKind::deadline) continue;
+        if (auto const at = time_of(timer); at && (!next || *at < *next)) next = at;
+    }
+    return next;
 }
 
 void Lane::ask_model(Effect const& effect, AskModel const& ask) {

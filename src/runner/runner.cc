@@ -107,6 +107,16 @@ void Runner::create_at(std::shared_ptr<Lane> const& lane, Create create, Asker a
                   });
 }
 
+std::vector<std::pair<SessionId, std::string>> Runner::held(std::size_t limit) const {
+    std::vector<std::pair<SessionId, std::string>> out;
+    for (auto const& [id, lane] : lanes_) {
+        if (out.size() == limit) break;
+        if (auto gate = lane->missing_gate()) out.emplace_back(id, *std::move(gate));
+    }
+    std::ranges::sort(out);
+    return out;
+}
+
 void Runner::look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look) {
     auto const lane = this->lane(session);
     lane->look([lane, look = std::move(look)](Result<Lane const*> at) mutable {

@@ -76,6 +76,9 @@ public:
     [[nodiscard]] bool draining() const override { return draining_; }
     [[nodiscard]] bool recovered() const { return recovered_; }
     [[nodiscard]] std::size_t resident() const { return lanes_.size(); }
+    // Sessions with calls that wait for a gate that is not there, and the first such gate of each;
+    // at most `limit`. They are always in memory.
+    [[nodiscard]] std::vector<std::pair<SessionId, std::string>> held(std::size_t limit) const;
     // Set once a sync has failed: nothing is ever written again by this process (P10).
     [[nodiscard]] bool failed() const { return failed_; }
     [[nodiscard]] HeldClock const& clock() const { return clock_; }

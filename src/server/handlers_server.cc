@@ -5,6 +5,7 @@
 #include "server/metrics.h"
 #include "server/openapi.h"
 #include "session/limits.h"
+#include "wire/names.h"
 
 #include <map>
 
@@ -89,6 +90,33 @@ void get_openapi(Api&, ExchangePtr const& x) { x->json(200, std::string(openapi_
 
 namespace {
 
+// By call: gates that are not there and that an open call needs to go on, asked or not.
+std::map<CallNo, std::string> missing_gates(Api& api, State const& state,
+                                            wire::History const& history) {
+    std::map<CallNo, std::string> out;
+    for (auto const& [no, call] : state.calls) {
+        wire::PauseView const* const pause = history.pause(call.pending);
+        bool const asked = pause && !pause->receipt && !pause->gate.empty();
+        std::string const gate = state.held.contains(no) ? gate_of(call)
+                                 : asked                 ? pause->gate
+                                                         : std::string();
+        if (!gate.empty() && !api.services().catalogue.has_gate(gate)) out.emplace(no, gate);
+    }
+    return out;
+}
+
+constexpr std::string_view bring_gate_back =
+    "put the gate back into the configuration and restart the server; or cancel the call";
+
+void write_missing_gates(json::Writer& out, std::map<CallNo, std::string> const& gates) {
+    out.key("missingGates").begin_array();
+    for (auto const& [no, gate] : gates) {
+        out.begin_object().member("callID", wire::call_text(no)).member("gate", gate);
+        out.member("next", bring_gate_back).end_object();
+    }
+    out.end_array();
+}
+
 std::string explain_object(Api& api, Snapshot const& snapshot,
                            std::vector<wire::PauseView const*> const& pauses) {
     State const& state = snapshot.lane->state();
@@ -117,7 +145,9 @@ std::string explain_object(Api& api, Snapshot const& snapshot,
         }
         out.end_object();
     }
-    return out.end_array().end_object().take();
+    out.end_array();
+    write_missing_gates(out, missing_gates(api, state, snapshot.history));
+    return out.end_object().take();
 }
 
 }  // namespace
@@ -154,6 +184,18 @@ namespace {
 
 // What is overdue by more than this and moves nobody is stuck (P5).
 constexpr Duration overdue{10'000};
+constexpr std::size_t held_max = 1'000;
+
+void write_models(json::Writer& out, std::vector<Metrics::ModelLoad> const& models) {
+    out.begin_array();
+    for (Metrics::ModelLoad const& load : models) {
+        out.begin_object().member("model", load.model);
+        out.member("running", static_cast<std::uint64_t>(load.running))
+            .member("waiting", static_cast<std::uint64_t>(load.waiting))
+            .end_object();
+    }
+    out.end_array();
+}
 
 void answer_doctor(Api& api, ExchangePtr const& x, std::vector<port::Due> const& due,
                    std::optional<Time> next) {
@@ -173,12 +215,21 @@ void answer_doctor(Api& api, ExchangePtr const& x, std::vector<port::Due> const&
                                one.session.text() + "`");
         out.end_object();
     }
+    out.end_array().key("held").begin_array();
+    for (auto const& [session, gate] : runner.held(held_max)) {
+        out.begin_object().member("sessionID", session.text());
+        out.member("why", "a call waits for the gate '" + gate + "', which is not configured")
+            .member("next", bring_gate_back)
+            .end_object();
+    }
     out.end_array().key("nodes").begin_array().begin_object().member(
         "resident", static_cast<std::uint64_t>(runner.resident()));
     out.member("clockHeld", runner.clock().holding()).end_object().end_array();
     out.key("queues").begin_object().member("owed",
                                             static_cast<std::uint64_t>(due.size() - stuck.size()));
-    out.member("nextWakeAt", next ? std::optional(to_ms(*next)) : std::nullopt).end_object();
+    out.member("nextWakeAt", next ? std::optional(to_ms(*next)) : std::nullopt);
+    write_models(out.key("models"), api.services().metrics.models());
+    out.end_object();
     x->json(200, out.end_object().take());
 }
 

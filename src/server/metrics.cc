@@ -36,15 +36,18 @@ std::string_view outcome_word(ToolOutcome const& outcome) {
 // What settles a call and what goes on because of it stand in one append, so the latency needs no
 // memory: from when the outcome came to when what it caused is durable and begins.
 void Metrics::appended(std::vector<wire::RecordPtr> const& records, Time now) {
-    std::optional<Time> settled_at;
+    bool settled = false;
+    Time settled_at{};
     for (wire::RecordPtr const& record : records) {
         Event const& event = record->event;
         note(event);
-        if (settles(event.body)) settled_at = event.at;
-        if (settled_at && goes_on(event.body)) {
-            resume_.observe(seconds(std::max(Duration(0), now - *settled_at)));
-            settled_at.reset();
+        if (settles(event.body)) {
+            settled = true;
+            settled_at = event.at;
         }
+        if (!settled || !goes_on(event.body)) continue;
+        resume_.observe(seconds(std::max(Duration(0), now - settled_at)));
+        settled = false;
     }
 }
 
@@ -129,6 +132,12 @@ void CountedEffects::ask_gate(SessionId session, EffectId id, std::string agent,
                               port::Outcome done) {
     metrics_.started("gate");
     to_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
+}
+
+void CountedEffects::poll_tool(SessionId session, EffectId id, std::string agent, PollTool poll,
+                               port::Outcome done) {
+    metrics_.started("poll");
+    to_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
 }
 
 void CountedJournal::commit(std::vector<port::Append> appends,

@@ -80,7 +80,7 @@ private:
     Counts settled_{{"completed", 0}, {"failed", 0}, {"expired", 0}, {"cancelled", 0}};
     Counts submissions_{{"applied", 0},  {"duplicate", 0}, {"counted", 0},
                         {"conflict", 0}, {"expired", 0},   {"not_found", 0}};
-    Counts effects_{{"model", 0}, {"tool", 0}, {"gate", 0}};
+    Counts effects_{{"model", 0}, {"tool", 0}, {"gate", 0}, {"poll", 0}};
     std::array<std::uint64_t, 2> model_failures_{};  // [1]: will be tried again
     std::map<std::pair<std::string, std::string>, std::uint64_t> tools_;  // by tool and outcome
     std::map<std::string, bool> tool_names_;
@@ -104,7 +104,16 @@ public:
                   port::Outcome done) override;
     void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
                   port::Outcome done) override;
+    void poll_tool(SessionId session, session::EffectId id, std::string agent,
+                   session::PollTool poll, port::Outcome done) override;
     void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
+    [[nodiscard]] std::optional<Time> model_until(SessionId session,
+                                                  session::EffectId id) const override {
+        return to_.model_until(session, id);
+    }
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return to_.has_gate(gate);
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return to_.terms(agent);
     }

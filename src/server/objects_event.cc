@@ -27,11 +27,15 @@ struct Subject {
     std::string operator()(ArtifactEmitted const& e) const {
         return e.call == 0 ? session_object(state) : part(e.call);
     }
+    std::string operator()(GateMissing const& e) const { return part(e.call); }
+    std::string operator()(GateBack const& e) const { return part(e.call); }
     std::string operator()(Note const& e) const { return part(e.call); }
     std::string operator()(CallPaused const& e) const { return pending(e.pending); }
     std::string operator()(GateAsked const& e) const { return pending(e.pending); }
     std::string operator()(Submitted const& e) const { return pending(e.receipt.pending); }
     std::string operator()(Voted const& e) const { return pending(e.pending); }
+    std::string operator()(Reassigned const& e) const { return pending(e.pending); }
+    std::string operator()(Polled const& e) const { return pending(e.pending); }
     std::string operator()(Progressed const& e) const { return pending(e.pending); }
     std::string operator()(Claimed const& e) const { return pending(e.pending); }
     std::string operator()(Expired const& e) const { return pending(e.receipt.pending); }

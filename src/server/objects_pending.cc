@@ -20,6 +20,8 @@ void write_answer(json::Writer& out, wire::PauseView const& pause) {
     out.key("answer").begin_object().key("from").begin_array();
     for (std::string const& from : pause.terms.answer.from) out.value(from);
     if (pause.terms.answer.from.empty()) out.value("role:answer");
+    out.end_array().key("escalateTo").begin_array();
+    for (std::string const& next : pause.terms.escalate_to) out.value(next);
     out.end_array().member("need", pause.terms.answer.need).key("votes").begin_array();
     for (auto const& [by, vote] : pause.votes) {
         out.begin_object().key("by");

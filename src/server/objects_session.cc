@@ -2,6 +2,8 @@
 
 #include "wire/names.h"
 
+#include <set>
+
 namespace dormouse::server {
 
 using namespace dormouse::session;
@@ -42,6 +44,14 @@ void write_retry(json::Writer& out, State const& state) {
     out.member("next", ms_or_null(next));
 }
 
+void write_missing_gates(json::Writer& out, State const& state) {
+    std::set<std::string> gates;
+    for (CallNo const no : state.held) gates.insert(gate_of(state.calls.at(no)));
+    out.key("missingGates").begin_array();
+    for (std::string const& gate : gates) out.value(gate);
+    out.end_array();
+}
+
 void write_waiting(json::Writer& out, State const& state) {
     Call const* first = nullptr;
     std::optional<Time> timeout;
@@ -54,8 +64,15 @@ void write_waiting(json::Writer& out, State const& state) {
             timeout = call.pause->deadline;
     }
     out.end_array();
-    out.member("pendingID", first->pending.text()).member("tool", first->spec.tool);
-    out.member("since", to_ms(first->pause->since)).member("timeout", ms_or_null(timeout));
+    if (first) {
+        out.member("pendingID", first->pending.text()).member("tool", first->spec.tool);
+        out.member("since", to_ms(first->pause->since)).member("timeout", ms_or_null(timeout));
+    } else {
+        Call const& held = state.calls.at(*state.held.begin());
+        out.member_null("pendingID").member("tool", held.spec.tool);
+        out.member("since", to_ms(held.created)).member_null("timeout");
+    }
+    write_missing_gates(out, state);
 }
 
 void write_activity(json::Writer& out, State const& state) {

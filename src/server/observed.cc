@@ -49,6 +49,19 @@ struct EventLine {
         log.warn("a tool's outcome is in doubt",
                  {{"sessionID", session}, {"pendingID", event.pending.text()}});
     }
+    void operator()(Reassigned const& event) const {
+        log.info("call escalated", {{"sessionID", session}, {"pendingID", event.pending.text()}});
+    }
+    void operator()(Polled const& event) const {
+        if (event.error.empty()) return;
+        log.warn(
+            "a poll failed",
+            {{"sessionID", session}, {"pendingID", event.pending.text()}, {"why", event.error}});
+    }
+    void operator()(GateMissing const& event) const {
+        log.warn("a call waits for a gate that is not there",
+                 {{"sessionID", session}, {"call", event.call}, {"gate", event.gate}});
+    }
     void operator()(SessionDeleted const&) const {
         log.info("session deleted", {{"sessionID", session}});
     }

@@ -81,7 +81,8 @@ struct Fold {
         turn.finish.reset();
         set_timer(state, 0, TimerKind::model_retry, std::nullopt);
         set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
-        owe(state, {{event.seq, 0}, AskModel{turn.no, e.step, e.attempt, e.view_seq}});
+        owe(state,
+            {{event.seq, 0}, AskModel{turn.no, e.step, e.attempt, e.view_seq, turn.failures}});
     }
 
     void operator()(ModelReplied const& e) const {
@@ -153,7 +154,10 @@ struct Fold {
         call.decision.reset();
         call.kept = {};
         call.in_doubt = false;
-        wait(call, {e.terms, e.deadline, event.at, event.seq, false});
+        Pause pause{e.terms, e.deadline, event.at, event.seq, false};
+        if (e.terms.poll_every) pause.poll_at = event.at + *e.terms.poll_every;
+        pause.polled = event.seq;
+        wait(call, std::move(pause));
     }
 
     void operator()(GateAsked const& e) const {
@@ -178,6 +182,14 @@ struct Fold {
         set_phase(state, call, CallPhase::ready);
     }
 
+    void operator()(GateMissing const& e) const {
+        set_phase(state, call_of(state, e.call), CallPhase::held);
+    }
+
+    void operator()(GateBack const& e) const {
+        set_phase(state, call_of(state, e.call), CallPhase::ready);
+    }
+
     void operator()(Submitted const& e) const {
         Call& call = call_of(state, e.receipt.pending.call);
         if (call.question && call.question->pending == e.receipt.pending)
@@ -196,6 +208,23 @@ struct Fold {
     void operator()(Voted const& e) const {
         Call& call = call_of(state, e.pending.call);
         call.votes.push_back({e.by, e.approved, e.digest, event.at});
+    }
+
+    void operator()(Reassigned const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        call.claim.reset();
+        call.pause->terms.answer.from = e.answerers;
+        call.pause->terms.escalate_to.clear();
+        call.pause->deadline = e.deadline;
+        set_timer(state, call.no, TimerKind::deadline, e.deadline);
+    }
+
+    void operator()(Polled const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        call.pause->poll_at = e.next;
+        call.pause->polled = event.seq;
+        call.pause->poll_failures = e.failures;
+        set_timer(state, call.no, TimerKind::poll, e.next);
     }
 
     void operator()(Progressed const& e) const {
@@ -304,7 +333,7 @@ void apply(State& state, Event const& event) {
 std::optional<Time> wake_at(State const& state) {
     if (state.lifecycle == Lifecycle::none || state.lifecycle == Lifecycle::deleted)
         return std::nullopt;
-    if (!state.owed.empty()) return from_ms(0);
+    if (!state.owed.empty() || !state.held.empty()) return from_ms(0);
     return next_timer(state);
 }
 
@@ -315,6 +344,21 @@ std::optional<Time> next_timer(State const& state) {
         if (active || timer.kind == TimerKind::deadline) return timer.at;
     }
     return std::nullopt;
+}
+
+std::map<EffectId, Effect> due_polls(State const& state, Time now) {
+    std::map<EffectId, Effect> out;
+    if (state.lifecycle != Lifecycle::active) return out;
+    for (Timer const& timer : state.timers) {
+        if (timer.at > now) break;
+        if (timer.kind != TimerKind::poll) continue;
+        Call const& call = state.calls.at(timer.call);
+        EffectId const id{call.pause->polled, call.no};
+        PollTool poll{call.pending, call.spec.tool, call.spec.input,
+                      call.pause->terms.external_ref};
+        out.emplace(id, Effect{id, std::move(poll)});
+    }
+    return out;
 }
 
 Activity activity(State const& state) {
@@ -328,11 +372,14 @@ Call const* open_pause(State const& state, PendingId const& pending) {
     auto const found = state.calls.find(pending.call);
     if (found == state.calls.end()) return nullptr;
     Call const& call = found->second;
-    bool const past = call.phase == CallPhase::ready || call.phase == CallPhase::gating;
+    bool const past = call.phase == CallPhase::ready || call.phase == CallPhase::gating ||
+                      call.phase == CallPhase::held;
     bool const newest = call.pending == pending && !past;
     bool const question = call.question && call.question->pending == pending;
     return newest || question ? &call : nullptr;
 }
+
+std::string const& gate_of(Call const& call) { return call.spec.terms.gates.at(call.gates_passed); }
 
 Derived derive(State const& state) {
     Derived derived;
@@ -345,8 +392,9 @@ Derived derive(State const& state) {
             ++derived.in_work;
             derived.owed.insert({call.owed_since, no});
         }
+        if (call.phase == CallPhase::held) derived.held.insert(no);
+        if (call.phase == CallPhase::held || call.phase == CallPhase::waiting) ++derived.waiting;
         if (call.phase != CallPhase::waiting) continue;
-        ++derived.waiting;
         if (call.pause->terms.continuation == Continuation::message)
             derived.message_pauses.insert(no);
     }

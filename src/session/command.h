@@ -32,8 +32,10 @@ struct Create {
 };
 
 // First command of a lane that was loaded under a new epoch: gives each intent of an older one its
-// verdict (rule 3).
-struct Adopt {};
+// verdict (rule 3), and asks anew the gates that are there again.
+struct Adopt {
+    std::vector<std::string> missing_gates = {};  // of those that open calls wait for
+};
 
 // Does what has become possible; writes nothing when nothing has.
 struct Tick {};
@@ -102,8 +104,27 @@ struct GateOutcome {
     struct Deny {
         std::string message;
     };
-    struct Gone {};  // no gate of that name is registered (rule 14)
+    struct Gone {};  // no gate of that name is there: the call waits for it (rule 14)
     std::variant<Allow, Deny, PauseTerms, Gone> what;
+};
+
+struct PollOutcome {
+    PendingId pending;
+    Seq since = 0;  // of the effect
+    struct Done {
+        Json output;
+        std::string title;
+        Json metadata;
+    };
+    struct Failed {  // the job did
+        std::string message;
+    };
+    struct NotYet {
+        std::string error = {};  // set: it could not be asked, or what it said means nothing
+        std::optional<Duration> retry_after = {};  // the other side's word
+    };
+    std::variant<NotYet, Done, Failed> what;
+    Sha256 digest = {};  // of the outcome, as for a submission of it
 };
 
 struct Submit {
@@ -168,13 +189,17 @@ struct Found {
 
 struct Command {
     using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                              GateOutcome, Submit, Progress, Claim, Cancel, Move, Change, Delete>;
+                              GateOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
+                              Change, Delete>;
     Time at{};
     Random random{};
     Actor by{};
     std::string idem_key = {};     // hash of principal, path and Idempotency-Key; empty: none
     std::string idem_digest = {};  // digest of the request's body
     TurnTerms terms = {};          // the agent's terms, for a turn that this command may start
+    // How long the request to the model that is open may take, if not as long as is usual: one that
+    // waits for its turn is given up only after it was sent.
+    std::optional<Time> model_until = {};
     Body body;
     Found found = {};
 };

@@ -21,6 +21,7 @@ struct AskModel {
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
     Seq view_seq = 0;
+    std::uint32_t failures = 0;  // of this step, in a row; what a crash cut off is none
     friend bool operator==(AskModel const&, AskModel const&) = default;
 };
 
@@ -46,9 +47,19 @@ struct AskGate {
     friend bool operator==(AskGate const&, AskGate const&) = default;
 };
 
+// Outcome: PollOutcome. A question without effects of its own: asked again after a crash. It is due
+// by the clock and not owed: see due_polls().
+struct PollTool {
+    PendingId pending;
+    std::string tool;
+    Json input;
+    std::string external_ref;
+    friend bool operator==(PollTool const&, PollTool const&) = default;
+};
+
 struct Effect {
     EffectId id;
-    std::variant<AskModel, RunTool, AskGate> what;
+    std::variant<AskModel, RunTool, AskGate, PollTool> what;
     friend bool operator==(Effect const&, Effect const&) = default;
 };
 

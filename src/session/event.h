@@ -123,6 +123,19 @@ struct GateDecided {
     Sha256 input_digest{};      // of them
 };
 
+// The gate whose turn it is is not there (rule 14): the call waits for it, and runs nothing.
+struct GateMissing {
+    CallNo call = 0;
+    std::string gate;
+};
+
+// The gate that was missing, or was being asked when the runtime went down for longer than a gate
+// may take, is asked anew.
+struct GateBack {
+    CallNo call = 0;
+    std::string gate;
+};
+
 // An outcome settled a pause. Its receipt's seq is this event's.
 struct Submitted {
     Receipt receipt;
@@ -137,10 +150,27 @@ struct Voted {
     Submission what;
 };
 
+// At the deadline nobody had answered, and others are asked (PauseTerms::escalate_to). The pause
+// goes on under the same id.
+struct Reassigned {
+    PendingId pending;
+    std::vector<std::string> answerers;
+    std::optional<Time> deadline;
+};
+
 struct Progressed {
     PendingId pending;
     std::string key;
     Json payload;
+};
+
+// The service that a call waits for was asked, and had no result yet. Also how often in a row it
+// did not say so much.
+struct Polled {
+    PendingId pending;
+    Time next;
+    std::uint32_t failures = 0;
+    std::string error;  // of the newest failure; empty: it said that it is not done
 };
 
 struct Claimed {
@@ -228,12 +258,12 @@ struct ArtifactEmitted {
 };
 
 struct Event {
-    using Body =
-        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
-                     ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
-                     GateAsked, GateDecided, Submitted, Voted, Progressed, Claimed, Expired,
-                     Cancelled, InDoubt, Note, TurnEnded, StatusChanged, Forked, SessionChanged,
-                     SessionEnded, SessionDeleted, ArtifactEmitted>;
+    using Body = std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted,
+                              ModelRequested, ModelReplied, ModelFailed, ToolStarted, ToolFinished,
+                              ToolFailed, CallPaused, GateAsked, GateDecided, GateMissing, GateBack,
+                              Submitted, Voted, Reassigned, Polled, Progressed, Claimed, Expired,
+                              Cancelled, InDoubt, Note, TurnEnded, StatusChanged, Forked,
+                              SessionChanged, SessionEnded, SessionDeleted, ArtifactEmitted>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -25,6 +25,11 @@ void leave_phase(State& state, Call const& call) {
         --state.waiting;
         state.message_pauses.erase(call.no);
         set_timer(state, call.no, TimerKind::deadline, std::nullopt);
+        set_timer(state, call.no, TimerKind::poll, std::nullopt);
+    }
+    if (call.phase == CallPhase::held) {
+        --state.waiting;
+        state.held.erase(call.no);
     }
     if (call.phase == CallPhase::retry_wait)
         set_timer(state, call.no, TimerKind::tool_retry, std::nullopt);
@@ -44,11 +49,16 @@ void enter_phase(State& state, Call const& call) {
         state.ready.insert(call.no);
         if (wants_gate(call)) state.to_gate.insert(call.no);
     }
+    if (call.phase == CallPhase::held) {
+        ++state.waiting;
+        state.held.insert(call.no);
+    }
     if (call.phase != CallPhase::waiting) return;
     ++state.waiting;
     if (call.pause->terms.continuation == Continuation::message)
         state.message_pauses.insert(call.no);
     set_timer(state, call.no, TimerKind::deadline, call.pause->deadline);
+    set_timer(state, call.no, TimerKind::poll, call.pause->poll_at);
 }
 
 }  // namespace
@@ -105,8 +115,7 @@ void promote_gates(State& state, Seq seq) {
         Call& call = call_of(state, *state.to_gate.begin());
         set_phase(state, call, CallPhase::gating);
         call.owed_since = seq;
-        AskGate ask{call.no, call.spec.terms.gates[call.gates_passed], call.spec.tool,
-                    call.spec.input, call.decision};
+        AskGate ask{call.no, gate_of(call), call.spec.tool, call.spec.input, call.decision};
         owe(state, {{seq, call.no}, std::move(ask)});
         set_timer(state, call.no, TimerKind::give_up, state.updated + limits::gate_time_limit);
     }

@@ -111,12 +111,70 @@ TEST_F(GateTest, CancellingAGenerationThatIsOverTouchesNothing) {
     EXPECT_EQ(state.waiting, 1U);
 }
 
-TEST_F(GateTest, AGateThatIsGoneIsAnExplicitErrorAndTheToolDoesNotRun) {
+TEST_F(GateTest, AGateThatIsGoneHoldsTheCallAndTheToolDoesNotRun) {
     asks_for({gated(plain())});
     auto const d = gate(1, GateOutcome::Gone{});
-    EXPECT_EQ(types(d), "gate_decided model_requested");
-    EXPECT_FALSE(first<GateDecided>(d).allowed);
-    EXPECT_NE(first<GateDecided>(d).message.find("'approve' is not there"), std::string::npos);
+    EXPECT_EQ(types(d), "gate_missing");
+    EXPECT_EQ(first<GateMissing>(d).gate, "approve");
+    EXPECT_EQ(call(1).phase, CallPhase::held);
+    EXPECT_TRUE(outstanding(state).empty())
+        << "it is asked by the next process, not again and again";
+    EXPECT_EQ(activity(state), Activity::waiting_async);
+    EXPECT_EQ(types(later(Duration(30LL * 24 * 3'600'000))), "") << "no time limit ends it";
+    EXPECT_EQ(wake_at(state), from_ms(0)) << "each process looks whether it is there";
+}
+
+TEST_F(GateTest, ADecisionForAGateThatIsGoneIsKeptUntilTheGateIsBack) {
+    asks_for({gated(plain())});
+    (void)gate(1, approval());
+    PendingId const approve = pending(1);
+    (void)submit(approve, decision(true));
+    crash();
+    EXPECT_EQ(types(when(Adopt{{"approve"}})), "gate_missing") << "not denied";
+    EXPECT_EQ(said(submit(approve, decision(true))), "duplicate") << "its receipt stands";
+    crash();
+    EXPECT_EQ(types(when(Adopt{{"approve"}})), "") << "nothing is written while it stays so";
+    crash();
+    EXPECT_EQ(types(when(Adopt{})), "gate_back");
+    ASSERT_TRUE(owes<AskGate>() && owes<AskGate>()->decision);
+    EXPECT_TRUE(owes<AskGate>()->decision->approved);
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{})), "gate_decided tool_started");
+}
+
+TEST_F(GateTest, ACallThatIsHeldTakesNoSlotAndStandsInNoOthersWay) {
+    slots(1);
+    join(1, false);
+    asks_for({gated(plain("held")), plain("other")});
+    EXPECT_EQ(types(gate(1, GateOutcome::Gone{})), "gate_missing tool_started");
+    EXPECT_EQ(types(finish(2)), "tool_finished model_requested") << "the join of one is met";
+}
+
+TEST_F(GateTest, ManyCallsAreHeldAndComeBackAsSlotsAreFree) {
+    slots(2);
+    asks_for(std::vector<CallSpec>(600, gated(plain())));
+    while (!outstanding(state).empty())
+        (void)gate(outstanding(state).begin()->first.call, GateOutcome::Gone{});
+    EXPECT_EQ(state.held.size(), 600U);
+    (void)restart();
+    EXPECT_TRUE(state.held.empty());
+    EXPECT_EQ(outstanding(state).size(), 2U);
+}
+
+TEST_F(GateTest, ACallThatIsHeldEndsWithItsTurn) {
+    asks_for({gated(plain())});
+    (void)gate(1, GateOutcome::Gone{});
+    EXPECT_EQ(types(cancel_turn()), "cancelled turn_ended");
+    EXPECT_EQ(wake_at(state), std::nullopt);
+}
+
+TEST_F(GateTest, DownTimeWhileAGateIsAskedIsNotTheGatesFault) {
+    asks_for({gated(plain())});
+    crash();
+    now += limits::gate_time_limit * 100;
+    EXPECT_EQ(types(when(Adopt{})), "gate_back") << "not denied";
+    ASSERT_TRUE(owes<AskGate>());
+    EXPECT_EQ(types(tick()), "") << "it has its time again";
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{})), "gate_decided tool_started");
 }
 
 TEST_F(GateTest, AGateThatDoesNotDecideInTimeIsANo) {

@@ -75,6 +75,11 @@ struct Changes {
         open(e.pending, e.deadline);
         if (e.question) open(*e.question, std::nullopt);
     }
+    void operator()(Reassigned const& e) const {
+        Call const& call = before.calls.at(e.pending.call);
+        out.push_back({e.pending, std::nullopt, call.spec.tool, call.pause->since, e.deadline,
+                       call.pause->opened, 0});
+    }
     void operator()(Submitted const& e) const { settle(e.receipt); }
     void operator()(Expired const& e) const { settle(e.receipt); }
     void operator()(Cancelled const& e) const {

@@ -37,6 +37,7 @@ inline constexpr Duration model_time_limit{600'000};                // of one re
 inline constexpr Duration gate_time_limit{60'000};
 inline constexpr Duration retry_base{1'000};
 inline constexpr Duration retry_max{60'000};
+inline constexpr Duration poll_back_off_max{600'000};  // unless it is asked less often anyway
 inline constexpr Duration retry_after_max{3'600'000};  // longer is not waited at another's word
 // A capability dies with the call that it is for, and for so long is still told what became of it.
 inline constexpr Duration capability_afterlife{std::int64_t{7} * 24 * 3600 * 1000};

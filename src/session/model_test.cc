@@ -226,5 +226,30 @@ TEST_F(ModelTest, TheTurnsUsageSpansItsPauses) {
     EXPECT_EQ(state.usage, (Usage{20, 10, 0}));
 }
 
+TEST_F(ModelTest, ARequestThatWaitsForItsTurnIsNotGivenUp) {
+    (void)create();
+    (void)prompt("please");
+    now += limits::model_time_limit * 3;
+    Command tick = command_of(Tick{});
+    tick.model_until = Time::max();
+    State queued = state;
+    EXPECT_EQ(types(decide(queued, epoch, tick)), "");
+    EXPECT_EQ(turn().failures, 0U);
+    tick.model_until = now;
+    EXPECT_EQ(types(decide(queued, epoch, tick)), "model_failed")
+        << "it was sent, and its time is up";
+}
+
+TEST_F(ModelTest, WhatACrashCutOffIsNoFailure) {
+    (void)create();
+    (void)prompt("please");
+    for (int i = 0; i < 6; ++i) (void)restart();
+    EXPECT_EQ(owes<AskModel>()->attempt, 7U);
+    EXPECT_EQ(owes<AskModel>()->failures, 0U);
+    (void)model_fails();
+    EXPECT_EQ(types(later(limits::retry_max)), "model_requested");
+    EXPECT_EQ(owes<AskModel>()->failures, 1U);
+}
+
 }  // namespace
 }  // namespace dormouse::session::testing

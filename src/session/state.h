@@ -17,6 +17,7 @@ enum class CallPhase : std::uint8_t {
     running,     // the tool runs: tool_started is durable
     retry_wait,  // an attempt failed; the next one has a time
     waiting,     // paused: its outcome comes from outside
+    held,        // its gate is not there: it waits until that is
 };
 
 struct Pause {
@@ -25,6 +26,9 @@ struct Pause {
     Time since{};
     Seq opened = 0;  // call_paused, gate_asked or in_doubt
     bool by_gate = false;
+    std::optional<Time> poll_at = {};
+    Seq polled = 0;  // call_paused, or the newest polled: the id of the next poll
+    std::uint32_t poll_failures = 0;
     friend bool operator==(Pause const&, Pause const&) = default;
 };
 
@@ -142,7 +146,7 @@ struct QueuedInput {
 };
 
 // Times at which something falls due.
-enum class TimerKind : std::uint8_t { deadline, tool_retry, model_retry, give_up };
+enum class TimerKind : std::uint8_t { deadline, tool_retry, model_retry, give_up, poll };
 struct Timer {
     Time at{};
     TimerKind kind = TimerKind::deadline;
@@ -182,7 +186,8 @@ struct State {
     std::set<CallNo> to_gate;  // phase ready, and a gate comes first; empty while a slot is free
     std::set<CallNo> message_pauses;  // waiting with continuation message
     std::uint32_t in_work = 0;        // phases gating and running
-    std::uint32_t waiting = 0;        // phase waiting
+    std::set<CallNo> held;            // phase held
+    std::uint32_t waiting = 0;        // phases waiting and held
     std::set<Timer> timers;
     std::map<std::pair<CallNo, TimerKind>, Time> timer_at;  // the same by whose they are
     std::map<EffectId, Effect> owed;
@@ -199,8 +204,12 @@ void apply(State& state, Event const& event);
     return state.owed;
 }
 
-// When the session must next be looked at: nullopt it sleeps, the epoch (0) something is owed, else
-// the next time.
+// Polls of calls that wait and whose time has come, by id. Not among what is owed: a session of
+// which only polls are left sleeps between them.
+[[nodiscard]] std::map<EffectId, Effect> due_polls(State const& state, Time now);
+
+// When the session must next be looked at: nullopt it sleeps, the epoch (0) something is owed or a
+// gate is waited for (each process looks whether it is there), else the next time.
 [[nodiscard]] std::optional<Time> wake_at(State const& state);
 
 // The next time at which a tick would do something, owed effects aside.
@@ -212,9 +221,12 @@ void apply(State& state, Event const& event);
 // never was.
 [[nodiscard]] Call const* open_pause(State const& state, PendingId const& pending);
 
+// The gate whose turn it is. REQUIRES: the call has one that has not decided.
+[[nodiscard]] std::string const& gate_of(Call const& call);
+
 // Rebuilds what apply() keeps beside the rest, for the property test and for verify.
 struct Derived {
-    std::set<CallNo> ready, to_gate, message_pauses;
+    std::set<CallNo> ready, to_gate, message_pauses, held;
     std::uint32_t in_work = 0, waiting = 0;
     std::set<EffectId> owed;
 };

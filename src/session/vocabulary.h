@@ -114,6 +114,11 @@ struct PauseTerms {
         {};  // nullopt: the default of the reason; Duration::max(): none
     std::optional<Duration> estimated = {};
     OnDeadline on_deadline = OnDeadline::tell;
+    // Who is asked at the deadline, for as long again; only then on_deadline holds.
+    std::vector<std::string> escalate_to = {};
+    // The tool is asked (PollTool) each such time until it has the result. REQUIRES: continuation
+    // tool_response.
+    std::optional<Duration> poll_every = {};
     AnswerTerms answer = {};
     Json state = {};     // the tool's own, given back when it goes on; the model never sees it
     Json metadata = {};  // for audits; nobody acts on it

@@ -42,10 +42,23 @@ TEST_F(VoteTest, TheNthEqualOneSettles) {
 TEST_F(VoteTest, UnequalOnesDoNotAddUp) {
     needs(2);
     (void)votes("ann", true);
-    EXPECT_EQ(said(votes("bob", false)), "counted");
-    auto const d = votes("cleo", false);
+    Submission edited = decision(true);
+    edited.arguments = json(R"({"to":"staging"})");
+    edited.digest = sha256("edited");
+    by.name = "bob";
+    EXPECT_EQ(said(submit(asked_, edited)), "counted");
+    EXPECT_EQ(types(votes("cleo", true)), "voted submitted");
+}
+
+TEST_F(VoteTest, OneDenialEndsIt) {
+    needs(3);
+    (void)votes("ann", true);
+    auto const d = votes("bob", false);
+    EXPECT_EQ(said(d), "applied");
     EXPECT_EQ(types(d), "voted submitted");
     EXPECT_FALSE(first<Submitted>(d).what.approved);
+    EXPECT_FALSE(owes<AskGate>()->decision->approved);
+    EXPECT_EQ(said(votes("cleo", true)), "conflict");
 }
 
 TEST_F(VoteTest, APersonVotesOnce) {

@@ -53,7 +53,16 @@ agent::ToolResult run_job(World& world, Json const& input) {
     PauseTerms pause;
     pause.placeholder = input;
     if (fate < 5) pause.timeout = world.between(Duration(500), Duration(30'000));
+    if (fate < 7) pause.poll_every = world.between(Duration(1'000), Duration(9'000));
     return pause;
+}
+
+agent::PollResult poll_job(World& world, Json const& input) {
+    auto const fate = world.below(10);
+    if (fate < 2) return agent::Done{input};
+    if (fate < 3) return agent::Failed{"the job failed"};
+    if (fate < 5) return agent::NotYet{"the service is away"};
+    return agent::NotYet{};
 }
 
 agent::Tool job_tool(World& world, Word const& word) {
@@ -65,6 +74,10 @@ agent::Tool job_tool(World& world, Word const& word) {
     tool.terms.may_pause = {PauseReason::tool_result};
     tool.run = [&world](agent::ToolCall const& call, std::stop_token const&) {
         return run_job(world, call.input);
+    };
+    tool.poll = [&world](agent::PollCall const& call, port::Fn<void(agent::PollResult)> done) {
+        done(poll_job(world, call.input));
+        return agent::StopTool();
     };
     return tool;
 }
@@ -165,6 +178,15 @@ void Agents::ask_gate(SessionId session, EffectId id, std::string agent, AskGate
         inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
     };
     if (world_.chance(500)) return work();
+    later({session, id}, delay(), std::move(work));
+}
+
+void Agents::poll_tool(SessionId session, EffectId id, std::string agent, PollTool poll,
+                       port::Outcome done) {
+    auto work = [this, session, id, agent = std::move(agent), poll = std::move(poll),
+                 done = std::move(done)]() mutable {
+        inner_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
+    };
     later({session, id}, delay(), std::move(work));
 }
 

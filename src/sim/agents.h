@@ -48,7 +48,12 @@ public:
                   port::Outcome done) override;
     void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
                   port::Outcome done) override;
+    void poll_tool(SessionId session, session::EffectId id, std::string agent,
+                   session::PollTool poll, port::Outcome done) override;
     void stop(SessionId session, session::EffectId id) override;
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return inner_.has_gate(gate);
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);
     }

@@ -56,7 +56,18 @@ public:
                   port::Outcome done) override {
         inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
     }
+    void poll_tool(SessionId session, session::EffectId id, std::string agent,
+                   session::PollTool poll, port::Outcome done) override {
+        inner_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
+    }
     void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
+    [[nodiscard]] std::optional<Time> model_until(SessionId session,
+                                                  session::EffectId id) const override {
+        return inner_.model_until(session, id);
+    }
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return inner_.has_gate(gate);
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);
     }

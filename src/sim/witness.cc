@@ -65,4 +65,18 @@ void Witness::ask_gate(SessionId session, EffectId id, std::string agent, AskGat
     inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
 }
 
+// One that crashed is asked again by the next process; of a pause that was settled none begins.
+void Witness::poll_tool(SessionId session, EffectId id, std::string agent, PollTool poll,
+                        port::Outcome done) {
+    begin(session, id);
+    Durable::Session const* const found = durable_.find(session);
+    Event const* const event = durable_.event(session, id.since);
+    bool const follows = event && (std::holds_alternative<CallPaused>(event->body) ||
+                                   std::holds_alternative<Polled>(event->body));
+    if (!follows) findings_.add("effect: a poll follows from nothing that is durable");
+    if (found && !open_pause(found->state, poll.pending))
+        findings_.add("effect: a call that is settled is polled");
+    inner_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
+}
+
 }  // namespace dormouse::sim

@@ -31,7 +31,16 @@ public:
                   port::Outcome done) override;
     void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
                   port::Outcome done) override;
+    void poll_tool(SessionId session, session::EffectId id, std::string agent,
+                   session::PollTool poll, port::Outcome done) override;
     void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
+    [[nodiscard]] std::optional<Time> model_until(SessionId session,
+                                                  session::EffectId id) const override {
+        return inner_.model_until(session, id);
+    }
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return inner_.has_gate(gate);
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);
     }

@@ -116,6 +116,8 @@ struct Read {
         e.input = value("arguments");
         e.input_digest = sha256(json::canonical(*e.input));
     }
+    void operator()(GateMissing& e) const { e = {call(), string("gate")}; }
+    void operator()(GateBack& e) const { e = {call(), string("gate")}; }
     void operator()(Submitted& e) const {
         e = {receipt(), read_submission(data)};
         e.what.digest = e.receipt.digest;
@@ -125,6 +127,13 @@ struct Read {
         e = {pending(), parse_actor(vote["by"].string_or("")), vote["approved"].boolean_or(false),
              read_digest(vote["digest"]), read_submission(data)};
         e.what.digest = e.digest;
+    }
+    void operator()(Reassigned& e) const {
+        e = {pending(), {}, time("timeout")};
+        data["from"].elements([&](json::View who) { e.answerers.push_back(who.string_or("")); });
+    }
+    void operator()(Polled& e) const {
+        e = {pending(), time("next").value_or(Time()), number("failures"), string("error")};
     }
     void operator()(Progressed& e) const { e = {pending(), string("key"), value("payload")}; }
     void operator()(Claimed& e) const {

@@ -103,6 +103,12 @@ struct Write {
         text_member("message", e.message);
         if (e.input) out.member("arguments", *e.input);
     }
+    void operator()(GateMissing const& e) const {
+        out.member("callID", call_text(e.call)).member("gate", e.gate);
+    }
+    void operator()(GateBack const& e) const {
+        out.member("callID", call_text(e.call)).member("gate", e.gate);
+    }
     void operator()(Submitted const& e) const {
         pause(e.receipt.pending);
         receipt(e.receipt);
@@ -116,6 +122,19 @@ struct Write {
             .member("approved", e.approved);
         out.member("digest", digest_text(e.digest)).end_object();
         write_submission(out, e.what);
+    }
+    void operator()(Reassigned const& e) const {
+        pause(e.pending);
+        out.key("from").begin_array();
+        for (std::string const& name : e.answerers) out.value(name);
+        out.end_array();
+        time_member("timeout", e.deadline);
+    }
+    void operator()(Polled const& e) const {
+        pause(e.pending);
+        out.member("next", to_ms(e.next));
+        if (e.failures != 0) out.member("failures", e.failures);
+        text_member("error", e.error);
     }
     void operator()(Progressed const& e) const {
         pause(e.pending);

@@ -167,6 +167,14 @@ struct HistoryFold {
         if (PauseView* pause = find(e.pending))
             pause->votes.push_back({e.by, {e.approved, event.at}});
     }
+    void operator()(Reassigned const& e) const {
+        PauseView* const pause = find(e.pending);
+        if (!pause) return;
+        pause->terms.answer.from = e.answerers;
+        pause->terms.escalate_to.clear();
+        pause->deadline = e.deadline;
+        pause->claimed_until = {};
+    }
     void operator()(Progressed const& e) const {
         PauseView* const pause = find_or_open_early(e.pending);
         ++pause->progress_count;
@@ -286,6 +294,7 @@ struct Touched {
     void operator()(GateAsked const& e) const { out.push_back(e.pending); }
     void operator()(Submitted const& e) const { out.push_back(e.receipt.pending); }
     void operator()(Voted const& e) const { out.push_back(e.pending); }
+    void operator()(Reassigned const& e) const { out.push_back(e.pending); }
     void operator()(Progressed const& e) const { out.push_back(e.pending); }
     void operator()(Claimed const& e) const { out.push_back(e.pending); }
     void operator()(Expired const& e) const { out.push_back(e.receipt.pending); }

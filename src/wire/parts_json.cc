@@ -18,6 +18,12 @@ void optional_json(json::Writer& out, std::string_view name, Json const& value) 
     if (!value.is_null()) out.member(name, value);
 }
 
+void write_texts(json::Writer& out, std::string_view name, std::vector<std::string> const& texts) {
+    out.key(name).begin_array();
+    for (std::string const& text : texts) out.value(text);
+    out.end_array();
+}
+
 Json copy_of(json::View view) { return view.exists() ? view.copy() : Json(); }
 
 void write_duration(json::Writer& out, std::string_view name,
@@ -67,12 +73,11 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     if (terms.on_deadline != OnDeadline::tell) out.member("onDeadline", text(terms.on_deadline));
     optional_json(out, "state", terms.state);
     optional_json(out, "metadata", terms.metadata);
+    if (!terms.escalate_to.empty()) write_texts(out, "escalateTo", terms.escalate_to);
+    write_duration(out, "pollEvery", terms.poll_every);
     if (terms.answer.need != 1) out.member("need", terms.answer.need);
     if (terms.answer.forbid_requester) out.member("forbidRequester", true);
-    if (terms.answer.from.empty()) return;
-    out.key("from").begin_array();
-    for (std::string const& from : terms.answer.from) out.value(from);
-    out.end_array();
+    if (!terms.answer.from.empty()) write_texts(out, "from", terms.answer.from);
 }
 
 PauseTerms read_pause_terms(json::View object) {
@@ -94,6 +99,9 @@ PauseTerms read_pause_terms(json::View object) {
         parse<OnDeadline>(object["onDeadline"].string_or("tell")).value_or(OnDeadline::tell);
     terms.state = copy_of(object["state"]);
     terms.metadata = copy_of(object["metadata"]);
+    terms.poll_every = read_duration(object["pollEvery"]);
+    object["escalateTo"].elements(
+        [&](json::View who) { terms.escalate_to.push_back(who.string_or("")); });
     terms.answer.need = static_cast<std::uint32_t>(object["need"].integer_or(1));
     terms.answer.forbid_requester = object["forbidRequester"].boolean_or(false);
     object["from"].elements(

@@ -44,7 +44,7 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    8, 7, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 5, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5};
+    8, 7, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -99,6 +99,8 @@ PauseTerms rich_pause() {
     terms.answer = {{"alice", "role:answer"}, 2};
     terms.state = Json::trusted(R"({"job":7})");
     terms.metadata = Json::trusted("[1]");
+    terms.escalate_to = {"bob"};
+    terms.poll_every = Duration(30'000);
     return terms;
 }
 
@@ -172,6 +174,12 @@ std::vector<Event> one_of_each() {
     add(Submitted{receipt(SubmissionKind::decision, CallStatus::completed), decision()});
     add(Submitted{receipt(SubmissionKind::result, CallStatus::completed), result()});
     add(Voted{pending(), by, true, sha256("payload"), decision()});
+    add(GateMissing{9, "first"});
+    add(GateBack{9, "first"});
+    add(Reassigned{pending(), {"bob", "role:answer"}, at(9)});
+    add(Reassigned{pending(), {"bob"}, std::nullopt});
+    add(Polled{pending(), at(30'000), 0, {}});
+    add(Polled{pending(), at(60'000), 3, "503: \r\ndata: no"});
     add(Progressed{pending(), "50", value});
     add(Claimed{pending(), by, at(30'000)});
     add(Expired{receipt(SubmissionKind::expiry, CallStatus::expired), ErrorReason::unknown});

@@ -31,8 +31,9 @@ std::vector<json::View> list(json::View array) {
 }
 
 Pause read_pause(json::View v) {
-    return {read_pause_terms(v), maybe_time(v, "deadline"), time(v, "since"), seq(v, "opened"),
-            v["byGate"].boolean_or(false)};
+    return {read_pause_terms(v), maybe_time(v, "deadline"),     time(v, "since"),
+            seq(v, "opened"),    v["byGate"].boolean_or(false), maybe_time(v, "pollAt"),
+            seq(v, "polled"),    number(v, "pollFailures")};
 }
 
 void read_answers(Call& call, json::View v) {
@@ -59,8 +60,7 @@ Effect effect_of(Call const& call, TurnNo turn) {
         return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input,
                             call.decision, turn, call.kept}};
     }
-    return {id, AskGate{call.no, call.spec.terms.gates.at(call.gates_passed), call.spec.tool,
-                        call.spec.input, call.decision}};
+    return {id, AskGate{call.no, gate_of(call), call.spec.tool, call.spec.input, call.decision}};
 }
 
 void read_call(State& state, json::View v) {
@@ -95,7 +95,8 @@ void read_request(State& state, OpenTurn& turn, json::View v) {
         turn.request =
             Request{number(r, "attempt"), seq(r, "viewSeq"), seq(r, "epoch"), seq(r, "since")};
         owe(state, {{turn.request->since, 0},
-                    AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq}});
+                    AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq,
+                             turn.failures}});
         set_timer(state, 0, TimerKind::give_up, time(r, "giveUpAt"));
     }
     if (json::View r = v["retry"]; r.exists()) {

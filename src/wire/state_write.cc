@@ -28,6 +28,8 @@ void write_pause(json::Writer& out, Pause const& pause) {
     out.member("since", to_ms(pause.since))
         .member("opened", pause.opened)
         .member("byGate", pause.by_gate);
+    time_member(out, "pollAt", pause.poll_at);
+    out.member("polled", pause.polled).member("pollFailures", pause.poll_failures);
     out.end_object();
 }
 

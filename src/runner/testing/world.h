@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -159,6 +160,12 @@ public:
         port::Outcome done;
     };
 
+    struct Polled {
+        session::EffectId id;
+        session::PollTool poll;
+        port::Outcome done;
+    };
+
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override {
         ++starts;
@@ -174,7 +181,18 @@ public:
         ++starts;
         gated.push_back({std::move(ask), std::move(done)});
     }
+    void poll_tool(SessionId, session::EffectId id, std::string, session::PollTool poll,
+                   port::Outcome done) override {
+        ++starts;
+        polled.push_back({id, std::move(poll), std::move(done)});
+    }
     void stop(SessionId, session::EffectId id) override { stopped.push_back(id); }
+    [[nodiscard]] std::optional<Time> model_until(SessionId, session::EffectId) const override {
+        return until;
+    }
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return !missing_gates.contains(gate);
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const&) const override {
         return turn_terms;
     }
@@ -203,7 +221,10 @@ public:
     std::vector<Asked> asked;
     std::vector<Ran> ran;
     std::vector<Gated> gated;
+    std::vector<Polled> polled;
     std::vector<session::EffectId> stopped;
+    std::optional<Time> until;  // of requests to the model
+    std::set<std::string> missing_gates;
     int starts = 0;
     std::optional<session::TurnTerms> turn_terms = session::TurnTerms();
 };

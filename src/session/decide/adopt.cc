@@ -2,6 +2,8 @@
 
 #include "session/limits.h"
 
+#include <algorithm>
+
 // Rule 3: verdicts after a crash. What an older epoch started and nobody finished is in doubt;
 // everything else is as it was, and nothing is written when nothing is in doubt.
 namespace dormouse::session {
@@ -30,9 +32,27 @@ void verdict(Decider& d, Call const& call) {
     }
 }
 
+// Gates come and go with the configuration, which a process reads when it starts. One that was
+// being asked while the runtime was down is not to be blamed for the time that this took.
+void ask_gates_anew(Decider& d, Adopt const& c) {
+    std::vector<std::pair<CallNo, bool>> changed;
+    for (auto const& [no, call] : d.state.calls) {
+        bool const held = call.phase == CallPhase::held;
+        if (!held && call.phase != CallPhase::gating) continue;
+        bool const missing =
+            std::ranges::find(c.missing_gates, gate_of(call)) != c.missing_gates.end();
+        bool const late = !held && d.state.timer_at.at({no, TimerKind::give_up}) <= d.at;
+        if (missing ? !held : held || late) changed.emplace_back(no, missing);
+    }
+    for (auto const& [no, missing] : changed) {
+        std::string const gate = gate_of(d.state.calls.at(no));
+        missing ? d.emit(GateMissing{no, gate}) : d.emit(GateBack{no, gate});
+    }
+}
+
 }  // namespace
 
-Judged judge(Decider& d, Adopt const&) {
+Judged judge(Decider& d, Adopt const& c) {
     std::vector<CallNo> cut_off;
     for (auto const& [no, call] : d.state.calls) {
         if (call.phase == CallPhase::running && call.epoch < d.epoch) cut_off.push_back(no);
@@ -42,6 +62,7 @@ Judged judge(Decider& d, Adopt const&) {
         OpenTurn const& turn = *d.state.turn;
         d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
     }
+    ask_gates_anew(d, c);
     return done(d);
 }
 

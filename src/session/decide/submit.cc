@@ -116,13 +116,14 @@ std::optional<Judged> voted_before(Decider const& d, Call const& call, Offer con
     return Answer{.outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
 }
 
-// With n-of-m a decision is a vote; the n-th equal one settles.
+// With n-of-m a decision is a vote: the n-th equal approval settles, and so does one denial.
 Judged vote(Decider& d, Call const& call, Offer const& offer) {
     Actor const& by = d.command.by;
     d.emit(Voted{offer.pending, by, offer.what.approved, offer.what.digest, offer.what});
     auto const equal = std::ranges::count_if(
         call.votes, [&](Vote const& v) { return v.digest == offer.what.digest; });
-    if (static_cast<std::uint32_t>(equal) < call.pause->terms.answer.need) {
+    bool const denied = offer.what.kind == SubmissionKind::decision && !offer.what.approved;
+    if (!denied && static_cast<std::uint32_t>(equal) < call.pause->terms.answer.need) {
         return Answer{
             .outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
     }

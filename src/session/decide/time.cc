@@ -29,6 +29,11 @@ void time_is_up(Decider& d, Call const& call) {
 }
 
 void expire(Decider& d, CallNo no) {
+    if (Call const& call = d.state.calls.at(no); !call.pause->terms.escalate_to.empty()) {
+        PauseTerms const& terms = call.pause->terms;
+        return d.emit(
+            Reassigned{call.pending, terms.escalate_to, deadline_of(terms, call.spec.terms, d.at)});
+    }
     if (Call const& call = d.state.calls.at(no); call.question) {
         auto receipt =
             d.receipt(call.question->pending, SubmissionKind::expiry, CallStatus::expired,
@@ -47,10 +52,12 @@ void expire(Decider& d, CallNo no) {
 }
 
 void give_up(Decider& d, CallNo no) {
+    bool const has_time = d.command.model_until && *d.command.model_until > d.at;
+    if (no == 0 && has_time) return;
     if (no == 0) return give_up_model(d);
     Call const& call = d.state.calls.at(no);
     if (call.phase == CallPhase::gating) {
-        std::string const& gate = call.spec.terms.gates[call.gates_passed];
+        std::string const gate = gate_of(call);
         d.emit(GateDecided{no,
                            gate,
                            false,
@@ -70,6 +77,7 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::deadline: return expire(d, timer.call);
         case TimerKind::give_up: return give_up(d, timer.call);
         case TimerKind::tool_retry: return;  // advance() starts it when a slot is free
+        case TimerKind::poll: return;        // nothing is decided: the lane asks (due_polls)
         case TimerKind::model_retry: {
             OpenTurn const& turn = *d.state.turn;
             return d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});

@@ -149,7 +149,7 @@ Judged judge(Decider& d, GateOutcome const& c) {
     auto const found = d.state.calls.find(c.call);
     if (found == d.state.calls.end() || found->second.phase != CallPhase::gating) return done(d);
     Call const& call = found->second;
-    if (call.spec.terms.gates[call.gates_passed] != c.gate) return done(d);
+    if (gate_of(call) != c.gate) return done(d);
     if (auto const* allow = std::get_if<GateOutcome::Allow>(&c.what)) {
         d.emit(GateDecided{call.no, c.gate, true, {}, allow->input, allow->input_digest});
     } else if (auto const* deny = std::get_if<GateOutcome::Deny>(&c.what)) {
@@ -159,12 +159,7 @@ Judged judge(Decider& d, GateOutcome const& c) {
         d.emit(GateAsked{d.new_pending(call), c.gate, *terms,
                          deadline_of(*terms, call.spec.terms, d.at)});
     } else {
-        d.emit(GateDecided{call.no,
-                           c.gate,
-                           false,
-                           "denied: its gate '" + c.gate + "' is not there any more",
-                           std::nullopt,
-                           {}});
+        d.emit(GateMissing{call.no, c.gate});
     }
     return done(d);
 }

@@ -132,6 +132,12 @@ public:
         Call const& call = state.calls.at(no);
         return when(GateOutcome{no, call.spec.terms.gates.at(call.gates_passed), std::move(what)});
     }
+    // The answer to the poll that is due.
+    Decision polled(CallNo no, decltype(PollOutcome::what) what,
+                    std::string const& digest = "poll") {
+        Call const& call = state.calls.at(no);
+        return when(PollOutcome{call.pending, call.pause->polled, std::move(what), sha256(digest)});
+    }
     Decision submit(PendingId const& pending, Submission what) {
         return when(Submit{pending, std::move(what), "http", {}, {}, {}});
     }

@@ -49,6 +49,10 @@ namespace dormouse::session::testing {
             out[{no, TimerKind::deadline}] = *call.pause->deadline;
         }
     }
+    for (auto const& [no, call] : state.calls) {
+        if (call.phase == CallPhase::waiting && call.pause->poll_at)
+            out[{no, TimerKind::poll}] = *call.pause->poll_at;
+    }
     if (state.turn && state.turn->retry) out[{0, TimerKind::model_retry}] = state.turn->retry->at;
     return out;
 }
@@ -77,10 +81,11 @@ namespace dormouse::session::testing {
 [[nodiscard]] inline std::string broken_wake(State const& state) {
     std::string const what = class_of(state);
     auto const wake = wake_at(state);
-    if (state.owed.empty() != (wake != from_ms(0))) return "wake_at and owed differ; ";
+    bool const at_start = !state.owed.empty() || !state.held.empty();
+    if (at_start != (wake == from_ms(0))) return "wake_at and owed differ; ";
     if ((what == "idle" || what == "ended") && wake) return "a session at rest wants to be woken; ";
     if (what == "owed" && !wake) return "owed, and nothing wakes it; ";
-    if (what != "waiting") return "";
+    if (what != "waiting" || at_start) return "";
     auto const first =
         state.timers.empty() ? std::nullopt : std::optional(state.timers.begin()->at);
     return wake == first ? "" : "wake_at is not the earliest deadline; ";
@@ -94,6 +99,7 @@ namespace dormouse::session::testing {
     for (auto const& [id, effect] : state.owed) owed.insert(id);
     if (derived.ready != state.ready) out += "ready differs; ";
     if (derived.message_pauses != state.message_pauses) out += "message pauses differ; ";
+    if (derived.held != state.held) out += "held differs; ";
     if (derived.in_work != state.in_work) out += "the number in work differs; ";
     if (derived.waiting != state.waiting) out += "the number that waits differs; ";
     if (derived.owed != owed) out += "outstanding differs; ";
@@ -102,6 +108,8 @@ namespace dormouse::session::testing {
     for (auto const& [no, call] : state.calls) {
         if (call.phase == CallPhase::waiting && !has_source(call))
             out += "a call waits for nobody; ";
+        if (call.phase == CallPhase::held && call.gates_passed >= call.spec.terms.gates.size())
+            out += "a call is held by no gate; ";
     }
     static std::vector<std::string> const classes{"ended", "held", "idle", "owed", "waiting"};
     if (std::ranges::find(classes, class_of(state)) == classes.end()) {

@@ -144,7 +144,7 @@ private:
 
     void answer(std::uint32_t a, std::uint32_t b) {
         Effect const* const effect = owed(a);
-        if (!effect) return;
+        if (!effect) return poll(a, b);
         CallNo const no = effect->id.call;
         if (std::holds_alternative<AskModel>(effect->what)) return reply(b, a);
         if (std::holds_alternative<AskGate>(effect->what)) {
@@ -156,12 +156,24 @@ private:
         (void)session.finish(no, "output " + std::to_string(b % 3));
     }
 
+    // The first poll that is due is answered.
+    void poll(std::uint32_t a, std::uint32_t b) {
+        auto const due = due_polls(session.state, session.now);
+        if (due.empty()) return;
+        CallNo const no = due.begin()->first.call;
+        if (a % 4 == 0) return (void)session.polled(no, PollOutcome::Failed{"the job failed"});
+        if (a % 4 == 1) return (void)session.polled(no, PollOutcome::Done{quoted("1"), {}, {}});
+        (void)session.polled(no, PollOutcome::NotYet{b % 2 == 0 ? "no answer" : "", {}});
+    }
+
     static PauseTerms terms_for(PauseReason reason, std::uint32_t b) {
         PauseTerms terms = pause_for(reason);
         if (b % 5 == 1 || reason == PauseReason::handoff) terms.timeout = Duration(60'000);
         if (b % 10 == 1) terms.on_deadline = OnDeadline::deny;
         if (b % 7 == 1) terms.answer.need = 2;
         if (b % 3 == 1) terms.state = Json::trusted(std::to_string(b));
+        if (b % 11 == 1) terms.escalate_to = {"carl"};
+        if (b % 3 == 1 && reason == PauseReason::tool_result) terms.poll_every = Duration(30'000);
         return terms;
     }
 
@@ -257,9 +269,15 @@ private:
                 return said(session.finish(no)) == "applied";
             return said(session.gate(no, GateOutcome::Allow{})) == "applied";
         }
+        if (!session.state.held.empty()) return !session.when(Adopt{}).events.empty();
+        if (auto const due = due_polls(session.state, session.now); !due.empty()) {
+            CallNo const no = due.begin()->first.call;
+            return said(session.polled(no, PollOutcome::Done{quoted("1"), {}, {}})) == "applied";
+        }
         if (auto const at = wake_at(session.state)) {
             session.now = std::max(session.now, *at);
-            return !session.tick().events.empty();
+            bool const moved = !session.tick().events.empty();
+            return moved || !due_polls(session.state, session.now).empty();
         }
         for (auto const& [no, call] : session.state.calls) return person_answers(call);
         return false;

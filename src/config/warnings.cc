@@ -1,0 +1,42 @@
+#include "config/read.h"
+#include "config/values.h"
+
+#include <algorithm>
+
+namespace dormouse::config {
+
+namespace {
+
+// A service on this machine reaches an address of this machine.
+bool is_near(std::string_view url) {
+    std::string_view const rest = url.substr(std::min(url.find("://"), url.size() - 3) + 3);
+    std::string_view const host = rest.substr(0, rest.find_first_of("/?"));
+    return host.starts_with("127.") || host.starts_with("[::1]") ||
+           host.substr(0, host.find(':')) == "localhost";
+}
+
+bool is_told_where_to_call(HttpTool const& tool) {
+    return tool.body.is_null() || tool.body.text().contains("\"callbackURL\"");
+}
+
+bool calls_back_from_afar(Tool const& tool) {
+    return tool.kind == ToolKind::http && tool.http.later != Later::never && !tool.http.poll &&
+           is_told_where_to_call(tool.http) && !is_near(tool.http.url);
+}
+
+}  // namespace
+
+std::vector<Problem> warnings(Config const& config) {
+    std::vector<Problem> out;
+    if (!config.server.public_url.empty()) return out;
+    for (Tool const& tool : config.tools) {
+        if (!calls_back_from_afar(tool)) continue;
+        out.push_back({tool.line,
+                       "[[tool]] " + tool.name +
+                           ": its service is told a callback URL that only this machine reaches; "
+                           "set public_url in [server], or poll, or later = \"never\""});
+    }
+    return out;
+}
+
+}  // namespace dormouse::config

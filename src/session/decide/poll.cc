@@ -1,0 +1,65 @@
+#include "session/decide/decider.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+// Results that nobody can push: a call that waits is asked for its own. One event a poll, none
+// while it runs: asking has no effects.
+namespace dormouse::session {
+
+namespace {
+
+constexpr Duration day{24 * 3600 * 1000};
+
+// As often as is configured; after failures less and less often, and not before the other side
+// wants it.
+Duration delay(Pause const& pause, std::uint32_t failures, std::optional<Duration> retry_after) {
+    Duration const every = *pause.terms.poll_every;
+    Duration const most = std::max(every, limits::poll_back_off_max);
+    Duration const wait = std::min(most, every * (1 << std::min(failures, 20U)));
+    return std::max(wait, std::min(limits::retry_after_max, retry_after.value_or(Duration())));
+}
+
+void not_yet(Decider& d, Call const& call, PollOutcome::NotYet const& answer) {
+    std::uint32_t const failures = answer.error.empty() ? 0 : call.pause->poll_failures + 1;
+    Duration const wait = is_full(d.state) ? day : delay(*call.pause, failures, answer.retry_after);
+    d.emit(Polled{call.pending, d.at + wait, failures, answer.error});
+}
+
+Submission submission_of(Decider const& d, PollOutcome const& c) {
+    Submission what;
+    what.digest = c.digest;
+    if (auto const* done = std::get_if<PollOutcome::Done>(&c.what)) {
+        if (done->output.size() <= d.limits.output_bytes) {
+            what.output = done->output;
+            what.title = done->title;
+            what.metadata = done->metadata;
+            return what;
+        }
+        what.error = "the tool's output is larger than " + bytes_text(d.limits.output_bytes) +
+                     "; nothing of it was kept";
+    } else {
+        what.error = std::get<PollOutcome::Failed>(c.what).message;
+    }
+    what.kind = SubmissionKind::error;
+    return what;
+}
+
+}  // namespace
+
+// Whatever settled the call meanwhile stands, and the answer to a poll before the newest is old.
+Judged judge(Decider& d, PollOutcome const& c) {
+    Call const* const call = open_pause(d.state, c.pending);
+    bool const polls = call && call->phase == CallPhase::waiting && call->pending == c.pending &&
+                       call->pause->poll_at && call->pause->polled == c.since;
+    if (!polls) return done(d);
+    if (auto const* answer = std::get_if<PollOutcome::NotYet>(&c.what)) {
+        not_yet(d, *call, *answer);
+        return done(d);
+    }
+    Submission const what = submission_of(d, c);
+    settle(d, *call, {c.pending, what, "poll", {}, std::nullopt, {}});
+    return done(d);
+}
+
+}  // namespace dormouse::session
