@@ -48,6 +48,8 @@ struct Question {
     session::ModelView view;
     std::string instructions;
     std::vector<ToolDeclaration> tools;  // in the order of the agent
+    SessionId session = {};
+    std::string agent = {};
 };
 
 class Model {
