@@ -53,8 +53,8 @@ struct PendingCall {
 enum class Operation : std::uint8_t { resume, progress, cancel, message };
 // `call` names the pending call; of one that is closed or was never there it holds the id alone. An
 // error is the answer to whoever asked, before anything is told of the call.
-using Authorizer =
-    std::function<Result<void>(Operation operation, std::string const& by, PendingCall const& call)>;
+using Authorizer = std::function<Result<void>(Operation operation, std::string const& by,
+                                              PendingCall const& call)>;
 
 struct Settings {
     // A directory, made if it is not there; ":memory:" keeps nothing.

@@ -26,8 +26,7 @@ struct Snapshot {
     std::shared_ptr<runner::Lane> lane;
     wire::History history;
 };
-void read_history(runner::Runner& runner, SessionId session,
-                  port::Fn<void(Result<Snapshot>)> done);
+void read_history(runner::Runner& runner, SessionId session, port::Fn<void(Result<Snapshot>)> done);
 
 // Checks what is offered against the call as it stands and offers it. Both live until `reply`.
 // Errors: those of the core; invalid_result and invalid_arguments with extra {"errors": […]};

@@ -104,9 +104,9 @@ Result<void> Runtime::Engine::assemble() {
     }
     for (Gate const& gate : settings_.gates) {
         if (gate.name.empty() || !gate.decide || registry_.gate(gate.name))
-            return dormouse::fail(Code::bad_value,
-                                  "gate '" + gate.name +
-                                      "': give each gate a function and a name of its own");
+            return dormouse::fail(
+                Code::bad_value,
+                "gate '" + gate.name + "': give each gate a function and a name of its own");
         registry_.add(runtime::adapt(gate));
     }
     runtime::Means const means{http_, clock_, workers_};
@@ -194,7 +194,8 @@ void Runtime::Engine::prompt(SessionId session, std::string const& text,
     command.answers = options.answers;
     auto const held = std::make_shared<runtime::Reply<Accepted>>(std::move(reply));
     auto then = [this, session, held, command = std::move(command),
-                 from = asker(options.by, "prompt " + session.text(), options.key, text)]() mutable {
+                 from =
+                     asker(options.by, "prompt " + session.text(), options.key, text)]() mutable {
         runner_.command(session, std::move(command), std::move(from),
                         [held](Result<session::Answer> answer) {
                             if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
@@ -221,17 +222,17 @@ void Runtime::Engine::submit(std::string tool, PendingId pending, session::Submi
     };
     auto then = [this, pending, held, tool = std::move(tool), offer = std::move(offer)]() mutable {
         if (tool.empty()) return offer();
-        runner_.look(pending.session, [pending, held, tool = std::move(tool),
-                                       offer = std::move(offer)](
-                                          Result<std::shared_ptr<runner::Lane>> lane) mutable {
-            if (!lane) return (*held)(std::unexpected(std::move(lane.error())));
-            auto const* call = open_pause((*lane)->state(), pending);
-            if (call && call->spec.tool != tool)
-                return (*held)(dormouse::fail(Code::wrong_tool,
-                                              "this is a call of '" + call->spec.tool +
-                                                  "', not of '" + tool + "'"));
-            offer();
-        });
+        runner_.look(
+            pending.session, [pending, held, tool = std::move(tool), offer = std::move(offer)](
+                                 Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                if (!lane) return (*held)(std::unexpected(std::move(lane.error())));
+                auto const* call = open_pause((*lane)->state(), pending);
+                if (call && call->spec.tool != tool)
+                    return (*held)(dormouse::fail(
+                        Code::wrong_tool,
+                        "this is a call of '" + call->spec.tool + "', not of '" + tool + "'"));
+                offer();
+            });
     };
     allow(Operation::resume, pending, by, std::move(then),
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
@@ -264,8 +265,8 @@ void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string by,
 void Runtime::Engine::progress(PendingId pending, Json payload, std::string key, std::string by,
                                runtime::Reply<void> reply) {
     if (payload.size() > 65'536 || key.size() > 256)
-        return reply(dormouse::fail(Code::too_large,
-                                    "progress may have 64 KiB, its key 256 bytes"));
+        return reply(
+            dormouse::fail(Code::too_large, "progress may have 64 KiB, its key 256 bytes"));
     auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
     auto then = [this, pending, held, by, payload = std::move(payload),
                  key = std::move(key)]() mutable {

@@ -60,11 +60,11 @@ struct Runtime::Engine::Follow {
 };
 
 void Runtime::Engine::look(SessionId session, runtime::Reply<SessionView> reply) {
-    runner_.look(session, [reply = std::move(reply)](
-                              Result<std::shared_ptr<runner::Lane>> lane) mutable {
-        if (!lane) return reply(std::unexpected(std::move(lane.error())));
-        reply(runtime::session_view((*lane)->state()));
-    });
+    runner_.look(session,
+                 [reply = std::move(reply)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                     if (!lane) return reply(std::unexpected(std::move(lane.error())));
+                     reply(runtime::session_view((*lane)->state()));
+                 });
 }
 
 void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply) {
@@ -88,23 +88,24 @@ void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<Ses
 }
 
 void Runtime::Engine::messages(SessionId session, runtime::Reply<std::vector<Message>> reply) {
-    door::read_history(
-        runner_, session, [reply = std::move(reply)](Result<door::Snapshot> snapshot) mutable {
-            if (!snapshot) return reply(std::unexpected(std::move(snapshot.error())));
-            reply(runtime::messages(snapshot->history));
-        });
+    door::read_history(runner_, session,
+                       [reply = std::move(reply)](Result<door::Snapshot> snapshot) mutable {
+                           if (!snapshot)
+                               return reply(std::unexpected(std::move(snapshot.error())));
+                           reply(runtime::messages(snapshot->history));
+                       });
 }
 
 void Runtime::Engine::events(SessionId session, Seq after,
                              runtime::Reply<std::vector<Event>> reply) {
-    runner_.read_page(
-        session, after + 1, [reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
-            if (!read) return reply(std::unexpected(std::move(read.error())));
-            std::vector<Event> out;
-            for (wire::RecordPtr const& record : read->records)
-                out.push_back(runtime::event(*record));
-            reply(std::move(out));
-        });
+    runner_.read_page(session, after + 1,
+                      [reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
+                          if (!read) return reply(std::unexpected(std::move(read.error())));
+                          std::vector<Event> out;
+                          for (wire::RecordPtr const& record : read->records)
+                              out.push_back(runtime::event(*record));
+                          reply(std::move(out));
+                      });
 }
 
 void Runtime::Engine::follow(SessionId session, Seq after,
@@ -120,17 +121,18 @@ void Runtime::Engine::follow(SessionId session, Seq after,
         follow->lane = *std::move(lane);
         follow->watch = follow->lane->watch([this, follow] { pump(follow); });
         // The last copy of this ends the following.
-        reply(Following(std::shared_ptr<void>(nullptr, [&loop = loop_, over = over_, follow](void*) {
-            {
-                std::lock_guard const lock(follow->mutex);
-                follow->ended = true;
-            }
-            if (*over) return;
-            loop.post([follow] {
-                if (auto const kept = std::exchange(follow->lane, nullptr))
-                    kept->unwatch(follow->watch);
-            });
-        })));
+        reply(
+            Following(std::shared_ptr<void>(nullptr, [&loop = loop_, over = over_, follow](void*) {
+                {
+                    std::lock_guard const lock(follow->mutex);
+                    follow->ended = true;
+                }
+                if (*over) return;
+                loop.post([follow] {
+                    if (auto const kept = std::exchange(follow->lane, nullptr))
+                        kept->unwatch(follow->watch);
+                });
+            })));
         pump(follow);
     });
 }
@@ -162,13 +164,12 @@ void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vect
     auto job = [follow, goes_on, events = std::move(events)](std::stop_token) {
         *goes_on = follow->show(events);
     };
-    static_cast<void>(
-        workers_.run(std::move(job), [this, follow, goes_on, next](bool ran) {
-            follow->busy = false;
-            if (!*goes_on) return;
-            if (ran) follow->next = next;
-            pump(follow);  // there may be more, or (not run) the same once more
-        }));
+    static_cast<void>(workers_.run(std::move(job), [this, follow, goes_on, next](bool ran) {
+        follow->busy = false;
+        if (!*goes_on) return;
+        if (ran) follow->next = next;
+        pump(follow);  // there may be more, or (not run) the same once more
+    }));
 }
 
 }  // namespace dormouse

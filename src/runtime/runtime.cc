@@ -29,8 +29,9 @@ Result<Runtime> Runtime::open(Settings settings) {
 }
 
 Result<SessionId> Runtime::create(NewSession session) {
-    return engine_->block<SessionId>([e = engine_.get(), session = std::move(session)](
-                                         auto reply) { e->create(session, std::move(reply)); });
+    return engine_->block<SessionId>([e = engine_.get(), session = std::move(session)](auto reply) {
+        e->create(session, std::move(reply));
+    });
 }
 void Runtime::create(NewSession session, Completion<SessionId> done) {
     engine_->run<SessionId>([e = engine_.get(), session = std::move(session)](
@@ -39,9 +40,10 @@ void Runtime::create(NewSession session, Completion<SessionId> done) {
 }
 
 Result<Accepted> Runtime::prompt(SessionId session, std::string text, PromptOptions options) {
-    return engine_->block<Accepted>(
-        [e = engine_.get(), session, text = std::move(text), options = std::move(options)](
-            auto reply) { e->prompt(session, text, options, std::move(reply)); });
+    return engine_->block<Accepted>([e = engine_.get(), session, text = std::move(text),
+                                     options = std::move(options)](auto reply) {
+        e->prompt(session, text, options, std::move(reply));
+    });
 }
 void Runtime::prompt(SessionId session, std::string text, PromptOptions options,
                      Completion<Accepted> done) {
@@ -148,8 +150,9 @@ void Runtime::progress(PendingId pending, Json payload, std::string key, std::st
 }
 
 Result<Receipt> Runtime::cancel(PendingId pending, std::string by) {
-    return engine_->block<Receipt>([e = engine_.get(), pending, by = std::move(by)](
-                                       auto reply) { e->cancel(pending, by, std::move(reply)); });
+    return engine_->block<Receipt>([e = engine_.get(), pending, by = std::move(by)](auto reply) {
+        e->cancel(pending, by, std::move(reply));
+    });
 }
 void Runtime::cancel(PendingId pending, std::string by, Completion<Receipt> done) {
     engine_->run<Receipt>([e = engine_.get(), pending, by = std::move(by)](
@@ -157,8 +160,9 @@ void Runtime::cancel(PendingId pending, std::string by, Completion<Receipt> done
                           std::move(done));
 }
 Result<void> Runtime::cancel(SessionId session, std::string by) {
-    return engine_->block<void>([e = engine_.get(), session, by = std::move(by)](
-                                    auto reply) { e->cancel(session, by, std::move(reply)); });
+    return engine_->block<void>([e = engine_.get(), session, by = std::move(by)](auto reply) {
+        e->cancel(session, by, std::move(reply));
+    });
 }
 void Runtime::cancel(SessionId session, std::string by, Completion<void> done) {
     engine_->run<void>([e = engine_.get(), session, by = std::move(by)](
@@ -176,12 +180,13 @@ void Runtime::session(SessionId session, Completion<SessionView> done) {
         std::move(done));
 }
 Result<SessionView> Runtime::rest(SessionId session, Duration limit) {
-    return engine_->block<SessionView>([e = engine_.get(), session, limit](
-                                           auto reply) { e->rest(session, limit, std::move(reply)); });
+    return engine_->block<SessionView>([e = engine_.get(), session, limit](auto reply) {
+        e->rest(session, limit, std::move(reply));
+    });
 }
 void Runtime::rest(SessionId session, Duration limit, Completion<SessionView> done) {
-    engine_->run<SessionView>([e = engine_.get(), session, limit](
-                                  auto reply) { e->rest(session, limit, std::move(reply)); },
+    engine_->run<SessionView>([e = engine_.get(), session,
+                               limit](auto reply) { e->rest(session, limit, std::move(reply)); },
                               std::move(done));
 }
 
@@ -204,20 +209,23 @@ Result<std::string> Runtime::said(SessionId session) {
 }
 
 Result<std::vector<Event>> Runtime::events(SessionId session, Seq after) {
-    return engine_->block<std::vector<Event>>([e = engine_.get(), session, after](
-                                                  auto reply) { e->events(session, after, std::move(reply)); });
+    return engine_->block<std::vector<Event>>([e = engine_.get(), session, after](auto reply) {
+        e->events(session, after, std::move(reply));
+    });
 }
 void Runtime::events(SessionId session, Seq after, Completion<std::vector<Event>> done) {
-    engine_->run<std::vector<Event>>([e = engine_.get(), session, after](
-                                         auto reply) { e->events(session, after, std::move(reply)); },
-                                     std::move(done));
+    engine_->run<std::vector<Event>>(
+        [e = engine_.get(), session, after](auto reply) {
+            e->events(session, after, std::move(reply));
+        },
+        std::move(done));
 }
 Result<Following> Runtime::follow(SessionId session, Seq after,
                                   std::function<void(Event const&)> observer) {
-    return engine_->block<Following>([e = engine_.get(), session, after,
-                                      observer = std::move(observer)](auto reply) mutable {
-        e->follow(session, after, std::move(observer), std::move(reply));
-    });
+    return engine_->block<Following>(
+        [e = engine_.get(), session, after, observer = std::move(observer)](auto reply) mutable {
+            e->follow(session, after, std::move(observer), std::move(reply));
+        });
 }
 
 }  // namespace dormouse

@@ -45,7 +45,8 @@ bool Script::Rule::Body::fits(ModelQuestion const& question) const {
     Tail const tail = tail_of(question);
     if (when == When::otherwise) return true;
     if (when == When::text) return !tail.newest && tail.text && tail.text->contains(word);
-    return tail.newest && tail.newest->tool == word && tail.newest->waits == (when == When::waiting);
+    return tail.newest && tail.newest->tool == word &&
+           tail.newest->waits == (when == When::waiting);
 }
 
 Script::Rule& Script::Rule::says(std::string text) {
@@ -108,8 +109,8 @@ Result<ModelAnswer> Script::answer(State& state, ModelQuestion const& question) 
         --rule->failures;
         return fail(Code::overloaded, "as the script says, this attempt fails");
     }
-    return fail(Code::bad_value, "no rule of the script fits; the newest message is \"" +
-                                     question.asked() + "\"");
+    return fail(Code::bad_value,
+                "no rule of the script fits; the newest message is \"" + question.asked() + "\"");
 }
 
 Model Script::model() const {
