@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 // `input`: other arguments for the tool, which must fit its schema; null: those of the model.
@@ -39,3 +40,5 @@ struct Gate {
 };
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

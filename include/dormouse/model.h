@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 // A call in a transcript, and its one answer: the outcome, or the placeholder while it waits.
@@ -101,7 +102,7 @@ struct ProviderOptions {
 // (Next::retry) is tried again, any other ends the turn.
 using ModelFunction =
     std::function<Result<ModelAnswer>(ModelQuestion const& question, std::stop_token stop)>;
-[[nodiscard]] Model model(ModelFunction function);
+[[nodiscard]] Model model_from(ModelFunction function);
 
 // A model without a network, for tests and examples: the first rule that fits answers. What fits
 // none is answered with an error that says so, and ends the turn.
@@ -143,3 +144,5 @@ private:
 };
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 struct AgentSettings {
@@ -256,3 +257,5 @@ private:
 };
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

@@ -1,5 +1,6 @@
 #include "runtime/engine.h"
 
+#include "base/text.h"
 #include "json/json.h"
 #include "runtime/gates.h"
 #include "runtime/models.h"
@@ -30,7 +31,8 @@ runner::Asker asker(std::string const& by, std::string_view what, std::string co
     if (key.empty()) return out;
     auto const scope = sha256("library\n" + by + "\n" + std::string(what) + "\n" + key);
     out.idem_key = hex(std::span(scope).first(16));
-    out.idem_digest = hex(std::span(sha256(content)).first(16));
+    auto const digest = sha256(content);
+    out.idem_digest = hex(std::span(digest).first(16));
     return out;
 }
 

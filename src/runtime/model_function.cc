@@ -1,5 +1,7 @@
 #include "runtime/models.h"
 
+#include <utility>
+
 // Models that are somebody's code, and interceptors around models: both run on worker threads.
 namespace dormouse::runtime {
 
@@ -159,7 +161,7 @@ private:
 
 namespace dormouse {
 
-Model model(ModelFunction function) {
+Model model_from(ModelFunction function) {
     auto plan = std::make_shared<detail::ModelPlan>();
     plan->name = "function";
     plan->make = [function = std::move(function)](

@@ -3,6 +3,8 @@
 #include "json/json.h"
 #include "model/openai_chat.h"
 
+#include <algorithm>
+
 namespace dormouse::runtime {
 
 namespace {
