@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 // What the caller should do next. Part of every problem document.
@@ -108,3 +109,5 @@ template <class T> using Result = std::expected<T, Error>;
 }
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

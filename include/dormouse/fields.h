@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace dormouse::detail {
 
 inline constexpr std::size_t fields_max = 32;
@@ -186,3 +187,5 @@ static_assert(field_count<FieldsProbe>() == 2 && field_name<FieldsProbe, 0>() ==
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
+
+#pragma GCC visibility pop

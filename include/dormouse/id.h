@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 using Seq = std::uint64_t;         // number of an event in its session, from 1 without gaps
@@ -74,3 +75,5 @@ struct NumberedId {
 template <> struct std::hash<dormouse::SessionId> {
     std::size_t operator()(dormouse::SessionId const& id) const noexcept;
 };
+
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 class Json {
@@ -32,3 +33,5 @@ private:
 };
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 // Why a call waits for something outside.
@@ -216,3 +217,5 @@ private:
 };
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

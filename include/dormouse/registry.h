@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 namespace tools {
@@ -49,3 +50,5 @@ private:
 };
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 namespace detail {
@@ -52,3 +53,5 @@ template <class T> [[nodiscard]] Result<Json> to_json(T const& value) {
 }
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

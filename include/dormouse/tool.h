@@ -15,6 +15,7 @@
 #include <memory>
 #include <type_traits>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 // How a crash in mid-run is met: run again under the same key, a person is asked, or the model is
@@ -385,3 +386,5 @@ template <class F, class Second>
 }
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

@@ -34,6 +34,7 @@
 #include <variant>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace dormouse {
 
 // A number in a rule, exact if it is an integer.
@@ -569,3 +570,5 @@ template <class T> constexpr Type describe() {
 }  // namespace detail
 
 }  // namespace dormouse
+
+#pragma GCC visibility pop

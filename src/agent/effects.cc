@@ -65,6 +65,30 @@ ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token s
     }
 }
 
+GateOutcome outcome_of(AskGate const& ask, Verdict verdict) {
+    GateOutcome outcome{ask.call, ask.gate, GateOutcome::Gone{}};
+    if (auto* allow = std::get_if<Allow>(&verdict)) {
+        GateOutcome::Allow out{std::move(allow->input), {}};
+        if (out.input) out.input_digest = sha256(json::canonical(*out.input));
+        outcome.what = std::move(out);
+    } else if (auto* deny = std::get_if<Deny>(&verdict)) {
+        outcome.what = GateOutcome::Deny{std::move(deny->message)};
+    } else {
+        outcome.what = std::get<PauseTerms>(std::move(verdict));
+    }
+    return outcome;
+}
+
+Verdict ask_guarded(Gate const& gate, GateCall const& call) {
+    try {
+        return gate.decide(call);
+    } catch (std::exception const& error) {
+        return Deny{"the gate '" + gate.name + "' threw: " + error.what()};
+    } catch (...) {
+        return Deny{"the gate '" + gate.name + "' threw something that is no exception"};
+    }
+}
+
 }  // namespace
 
 void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
@@ -140,21 +164,25 @@ void AgentEffects::start_on_loop(Tool const& tool, Key key, RunTool run, ToolCal
     };
 }
 
-void AgentEffects::ask_gate(SessionId, EffectId, std::string, AskGate ask, port::Outcome done) {
-    GateOutcome outcome{ask.call, ask.gate, GateOutcome::Gone{}};
+void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, AskGate ask,
+                            port::Outcome done) {
     Gate const* const gate = registry_.gate(ask.gate);
-    if (!gate) return done(std::move(outcome));
-    Verdict verdict = gate->decide({ask.tool, ask.input, ask.decision});
-    if (auto* allow = std::get_if<Allow>(&verdict)) {
-        GateOutcome::Allow out{allow->input, {}};
-        if (out.input) out.input_digest = sha256(json::canonical(*out.input));
-        outcome.what = std::move(out);
-    } else if (auto* deny = std::get_if<Deny>(&verdict)) {
-        outcome.what = GateOutcome::Deny{deny->message};
-    } else {
-        outcome.what = std::get<PauseTerms>(std::move(verdict));
-    }
-    done(std::move(outcome));
+    if (!gate) return done(GateOutcome{ask.call, ask.gate, GateOutcome::Gone{}});
+    GateCall call{ask.tool, ask.input, ask.decision, session, ask.call, std::move(agent)};
+    if (!gate->may_block) return done(outcome_of(ask, gate->decide(call)));
+    auto const verdict = std::make_shared<Verdict>(Deny{"too much waits to run"});
+    Key const key{session, id};
+    auto job = [gate, call = std::move(call), verdict](std::stop_token) {
+        *verdict = ask_guarded(*gate, call);
+    };
+    auto finished = [this, key, ask = std::move(ask), verdict,
+                     done = std::move(done)](bool) mutable {
+        running_.erase(key);
+        done(outcome_of(ask, std::move(*verdict)));
+    };
+    running_[key] = [source = workers_.run(std::move(job), std::move(finished))]() mutable {
+        source.request_stop();
+    };
 }
 
 void AgentEffects::poll_tool(SessionId session, EffectId id, std::string, PollTool poll,

@@ -49,6 +49,8 @@ struct Question {
     session::ModelView view;
     std::string instructions;
     std::vector<ToolDeclaration> tools;  // in the order of the agent
+    SessionId session = {};
+    std::string agent = {};
 };
 
 class Model {

@@ -116,7 +116,8 @@ void ModelRequests::begin(RequestPtr const& request) {
 }
 
 Question ModelRequests::question_for(Request& request) const {
-    Question out{std::move(request.view), request.agent->instructions, {}};
+    Question out{std::move(request.view), request.agent->instructions, {}, request.key.first,
+                 request.agent->id};
     for (std::string const& name : request.agent->tools) {
         if (Tool const* const tool = registry_.tool(name))
             out.tools.push_back({tool->name, tool->description, tool->schema});

@@ -94,6 +94,9 @@ struct GateCall {
     std::string tool;
     Json input;
     std::optional<session::Submission> decision;  // what its pause was answered with
+    SessionId session = {};
+    CallNo call = 0;
+    std::string agent = {};
 };
 struct Allow {
     std::optional<Json> input = {};  // edited arguments
@@ -103,13 +106,15 @@ struct Deny {
 };
 using Verdict = std::variant<Allow, Deny, session::PauseTerms>;
 
-// Pure and quick: asked again after a crash, and with the decision when its pause was answered.
+// Without effects: asked again after a crash, and with the decision when its pause was answered.
 struct Gate {
     std::string name;
     std::function<Verdict(GateCall const&)> decide;
     // Also asked, before those that a tool names itself, for tools whose name fits one of these;
     // `*` stands for any text.
     std::vector<std::string> tools = {};
+    // It is asked on a worker thread; else on the loop, and is quick. What it throws there denies.
+    bool may_block = false;
 };
 
 struct Agent {

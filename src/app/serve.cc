@@ -1,9 +1,9 @@
-#include "app/adapters.h"
 #include "app/assemble.h"
 #include "app/observe.h"
 #include "app/programs.h"
 #include "app/token.h"
 
+#include "agent/catalogue.h"
 #include "agent/effects.h"
 #include "base/text.h"
 #include "config/read.h"
@@ -16,6 +16,7 @@
 #include "io/process.h"
 #include "io/signals.h"
 #include "io/store_thread.h"
+#include "io/thread_workers.h"
 #include "runner/runner.h"
 #include "server/api.h"
 #include "server/metrics.h"
@@ -238,9 +239,9 @@ private:
     io::Log log_;
     io::SystemEntropy entropy_;
     agent::Registry const registry_;
-    RegistryCatalogue catalogue_;
+    agent::RegistryCatalogue catalogue_;
     io::ToolThreads threads_;
-    ThreadWorkers workers_;
+    io::ThreadWorkers workers_;
     agent::AgentEffects effects_;
     io::StoreThread journal_;
     server::Metrics metrics_{clock_.now()};

@@ -1,0 +1,35 @@
+// The smallest program: a tool that answers at once, a script instead of a model, nothing on disk.
+//
+// Prints:
+//   It is 12 degrees in Oslo.
+#include <dormouse/dormouse.h>
+
+#include <iostream>
+
+struct Where {
+    std::string city;
+
+    static constexpr dormouse::Doc doc[] = {{"city", "A city's name in English"}};
+};
+struct Weather {
+    int degrees = 0;
+};
+
+Weather look_out(Where const& where) { return {where.city == "Oslo" ? 12 : 30}; }
+
+int main() {
+    dormouse::Script script;
+    script.on("Oslo").calls("weather", dormouse::to_json(Where{"Oslo"}).value());
+    script.when_answered("weather").says("It is 12 degrees in Oslo.");
+
+    auto runtime = dormouse::Runtime::open({
+        .store = ":memory:",
+        .agents = {{.name = "guide", .model = script.model(), .tools = {"weather"}}},
+        .tools = {dormouse::tool("weather", look_out, {.description = "The weather now."})},
+    });
+    if (!runtime) return std::cerr << runtime.error().detail << '\n', 1;
+
+    auto const session = runtime->create({.agent = "guide", .prompt = "How is it in Oslo?"});
+    if (!session || !runtime->rest(*session)) return 1;
+    std::cout << runtime->said(*session).value_or("nothing") << '\n';
+}

@@ -1,0 +1,148 @@
+#pragma once
+// Models for Runtime: a provider's, a script, or a function of your own.
+
+#include <dormouse/error.h>
+#include <dormouse/id.h>
+#include <dormouse/json.h>
+#include <dormouse/time.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#pragma GCC visibility push(default)
+namespace dormouse {
+
+// A call in a transcript, and its one answer: the outcome, or the placeholder while it waits.
+struct TranscriptCall {
+    std::string id;  // the model's own
+    std::string tool;
+    Json input;
+    bool waits = false;  // `output` is the placeholder
+    bool failed = false;
+    Json output;  // of a failed one {"error": text}
+};
+struct TranscriptMessage {
+    enum class Role : std::uint8_t { user, assistant };
+    Role role = Role::user;
+    std::string text;
+    std::vector<TranscriptCall> calls;  // of the assistant's
+};
+// What a model is asked. It only grows at its end from request to request.
+struct ModelQuestion {
+    SessionId session;
+    std::string agent;
+    std::string instructions;
+    std::vector<TranscriptMessage> messages;
+    std::vector<std::string> tools;  // names
+
+    // The newest message of the user; empty if there is none.
+    [[nodiscard]] std::string const& asked() const;
+    // The newest answer to a call of `tool`; null if there is none.
+    [[nodiscard]] TranscriptCall const* answer_of(std::string const& tool) const;
+};
+struct ModelCall {
+    std::string tool;
+    Json input;
+};
+struct ModelAnswer {
+    std::string text;
+    std::vector<ModelCall> calls;
+    std::int64_t input_tokens = 0;
+    std::int64_t output_tokens = 0;
+};
+
+// Between the runtime and a model, outermost first: for redacting, for adding, for answering
+// oneself. On a tool thread. The journal keeps what comes out of the outermost one. It must have no
+// effects that matter: a crash asks again. What it throws, and an error, ends the turn.
+struct ModelInterceptor {
+    std::string name;
+    // May change the question; an answer stands instead of the model's.
+    std::function<Result<std::optional<ModelAnswer>>(ModelQuestion& question)> before = {};
+    // May change the answer.
+    std::function<Result<void>(ModelQuestion const& question, ModelAnswer& answer)> after = {};
+};
+
+namespace detail {
+struct ModelPlan;  // src/runtime/models.h
+}
+
+// A value that is cheap to copy: how a model is made once there is a runtime.
+class Model {
+public:
+    // Null: an agent without a model cannot be opened.
+    Model() = default;
+    explicit Model(std::shared_ptr<detail::ModelPlan const> plan) : plan_(std::move(plan)) {}
+    [[nodiscard]] std::shared_ptr<detail::ModelPlan const> const& plan() const { return plan_; }
+
+    // This model inside `interceptor`.
+    [[nodiscard]] Model through(ModelInterceptor interceptor) const;
+
+private:
+    std::shared_ptr<detail::ModelPlan const> plan_;
+};
+
+// Of any provider. Retries, time limits and waiting for a turn are the runtime's.
+struct ProviderOptions {
+    std::string base_url = {};  // empty: the provider's own
+    std::int64_t max_output_tokens = 4'096;
+    Duration timeout{300'000};
+    std::size_t concurrency = 8;
+    std::uint32_t retries = 4;
+    Json extra = {};  // more members of the request's body
+};
+// OpenAI-compatible chat completions. `key` is sent to the provider and goes nowhere else.
+[[nodiscard]] Model openai(std::string model, std::string key, ProviderOptions options = {});
+
+// Runs on a tool thread, may block; asked again after a crash. An error whose code says `retry`
+// (Next::retry) is tried again, any other ends the turn.
+using ModelFunction =
+    std::function<Result<ModelAnswer>(ModelQuestion const& question, std::stop_token stop)>;
+[[nodiscard]] Model model_from(ModelFunction function);
+
+// A model without a network, for tests and examples: the first rule that fits answers. What fits
+// none is answered with an error that says so, and ends the turn.
+class Script {
+public:
+    class Rule {
+    public:
+        // The answer; several are said one after the other, a text and calls go together.
+        Rule& says(std::string text);
+        Rule& calls(std::string tool, Json input);
+        // Fails so many times first, each time with an error that may pass.
+        Rule& failing(std::uint32_t times);
+
+    private:
+        friend class Script;
+        struct Body;
+        std::shared_ptr<Body> body_;
+    };
+
+    Script();
+    // The user's newest message holds this text, and no call of this turn has been answered yet.
+    Rule on(std::string text);
+    // The newest call is one of `tool`, and has its outcome, or still waits for it.
+    Rule when_answered(std::string tool);
+    Rule when_waiting(std::string tool);
+    // Whatever else comes.
+    Rule otherwise();
+
+    // How often it was asked, by any session. From any thread.
+    [[nodiscard]] std::size_t asked() const;
+    [[nodiscard]] Model model() const;
+
+private:
+    struct State;
+    Rule add(std::shared_ptr<Rule::Body> body);
+    [[nodiscard]] static Result<ModelAnswer> answer(State& state, ModelQuestion const& question);
+
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace dormouse
+
+#pragma GCC visibility pop

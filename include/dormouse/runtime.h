@@ -1,0 +1,261 @@
+#pragma once
+// Runtime: durable sessions inside a program of your own.
+//
+//     auto runtime = dormouse::Runtime::open({.store = "ops", .agents = {…}, .tools = {deploy}});
+//     if (!runtime) return tell(runtime.error());
+//     auto session = runtime->create({.agent = "ops", .prompt = "Deploy the shop."});
+//
+// Every operation has two forms. One blocks until what it did is durable; the other takes a
+// completion as its last argument, which is called once, on a tool thread, and may block. Both may
+// be called from any thread, also from tools and completions. A program that ends, however, loses
+// nothing that has returned: the next one opens the same store and goes on by itself.
+
+#include <dormouse/gate.h>
+#include <dormouse/model.h>
+#include <dormouse/tool.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#pragma GCC visibility push(default)
+namespace dormouse {
+
+struct AgentSettings {
+    std::string name;
+    Model model;
+    std::string instructions = {};
+    std::vector<std::string> tools = {};  // names of registered tools
+    std::string description = {};
+    std::uint32_t step_limit = 50;  // requests to the model in one turn, over all its pauses
+    std::uint32_t tool_concurrency = 8;
+};
+
+// A call that waits.
+struct PendingCall {
+    PendingId id = {};
+    std::string tool = {};
+    Json input = {};
+    std::string input_digest = {};  // "sha256:…": what a decision may be bound to
+    PauseReason reason = PauseReason::tool_result;
+    std::string gate = {};     // set: a gate asked
+    bool in_doubt = false;     // what became of an attempt that a crash cut off?
+    std::string message = {};  // for people
+    Json form = {};
+    Json placeholder = {};
+    std::string external_ref = {};
+    Time since = {};
+    std::optional<Time> deadline = {};
+};
+
+enum class Operation : std::uint8_t { resume, progress, cancel, message };
+// `call` names the pending call; of one that is closed or was never there it holds the id alone. An
+// error is the answer to whoever asked, before anything is told of the call.
+using Authorizer = std::function<Result<void>(Operation operation, std::string const& by,
+                                              PendingCall const& call)>;
+
+struct Settings {
+    // A directory, made if it is not there; ":memory:" keeps nothing.
+    std::string store = "dormouse";
+    std::vector<AgentSettings> agents = {};
+    std::vector<ToolPtr> tools = {};
+    std::vector<Gate> gates = {};
+    Authorizer authorize = {};
+    // What a call's callback_url() is made with; empty: a call has none.
+    std::function<std::string(PendingId const&)> callback_url = {};
+    std::size_t tool_threads = 4;
+    std::size_t resident_sessions = 16'384;
+    // Sessions that were completed so long ago are deleted; nullopt: none.
+    std::optional<Duration> completed_after = {};
+};
+
+struct NewSession {
+    std::string agent;
+    std::string prompt = {};  // empty: none yet
+    std::string project = "default";
+    std::string title = {};
+    std::map<std::string, std::string> labels = {};
+    // The same key again gives the same session; another request under it is an error.
+    std::string key = {};
+    std::string by = "program";
+};
+
+struct PromptOptions {
+    enum class When : std::uint8_t { queue, steer, interrupt, reject };
+    std::optional<When> when = {};
+    std::optional<PendingId> answers = {};  // the call whose question this answers
+    std::string key = {};                   // as in NewSession
+    std::string by = "program";
+};
+struct Accepted {
+    TurnNo turn = 0;
+    Seq message = 0;
+};
+
+enum class CallStatus : std::uint8_t { completed, failed, expired, cancelled };
+// What an outcome left behind. The same outcome again gives the same receipt.
+struct Receipt {
+    PendingId pending = {};
+    CallStatus status = CallStatus::completed;
+    bool duplicate = false;  // it had been taken before
+    bool counted = false;    // a vote of several; the call goes on waiting
+    std::string digest = {};
+    Time at = {};
+    std::string by = {};
+    Seq seq = 0;
+};
+
+struct Decision {
+    bool approved = false;
+    std::string reason = {};
+    Json arguments = {};      // edited ones; null: as they are
+    Json content = {};        // what the form was filled in with
+    std::string digest = {};  // the input_digest that the person was shown; empty: not checked
+    std::string by = "program";
+};
+
+// One of a batch: a result, or an error when `error` is set.
+struct Offer {
+    PendingId pending;
+    Json output = {};
+    std::optional<std::string> error = {};
+};
+
+struct SessionView {
+    enum class Activity : std::uint8_t { idle, busy, retry, waiting_async };
+    SessionId id = {};
+    std::string project = {};
+    std::string agent = {};
+    std::string title = {};
+    std::string lifecycle = {};  // active, paused, completed, error, deleted
+    Activity activity = Activity::idle;
+    Seq head = 0;
+    std::uint64_t input_tokens = 0;
+    std::uint64_t output_tokens = 0;
+    std::vector<PendingCall> pending = {};  // in request order
+};
+
+struct Message {
+    enum class Role : std::uint8_t { user, assistant };
+    Role role = Role::user;
+    Seq seq = 0;
+    std::string text = {};
+    Json parts = {};
+};
+
+struct Event {
+    Seq seq = 0;
+    std::string type = {};
+    Time at = {};
+    TurnNo turn = 0;  // 0: none
+    Json data = {};
+};
+
+template <class T> using Completion = std::function<void(Result<T>)>;
+
+// Ends the following when it goes; what is under way in the observer ends first.
+class Following {
+public:
+    Following() = default;
+    explicit Following(std::shared_ptr<void> hold) : hold_(std::move(hold)) {}
+
+private:
+    std::shared_ptr<void> hold_;
+};
+
+class Runtime {
+public:
+    // Opens the store, begins to do what sessions owe. Errors: bad_value (a name twice, an agent
+    // with an unknown tool …), store_unavailable ("in use by pid N"), newer_format …
+    [[nodiscard]] static Result<Runtime> open(Settings settings);
+    // Takes no more, lets what is on its way to the disk arrive, and tells tools that run to stop.
+    // REQUIRES: not called from a tool, a gate or a completion.
+    ~Runtime();
+    Runtime(Runtime&&) noexcept;
+    Runtime& operator=(Runtime&&) noexcept;
+
+    [[nodiscard]] Result<SessionId> create(NewSession session);
+    void create(NewSession session, Completion<SessionId> done);
+
+    [[nodiscard]] Result<Accepted> prompt(SessionId session, std::string text,
+                                          PromptOptions options = {});
+    void prompt(SessionId session, std::string text, PromptOptions options,
+                Completion<Accepted> done);
+
+    // The result of a call that waits. The typed form is checked by the compiler, and is refused
+    // with wrong_tool when the call is another tool's.
+    template <class In, class Out>
+    [[nodiscard]] Result<Receipt> submit(TypedTool<In, Out> const& tool, PendingId pending,
+                                         std::type_identity_t<Out> const& value,
+                                         std::string by = "program") {
+        auto output = tool.result(value);
+        if (!output) return std::unexpected(std::move(output.error()));
+        return submit_as(tool.name(), pending, *std::move(output), std::move(by));
+    }
+    [[nodiscard]] Result<Receipt> submit(PendingId pending, Json output,
+                                         std::string by = "program");
+    void submit(PendingId pending, Json output, std::string by, Completion<Receipt> done);
+
+    // It failed; the model is told the text.
+    [[nodiscard]] Result<Receipt> fail(PendingId pending, std::string error,
+                                       std::string by = "program");
+    void fail(PendingId pending, std::string error, std::string by, Completion<Receipt> done);
+
+    [[nodiscard]] Result<Receipt> decide(PendingId pending, Decision decision);
+    void decide(PendingId pending, Decision decision, Completion<Receipt> done);
+
+    // In the order of the offers, each with an outcome of its own.
+    [[nodiscard]] std::vector<Result<Receipt>> submit_all(std::vector<Offer> offers,
+                                                          std::string by = "program");
+    void submit_all(std::vector<Offer> offers, std::string by,
+                    std::function<void(std::vector<Result<Receipt>>)> done);
+
+    // A note on the way; the same key is noted once. At most 64 KiB.
+    [[nodiscard]] Result<void> progress(PendingId pending, Json payload, std::string key = {},
+                                        std::string by = "program");
+    void progress(PendingId pending, Json payload, std::string key, std::string by,
+                  Completion<void> done);
+
+    // One call: the model is told that it was cancelled.
+    [[nodiscard]] Result<Receipt> cancel(PendingId pending, std::string by = "program");
+    void cancel(PendingId pending, std::string by, Completion<Receipt> done);
+    // The open turn, with all its calls.
+    [[nodiscard]] Result<void> cancel(SessionId session, std::string by = "program");
+    void cancel(SessionId session, std::string by, Completion<void> done);
+
+    [[nodiscard]] Result<SessionView> session(SessionId session);
+    void session(SessionId session, Completion<SessionView> done);
+    // The session as it stands when it is idle or sleeps, or when `limit` has passed.
+    [[nodiscard]] Result<SessionView> rest(SessionId session, Duration limit = Duration(60'000));
+    void rest(SessionId session, Duration limit, Completion<SessionView> done);
+
+    [[nodiscard]] Result<std::vector<Message>> messages(SessionId session);
+    void messages(SessionId session, Completion<std::vector<Message>> done);
+    // What the agent said last; empty if nothing.
+    [[nodiscard]] Result<std::string> said(SessionId session);
+
+    // Events after `after`, at most about a quarter of a mebibyte of them, at least one if there is
+    // one.
+    [[nodiscard]] Result<std::vector<Event>> events(SessionId session, Seq after = 0);
+    void events(SessionId session, Seq after, Completion<std::vector<Event>> done);
+    // Each event after `after` once, in order, on a tool thread, never two at once; from then on as
+    // they come. A slow observer delays nobody; one that throws is not called again. `after` is a
+    // cursor: keep the last seq and go on from it in the next process.
+    [[nodiscard]] Result<Following> follow(SessionId session, Seq after,
+                                           std::function<void(Event const&)> observer);
+
+private:
+    class Engine;
+    explicit Runtime(std::unique_ptr<Engine> engine);
+    [[nodiscard]] Result<Receipt> submit_as(std::string tool, PendingId pending, Json output,
+                                            std::string by);
+
+    std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace dormouse
+
+#pragma GCC visibility pop

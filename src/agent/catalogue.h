@@ -1,0 +1,27 @@
+#pragma once
+// A registry as those see it who only offer and check.
+
+#include "agent/tool.h"
+#include "port/catalogue.h"
+
+namespace dormouse::agent {
+
+class RegistryCatalogue final : public port::Catalogue {
+public:
+    // `registry` outlives this.
+    explicit RegistryCatalogue(Registry const& registry) : registry_(registry) {}
+    [[nodiscard]] std::vector<port::AgentEntry> agents() const override;
+    [[nodiscard]] bool has_agent(std::string const& id) const override {
+        return registry_.agent(id) != nullptr;
+    }
+    [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
+    [[nodiscard]] std::optional<Json> result_schema(std::string const& tool) const override;
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return registry_.gate(gate) != nullptr;
+    }
+
+private:
+    Registry const& registry_;
+};
+
+}  // namespace dormouse::agent

@@ -1,0 +1,162 @@
+#include "door/door.h"
+
+#include "json/json.h"
+#include "json/schema.h"
+#include "session/limits.h"
+
+namespace dormouse::door {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::string violations_json(std::vector<json::Violation> const& violations) {
+    json::Writer out;
+    out.begin_array();
+    for (json::Violation const& violation : violations) {
+        out.begin_object()
+            .member("pointer", violation.pointer)
+            .member("message", violation.message)
+            .end_object();
+    }
+    return out.end_array().take();
+}
+
+// Where a result does not fit the schema of its call; null: it does. The schema stands with the
+// pause; an early result, or one of a call in doubt, is measured by what the tool declares.
+Json misfits(port::Catalogue const& catalogue, State const& state, Submit const& command) {
+    Call const* const call = open_pause(state, command.pending);
+    bool const question = call && call->question && call->question->pending == command.pending;
+    if (!call || question || command.what.output.size() > limits::output_bytes_max) return {};
+    Json schema = call->pause ? call->pause->terms.schema : Json();
+    bool const undeclared = !call->pause || call->in_doubt;
+    if (undeclared && schema.is_null())
+        schema = catalogue.result_schema(call->spec.tool).value_or(Json());
+    if (schema.is_null()) return {};
+    auto const violations = json::violations(schema, command.what.output);
+    return violations.empty() ? Json() : Json::trusted(violations_json(violations));
+}
+
+// Edited arguments must still fit the tool; who asked must be there to hear the answer. What is
+// closed is left to the core, which has its receipt.
+std::optional<Error> misplaced(port::Catalogue const& catalogue, State const& state,
+                               Submit const& command) {
+    Call const* const call = open_pause(state, command.pending);
+    if (!call) return std::nullopt;
+    bool const by_gate = call->pause && call->pause->by_gate;
+    auto const& gates = call->spec.terms.gates;
+    if (by_gate && call->gates_passed < gates.size() &&
+        !catalogue.has_gate(gates[call->gates_passed])) {
+        return Error{Code::reentry_gone, "The gate '" + gates[call->gates_passed] +
+                                             "' is not there any more; the call goes on waiting."};
+    }
+    auto const schema = catalogue.tool_schema(call->spec.tool);
+    if (!schema) {
+        return Error{Code::reentry_gone,
+                     "The tool is not there any more; the call goes on waiting."};
+    }
+    if (command.what.arguments.is_null()) return std::nullopt;
+    auto const violations = json::violations(*schema, command.what.arguments);
+    if (violations.empty()) return std::nullopt;
+    return Error{Code::invalid_arguments,
+                 "The edited arguments do not fit the tool; the call goes on waiting.",
+                 Json::trusted("{\"errors\":" + violations_json(violations) + "}")};
+}
+
+}  // namespace
+
+Submission result(Json output, std::string title, Json metadata) {
+    Submission out;
+    out.digest = sha256(json::canonical_object("output", output));
+    out.output = std::move(output);
+    out.title = std::move(title);
+    out.metadata = std::move(metadata);
+    return out;
+}
+
+Submission error(std::string text) {
+    Submission out;
+    out.kind = SubmissionKind::error;
+    out.digest = sha256(json::canonical_object("error", Json::trusted(json::quote(text))));
+    out.error = std::move(text);
+    return out;
+}
+
+Submission decision(bool approved, std::string reason, Json arguments, Json content) {
+    Submission out;
+    out.kind = SubmissionKind::decision;
+    out.approved = approved;
+    out.reason = std::move(reason);
+    json::Writer digested;
+    digested.begin_object().member("approved", approved);
+    if (!arguments.is_null()) digested.member("arguments", arguments);
+    if (!content.is_null()) digested.member("content", content);
+    out.digest = sha256(json::canonical_object("decision", digested.end_object().json()));
+    json::View const said(content);
+    out.action = said["action"].string_or("");
+    if (json::View const output = said["output"]; output.exists()) out.output = output.copy();
+    out.arguments = std::move(arguments);
+    out.content = std::move(content);
+    return out;
+}
+
+std::optional<Sha256> parse_digest(std::string_view text) {
+    constexpr std::string_view prefix = "sha256:";
+    if (text.size() != prefix.size() + 64 || !text.starts_with(prefix)) return std::nullopt;
+    Sha256 digest{};
+    for (std::size_t i = 0; i < digest.size(); ++i) {
+        unsigned byte = 0;
+        for (char const c : text.substr(prefix.size() + 2 * i, 2)) {
+            bool const digit = c >= '0' && c <= '9';
+            if (!digit && (c < 'a' || c > 'f')) return std::nullopt;
+            byte = byte * 16 + static_cast<unsigned>(digit ? c - '0' : c - 'a' + 10);
+        }
+        digest[i] = static_cast<std::uint8_t>(byte);
+    }
+    return digest;
+}
+
+Prompt prompt(std::string_view text) {
+    Prompt out;
+    json::Writer parts;
+    parts.begin_array().begin_object().member("type", "text").member("text", text);
+    out.parts = parts.end_object().end_array().json();
+    out.text_bytes = text.size();
+    out.answer_output = Json::trusted(json::quote(text));
+    out.answer_digest = sha256(json::canonical_object("output", out.answer_output));
+    return out;
+}
+
+void read_history(runner::Runner& runner, SessionId session,
+                  port::Fn<void(Result<Snapshot>)> done) {
+    runner.read(session, 1,
+                [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
+                    if (!read) return done(std::unexpected(std::move(read.error())));
+                    Snapshot snapshot{std::move(read->lane), wire::History(session)};
+                    for (wire::RecordPtr const& record : read->records)
+                        snapshot.history.add(*record);
+                    done(std::move(snapshot));
+                });
+}
+
+void submit(runner::Runner& runner, port::Catalogue const& catalogue, Submit command,
+            runner::Asker asker, runner::Runner::Reply reply) {
+    SessionId const session = command.pending.session;
+    // Offered from within the look: nothing comes between the check and the command.
+    runner.look(session,
+                [&runner, &catalogue, command = std::move(command), asker = std::move(asker),
+                 reply = std::move(reply)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                    if (!lane) return reply(std::unexpected(std::move(lane.error())));
+                    State const& state = (*lane)->state();
+                    if (command.what.kind == SubmissionKind::decision) {
+                        if (auto error = misplaced(catalogue, state, command))
+                            return reply(std::unexpected(std::move(*error)));
+                    } else if (command.what.kind == SubmissionKind::result) {
+                        command.invalid = misfits(catalogue, state, command);
+                    }
+                    runner.command(command.pending.session, std::move(command), std::move(asker),
+                                   std::move(reply));
+                });
+}
+
+}  // namespace dormouse::door

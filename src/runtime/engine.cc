@@ -1,0 +1,314 @@
+#include "runtime/engine.h"
+
+#include "base/text.h"
+#include "json/json.h"
+#include "runtime/gates.h"
+#include "runtime/models.h"
+#include "runtime/views.h"
+#include "store/memory/memory_store.h"
+#include "store/sqlite/sqlite_store.h"
+#include "tool/adapter.h"
+
+#include <filesystem>
+
+namespace dormouse {
+
+namespace {
+
+Result<std::unique_ptr<port::Store>> open_store(std::string const& path) {
+    if (path == ":memory:") return std::make_unique<store::MemoryStore>();
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error)
+        return fail(Code::store_unavailable, "can not make " + path + ": " + error.message());
+    return store::SqliteStore::open(path);
+}
+
+// A key of the program's names one request of one kind.
+runner::Asker asker(std::string const& by, std::string_view what, std::string const& key,
+                    std::string_view content) {
+    runner::Asker out{{session::ActorType::token, by}};
+    if (key.empty()) return out;
+    auto const scope = sha256("library\n" + by + "\n" + std::string(what) + "\n" + key);
+    out.idem_key = hex(std::span(scope).first(16));
+    auto const digest = sha256(content);
+    out.idem_digest = hex(std::span(digest).first(16));
+    return out;
+}
+
+std::string labels_json(std::map<std::string, std::string> const& labels) {
+    json::Writer out;
+    out.begin_object();
+    for (auto const& [name, value] : labels) out.member(name, value);
+    return out.end_object().take();
+}
+
+std::optional<session::PromptMode> mode_of(std::optional<PromptOptions::When> when) {
+    if (!when) return std::nullopt;
+    return static_cast<session::PromptMode>(*when);
+}
+
+// Of an agent's configuration: a turn says under which it ran.
+std::string digest_of(AgentSettings const& agent) {
+    json::Writer out;
+    out.begin_array().value(agent.model.plan()->name).value(agent.instructions);
+    for (std::string const& tool : agent.tools) out.value(tool);
+    return digest_text(sha256(out.end_array().take()));
+}
+
+}  // namespace
+
+Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
+    : settings_(std::move(settings)),
+      store_(std::move(store)),
+      threads_(settings_.tool_threads),
+      effects_(registry_, workers_, {settings_.callback_url, [this] { return clock_.now(); }}),
+      journal_(*store_, loop_),
+      runner_({loop_, clock_, entropy_, journal_, effects_},
+              {.epoch = store_->epoch(),
+               .next_session_number = store_->next_session_number(),
+               .resident_max = settings_.resident_sessions,
+               .completed_after = settings_.completed_after}) {}
+
+Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings) {
+    auto store = open_store(settings.store);
+    if (!store) return std::unexpected(std::move(store.error()));
+    std::unique_ptr<Engine> engine(new Engine(std::move(settings), *std::move(store)));
+    if (auto ready = engine->assemble(); !ready) {
+        *engine->over_ = true;
+        return std::unexpected(std::move(ready.error()));
+    }
+    engine->runner_.start();
+    engine->thread_ = std::thread([&loop = engine->loop_] { loop.run(); });
+    return engine;
+}
+
+// What is on its way arrives; then nobody is waited for, and nobody waits.
+Runtime::Engine::~Engine() {
+    *over_ = true;
+    if (thread_.joinable()) {
+        loop_.post([this] { runner_.drain([this] { loop_.stop(); }); });
+        thread_.join();
+    }
+    blocked_.end();
+    threads_.stop();
+    journal_.stop();
+}
+
+Result<void> Runtime::Engine::assemble() {
+    for (ToolPtr const& tool : settings_.tools) {
+        auto made = tools::make_agent_tool(tool);
+        if (!made) return std::unexpected(std::move(made.error()));
+        if (registry_.tool(made->name))
+            return dormouse::fail(Code::bad_value,
+                                  "there are two tools '" + made->name + "'; rename one");
+        registry_.add(*std::move(made));
+    }
+    for (Gate const& gate : settings_.gates) {
+        if (gate.name.empty() || !gate.decide || registry_.gate(gate.name))
+            return dormouse::fail(
+                Code::bad_value,
+                "gate '" + gate.name + "': give each gate a function and a name of its own");
+        registry_.add(runtime::adapt(gate));
+    }
+    runtime::Means const means{http_, clock_, workers_};
+    for (AgentSettings const& from : settings_.agents) {
+        std::string const who = "agent '" + from.name + "': ";
+        if (from.name.empty() || registry_.agent(from.name))
+            return dormouse::fail(Code::bad_value, who + "give each agent a name of its own");
+        if (!from.model.plan()) return dormouse::fail(Code::bad_value, who + "give it a model");
+        for (std::string const& tool : from.tools) {
+            if (!registry_.tool(tool))
+                return dormouse::fail(Code::bad_value, who + "there is no tool '" + tool +
+                                                           "' among the settings' tools");
+        }
+        auto model = from.model.plan()->make(means);
+        if (!model) return dormouse::fail(model.error().code, who + model.error().detail);
+        agent::Agent out{from.name, from.description, *std::move(model), from.tools};
+        out.terms.step_limit = from.step_limit;
+        out.terms.tool_concurrency = from.tool_concurrency;
+        out.terms.digest = digest_of(from);
+        out.instructions = from.instructions;
+        out.model_id = from.model.plan()->name;
+        registry_.add(std::move(out));
+    }
+    return {};
+}
+
+// Asks the authorizer on a tool thread, if there is one. `then` and `refuse` come on the loop.
+void Runtime::Engine::allow(Operation operation, PendingId pending, std::string by,
+                            port::Fn<void()> then, port::Fn<void(Error)> refuse) {
+    if (!settings_.authorize) return then();
+    runner_.look(pending.session, [this, operation, pending, by = std::move(by),
+                                   then = std::move(then), refuse = std::move(refuse)](
+                                      Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        PendingCall shown;
+        shown.id = pending;
+        if (lane) {
+            if (auto const* call = open_pause((*lane)->state(), pending);
+                call && (call->pause || call->question)) {
+                shown = runtime::pending_call(*call);
+            }
+        }
+        auto const verdict = std::make_shared<Result<void>>(
+            dormouse::fail(Code::overloaded, "too much waits to run"));
+        auto job = [this, operation, by = std::move(by), shown = std::move(shown),
+                    verdict](std::stop_token) {
+            try {
+                *verdict = settings_.authorize(operation, by, shown);
+            } catch (...) {
+                *verdict = dormouse::fail(Code::forbidden, "the authorizer threw");
+            }
+        };
+        static_cast<void>(workers_.run(std::move(job), [verdict, then = std::move(then),
+                                                        refuse = std::move(refuse)](bool) mutable {
+            if (*verdict) return then();
+            refuse(std::move(verdict->error()));
+        }));
+    });
+}
+
+void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> reply) {
+    if (!registry_.agent(from.agent))
+        return reply(dormouse::fail(Code::bad_value, "there is no agent '" + from.agent + "'"));
+    session::Create create;
+    create.project = from.project;
+    create.agent = from.agent;
+    create.title = from.title;
+    std::string const labels = labels_json(from.labels);
+    if (!from.labels.empty()) create.labels = Json::trusted(labels);
+    if (!from.prompt.empty())
+        create.prompt = session::Create::FirstPrompt{door::prompt(from.prompt).parts};
+    std::string const content =
+        from.agent + "\n" + from.project + "\n" + from.title + "\n" + labels + "\n" + from.prompt;
+    runner_.create(std::move(create), asker(from.by, "create", from.key, content),
+                   [reply = std::move(reply)](Result<runner::Created> created) mutable {
+                       if (!created) return reply(std::unexpected(std::move(created.error())));
+                       reply(created->session);
+                   });
+}
+
+void Runtime::Engine::prompt(SessionId session, std::string const& text,
+                             PromptOptions const& options, runtime::Reply<Accepted> reply) {
+    if (text.empty()) return reply(dormouse::fail(Code::bad_value, "a prompt has a text"));
+    session::Prompt command = door::prompt(text);
+    command.when = mode_of(options.when);
+    command.answers = options.answers;
+    auto const held = std::make_shared<runtime::Reply<Accepted>>(std::move(reply));
+    auto then = [this, session, held, command = std::move(command),
+                 from =
+                     asker(options.by, "prompt " + session.text(), options.key, text)]() mutable {
+        runner_.command(session, std::move(command), std::move(from),
+                        [held](Result<session::Answer> answer) {
+                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
+                            (*held)(Accepted{answer->turn, answer->seq});
+                        });
+    };
+    PendingId pending = options.answers.value_or(PendingId{});
+    pending.session = session;
+    allow(Operation::message, pending, options.by, std::move(then),
+          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+}
+
+void Runtime::Engine::submit(std::string tool, PendingId pending, session::Submission what,
+                             std::optional<Sha256> shown, std::string by,
+                             runtime::Reply<Receipt> reply) {
+    auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
+    auto offer = [this, pending, held, by, what = std::move(what), shown]() mutable {
+        session::Submit command{pending, std::move(what), "library", "", shown, {}};
+        door::submit(runner_, catalogue_, std::move(command), asker(by, "", "", ""),
+                     [held, pending](Result<session::Answer> answer) {
+                         if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
+                         (*held)(runtime::receipt(*answer, pending));
+                     });
+    };
+    auto then = [this, pending, held, tool = std::move(tool), offer = std::move(offer)]() mutable {
+        if (tool.empty()) return offer();
+        runner_.look(
+            pending.session, [pending, held, tool = std::move(tool), offer = std::move(offer)](
+                                 Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                if (!lane) return (*held)(std::unexpected(std::move(lane.error())));
+                auto const* call = open_pause((*lane)->state(), pending);
+                if (call && call->spec.tool != tool)
+                    return (*held)(dormouse::fail(
+                        Code::wrong_tool,
+                        "this is a call of '" + call->spec.tool + "', not of '" + tool + "'"));
+                offer();
+            });
+    };
+    allow(Operation::resume, pending, by, std::move(then),
+          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+}
+
+void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string by,
+                                 runtime::Reply<std::vector<Result<Receipt>>> reply) {
+    struct Batch {
+        runtime::Reply<std::vector<Result<Receipt>>> reply;
+        std::vector<Result<Receipt>> receipts;
+        std::size_t open;
+    };
+    if (offers.empty()) return reply(std::vector<Result<Receipt>>{});
+    auto const batch = std::make_shared<Batch>(
+        std::move(reply),
+        std::vector<Result<Receipt>>(offers.size(), std::unexpected(runtime::ended())),
+        offers.size());
+    for (std::size_t i = 0; i < offers.size(); ++i) {
+        Offer& offer = offers[i];
+        auto what = offer.error ? door::error(std::move(*offer.error))
+                                : door::result(std::move(offer.output));
+        submit("", offer.pending, std::move(what), std::nullopt, by,
+               runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
+                   batch->receipts[i] = std::move(receipt);
+                   if (--batch->open == 0) batch->reply(std::move(batch->receipts));
+               }));
+    }
+}
+
+void Runtime::Engine::progress(PendingId pending, Json payload, std::string key, std::string by,
+                               runtime::Reply<void> reply) {
+    if (payload.size() > 65'536 || key.size() > 256)
+        return reply(
+            dormouse::fail(Code::too_large, "progress may have 64 KiB, its key 256 bytes"));
+    auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
+    auto then = [this, pending, held, by, payload = std::move(payload),
+                 key = std::move(key)]() mutable {
+        runner_.command(pending.session,
+                        session::Progress{pending, std::move(payload), std::move(key)},
+                        asker(by, "", "", ""), [held](Result<session::Answer> answer) {
+                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
+                            (*held)({});
+                        });
+    };
+    allow(Operation::progress, pending, by, std::move(then),
+          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+}
+
+void Runtime::Engine::cancel(PendingId pending, std::string by, runtime::Reply<Receipt> reply) {
+    auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
+    auto then = [this, pending, held, by] {
+        runner_.command(pending.session, session::Cancel{session::Cancel::Scope::call, pending},
+                        asker(by, "", "", ""), [held, pending](Result<session::Answer> answer) {
+                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
+                            (*held)(runtime::receipt(*answer, pending));
+                        });
+    };
+    allow(Operation::cancel, pending, by, std::move(then),
+          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+}
+
+void Runtime::Engine::cancel(SessionId session, std::string by, runtime::Reply<void> reply) {
+    PendingId none;
+    none.session = session;
+    auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
+    auto then = [this, session, held, by] {
+        runner_.command(session, session::Cancel{session::Cancel::Scope::turn, std::nullopt},
+                        asker(by, "", "", ""), [held](Result<session::Answer> answer) {
+                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
+                            (*held)({});
+                        });
+    };
+    allow(Operation::cancel, none, by, std::move(then),
+          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+}
+
+}  // namespace dormouse

@@ -1,0 +1,175 @@
+#include "runtime/engine.h"
+#include "runtime/views.h"
+
+#include <mutex>
+
+// What only looks: sessions as they stand, their messages and events.
+namespace dormouse {
+
+namespace {
+
+bool at_rest(session::State const& state) {
+    auto const now = activity(state);
+    return now == session::Activity::idle || now == session::Activity::waiting_async;
+}
+
+}  // namespace
+
+// Waits until the session rests, or its time is up. On the loop.
+struct Runtime::Engine::Resting {
+    std::shared_ptr<runner::Lane> lane;
+    std::uint64_t watch = 0;
+    std::optional<runtime::Reply<SessionView>> reply;
+
+    void end() {
+        if (!reply) return;
+        lane->unwatch(watch);
+        auto then = std::move(*reply);
+        reply.reset();
+        then(runtime::session_view(lane->state()));
+    }
+};
+
+// A reader of one session. On the loop, but for what the mutex protects.
+struct Runtime::Engine::Follow {
+    SessionId session;
+    Seq next = 1;
+    std::shared_ptr<runner::Lane> lane;
+    std::uint64_t watch = 0;
+    bool busy = false;   // events are on their way to the observer
+    bool stale = false;  // more have come meanwhile
+    // The observer may end its own following while it runs.
+    std::recursive_mutex mutex;
+    bool ended = false;  // protected by mutex
+    std::function<void(Event const&)> observer;
+
+    // False: it wants no more.
+    bool show(std::vector<Event> const& events) {
+        for (Event const& event : events) {
+            std::lock_guard const lock(mutex);
+            if (ended) return false;
+            try {
+                observer(event);
+            } catch (...) {
+                ended = true;
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+void Runtime::Engine::look(SessionId session, runtime::Reply<SessionView> reply) {
+    runner_.look(session,
+                 [reply = std::move(reply)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                     if (!lane) return reply(std::unexpected(std::move(lane.error())));
+                     reply(runtime::session_view((*lane)->state()));
+                 });
+}
+
+void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply) {
+    runner_.look(session, [this, limit, reply = std::move(reply)](
+                              Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!lane) return reply(std::unexpected(std::move(lane.error())));
+        if (at_rest((*lane)->state())) return reply(runtime::session_view((*lane)->state()));
+        auto const resting = std::make_shared<Resting>();
+        resting->lane = *std::move(lane);
+        resting->reply.emplace(std::move(reply));
+        resting->watch = resting->lane->watch([resting] {
+            if (at_rest(resting->lane->state())) resting->end();
+        });
+        loop_.after(limit, [this, resting] {
+            if (!resting->reply) return;
+            // Through the turnstile: what is told is durable.
+            runner_.look(resting->lane->id(),
+                         [resting](Result<std::shared_ptr<runner::Lane>>) { resting->end(); });
+        });
+    });
+}
+
+void Runtime::Engine::messages(SessionId session, runtime::Reply<std::vector<Message>> reply) {
+    door::read_history(runner_, session,
+                       [reply = std::move(reply)](Result<door::Snapshot> snapshot) mutable {
+                           if (!snapshot)
+                               return reply(std::unexpected(std::move(snapshot.error())));
+                           reply(runtime::messages(snapshot->history));
+                       });
+}
+
+void Runtime::Engine::events(SessionId session, Seq after,
+                             runtime::Reply<std::vector<Event>> reply) {
+    runner_.read_page(session, after + 1,
+                      [reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
+                          if (!read) return reply(std::unexpected(std::move(read.error())));
+                          std::vector<Event> out;
+                          for (wire::RecordPtr const& record : read->records)
+                              out.push_back(runtime::event(*record));
+                          reply(std::move(out));
+                      });
+}
+
+void Runtime::Engine::follow(SessionId session, Seq after,
+                             std::function<void(Event const&)> observer,
+                             runtime::Reply<Following> reply) {
+    auto const follow = std::make_shared<Follow>();
+    follow->session = session;
+    follow->next = after + 1;
+    follow->observer = std::move(observer);
+    runner_.look(session, [this, follow, reply = std::move(reply)](
+                              Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!lane) return reply(std::unexpected(std::move(lane.error())));
+        follow->lane = *std::move(lane);
+        follow->watch = follow->lane->watch([this, follow] { pump(follow); });
+        // The last copy of this ends the following.
+        reply(
+            Following(std::shared_ptr<void>(nullptr, [&loop = loop_, over = over_, follow](void*) {
+                {
+                    std::lock_guard const lock(follow->mutex);
+                    follow->ended = true;
+                }
+                if (*over) return;
+                loop.post([follow] {
+                    if (auto const kept = std::exchange(follow->lane, nullptr))
+                        kept->unwatch(follow->watch);
+                });
+            })));
+        pump(follow);
+    });
+}
+
+void Runtime::Engine::pump(std::shared_ptr<Follow> const& follow) {
+    if (!follow->lane) return;
+    if (follow->busy) {
+        follow->stale = true;
+        return;
+    }
+    follow->busy = true;
+    follow->stale = false;
+    runner_.read_page(follow->session, follow->next,
+                      [this, follow](Result<runner::Runner::Read> read) {
+                          std::vector<Event> events;
+                          if (read) {
+                              for (wire::RecordPtr const& record : read->records)
+                                  events.push_back(runtime::event(*record));
+                          }
+                          if (!events.empty()) return hand_over(follow, std::move(events));
+                          follow->busy = false;
+                          if (std::exchange(follow->stale, false)) pump(follow);
+                      });
+}
+
+void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events) {
+    Seq const next = events.back().seq + 1;
+    auto const goes_on = std::make_shared<bool>(true);
+    auto job = [follow, goes_on, events = std::move(events)](std::stop_token) {
+        *goes_on = follow->show(events);
+    };
+    static_cast<void>(workers_.run(std::move(job), [this, follow, goes_on, next](bool ran) {
+        follow->busy = false;
+        if (!*goes_on) return;
+        if (ran) follow->next = next;
+        pump(follow);  // there may be more, or (not run) the same once more
+    }));
+}
+
+}  // namespace dormouse

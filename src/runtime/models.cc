@@ -1,0 +1,161 @@
+#include "runtime/models.h"
+
+#include "json/json.h"
+#include "model/openai_chat.h"
+
+#include <algorithm>
+
+namespace dormouse::runtime {
+
+namespace {
+
+std::string text_of(Json const& parts) {
+    std::string out;
+    json::View(parts).elements([&](json::View part) {
+        if (part["type"].string_or("") != "text") return;
+        if (!out.empty()) out += '\n';
+        out += part["text"].string_or("");
+    });
+    return out;
+}
+
+Json text_part(std::string_view text) {
+    json::Writer out;
+    out.begin_array().begin_object().member("type", "text").member("text", text);
+    return out.end_object().end_array().json();
+}
+
+Json failure(std::string_view text) {
+    json::Writer out;
+    return out.begin_object().member("error", text).end_object().json();
+}
+
+TranscriptCall call_of(session::ViewCall const& call) {
+    TranscriptCall out{call.model_id, call.tool, call.input, call.open, call.error.has_value(), {}};
+    out.output = call.error ? failure(call.error_text) : call.output;
+    return out;
+}
+
+void apply(session::ViewCall& call, TranscriptCall const& changed) {
+    if (changed.input != call.input) call.input = changed.input;
+    if (changed.output == call_of(call).output) return;
+    if (call.error) {
+        call.error_text = json::View(changed.output)["error"].string_or("");
+    } else {
+        call.output = changed.output;
+    }
+}
+
+Result<void> apply(session::ViewMessage& message, TranscriptMessage const& changed) {
+    if (changed.calls.size() != message.calls.size())
+        return fail(Code::bad_value, "an interceptor took calls out of a message, or put some in");
+    if (changed.text != text_of(message.parts)) message.parts = text_part(changed.text);
+    for (std::size_t i = 0; i < changed.calls.size(); ++i)
+        apply(message.calls[i], changed.calls[i]);
+    return {};
+}
+
+}  // namespace
+
+ModelQuestion question_of(agent::Question const& question, SessionId session, std::string agent) {
+    ModelQuestion out{session, std::move(agent), question.instructions, {}, {}};
+    for (session::ViewMessage const& message : question.view.messages) {
+        TranscriptMessage& told = out.messages.emplace_back();
+        bool const user = message.role == session::ViewMessage::Role::user;
+        told.role = user ? TranscriptMessage::Role::user : TranscriptMessage::Role::assistant;
+        told.text = text_of(message.parts);
+        for (session::ViewCall const& call : message.calls) told.calls.push_back(call_of(call));
+    }
+    for (agent::ToolDeclaration const& tool : question.tools) out.tools.push_back(tool.name);
+    return out;
+}
+
+Result<agent::Question> apply(agent::Question question, ModelQuestion const& changed) {
+    auto& messages = question.view.messages;
+    if (changed.messages.size() < messages.size())
+        return fail(Code::bad_value, "an interceptor took messages out of the transcript");
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        if (auto applied = apply(messages[i], changed.messages[i]); !applied)
+            return std::unexpected(std::move(applied.error()));
+    }
+    for (std::size_t i = messages.size(); i < changed.messages.size(); ++i) {
+        session::ViewMessage& added = messages.emplace_back();
+        added.parts = text_part(changed.messages[i].text);
+    }
+    question.instructions = changed.instructions;
+    std::erase_if(question.tools, [&](agent::ToolDeclaration const& tool) {
+        return std::ranges::find(changed.tools, tool.name) == changed.tools.end();
+    });
+    return question;
+}
+
+ModelAnswer answer_of(agent::Reply const& reply) {
+    ModelAnswer out{reply.text, {}, reply.usage.input_tokens, reply.usage.output_tokens};
+    for (agent::ModelCall const& call : reply.calls) out.calls.push_back({call.tool, call.input});
+    return out;
+}
+
+agent::Reply apply(agent::Reply reply, ModelAnswer const& changed) {
+    reply.text = changed.text;
+    reply.usage.input_tokens = changed.input_tokens;
+    reply.usage.output_tokens = changed.output_tokens;
+    reply.calls.resize(changed.calls.size());
+    for (std::size_t i = 0; i < changed.calls.size(); ++i) {
+        agent::ModelCall& call = reply.calls[i];
+        if (call.tool == changed.calls[i].tool && call.input == changed.calls[i].input) continue;
+        call = {call.id, changed.calls[i].tool, changed.calls[i].input};
+    }
+    return reply;
+}
+
+agent::ModelTrouble trouble(Error const& error) {
+    bool const again = info(error.code).next == Next::retry;
+    std::optional<Duration> after;
+    if (error.retry_after_ms > 0) after = Duration(error.retry_after_ms);
+    return {{std::string(info(error.code).text), error.detail}, again, after};
+}
+
+}  // namespace dormouse::runtime
+
+namespace dormouse {
+
+std::string const& ModelQuestion::asked() const {
+    static std::string const nothing;
+    for (auto it = messages.rbegin(); it != messages.rend(); ++it) {
+        if (it->role == TranscriptMessage::Role::user && it->calls.empty()) return it->text;
+    }
+    return nothing;
+}
+
+TranscriptCall const* ModelQuestion::answer_of(std::string const& tool) const {
+    for (auto it = messages.rbegin(); it != messages.rend(); ++it) {
+        for (auto call = it->calls.rbegin(); call != it->calls.rend(); ++call) {
+            if (call->tool == tool) return &*call;
+        }
+    }
+    return nullptr;
+}
+
+Model openai(std::string name, std::string key, ProviderOptions options) {
+    auto plan = std::make_shared<detail::ModelPlan>();
+    plan->name = name;
+    plan->make = [name = std::move(name), key = std::move(key), options = std::move(options)](
+                     runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
+        model::OpenAiChatOptions out;
+        out.id = name;
+        if (!options.base_url.empty()) out.base_url = options.base_url;
+        while (out.base_url.ends_with('/')) out.base_url.pop_back();
+        out.api_key = key;
+        out.chat = {.model = name,
+                    .max_output_tokens = options.max_output_tokens,
+                    .max_completion_tokens = options.base_url.empty(),
+                    .extra = options.extra};
+        out.timeout = options.timeout;
+        out.concurrency = options.concurrency;
+        out.retries = options.retries;
+        return std::make_shared<model::OpenAiChat>(means.http, means.clock, std::move(out));
+    };
+    return Model(std::move(plan));
+}
+
+}  // namespace dormouse

@@ -1,0 +1,231 @@
+#include "runtime/engine.h"
+
+// Each operation in its two forms.
+namespace dormouse {
+
+namespace {
+
+std::optional<Result<Receipt>> refuse_digest(Decision const& decision) {
+    if (decision.digest.empty() || door::parse_digest(decision.digest)) return std::nullopt;
+    return fail(Code::bad_value, "digest must be sha256: and 64 hex digits");
+}
+
+session::Submission submission(Decision& decision) {
+    return door::decision(decision.approved, std::move(decision.reason),
+                          std::move(decision.arguments), std::move(decision.content));
+}
+
+}  // namespace
+
+Runtime::Runtime(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+Runtime::~Runtime() = default;
+Runtime::Runtime(Runtime&&) noexcept = default;
+Runtime& Runtime::operator=(Runtime&&) noexcept = default;
+
+Result<Runtime> Runtime::open(Settings settings) {
+    auto engine = Engine::open(std::move(settings));
+    if (!engine) return std::unexpected(std::move(engine.error()));
+    return Runtime(*std::move(engine));
+}
+
+Result<SessionId> Runtime::create(NewSession session) {
+    return engine_->block<SessionId>([e = engine_.get(), session = std::move(session)](auto reply) {
+        e->create(session, std::move(reply));
+    });
+}
+void Runtime::create(NewSession session, Completion<SessionId> done) {
+    engine_->run<SessionId>([e = engine_.get(), session = std::move(session)](
+                                auto reply) { e->create(session, std::move(reply)); },
+                            std::move(done));
+}
+
+Result<Accepted> Runtime::prompt(SessionId session, std::string text, PromptOptions options) {
+    return engine_->block<Accepted>([e = engine_.get(), session, text = std::move(text),
+                                     options = std::move(options)](auto reply) {
+        e->prompt(session, text, options, std::move(reply));
+    });
+}
+void Runtime::prompt(SessionId session, std::string text, PromptOptions options,
+                     Completion<Accepted> done) {
+    engine_->run<Accepted>(
+        [e = engine_.get(), session, text = std::move(text), options = std::move(options)](
+            auto reply) { e->prompt(session, text, options, std::move(reply)); },
+        std::move(done));
+}
+
+Result<Receipt> Runtime::submit_as(std::string tool, PendingId pending, Json output,
+                                   std::string by) {
+    return engine_->block<Receipt>([e = engine_.get(), tool = std::move(tool), pending,
+                                    what = door::result(std::move(output)),
+                                    by = std::move(by)](auto reply) mutable {
+        e->submit(std::move(tool), pending, std::move(what), std::nullopt, std::move(by),
+                  std::move(reply));
+    });
+}
+Result<Receipt> Runtime::submit(PendingId pending, Json output, std::string by) {
+    return submit_as("", pending, std::move(output), std::move(by));
+}
+void Runtime::submit(PendingId pending, Json output, std::string by, Completion<Receipt> done) {
+    engine_->run<Receipt>(
+        [e = engine_.get(), pending, what = door::result(std::move(output)),
+         by = std::move(by)](auto reply) mutable {
+            e->submit("", pending, std::move(what), std::nullopt, std::move(by), std::move(reply));
+        },
+        std::move(done));
+}
+
+Result<Receipt> Runtime::fail(PendingId pending, std::string error, std::string by) {
+    return engine_->block<Receipt>([e = engine_.get(), pending,
+                                    what = door::error(std::move(error)),
+                                    by = std::move(by)](auto reply) mutable {
+        e->submit("", pending, std::move(what), std::nullopt, std::move(by), std::move(reply));
+    });
+}
+void Runtime::fail(PendingId pending, std::string error, std::string by, Completion<Receipt> done) {
+    engine_->run<Receipt>(
+        [e = engine_.get(), pending, what = door::error(std::move(error)),
+         by = std::move(by)](auto reply) mutable {
+            e->submit("", pending, std::move(what), std::nullopt, std::move(by), std::move(reply));
+        },
+        std::move(done));
+}
+
+Result<Receipt> Runtime::decide(PendingId pending, Decision decision) {
+    if (auto refused = refuse_digest(decision)) return *std::move(refused);
+    return engine_->block<Receipt>(
+        [e = engine_.get(), pending, decision = std::move(decision)](auto reply) mutable {
+            auto what = submission(decision);
+            e->submit("", pending, std::move(what), door::parse_digest(decision.digest),
+                      std::move(decision.by), std::move(reply));
+        });
+}
+void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> done) {
+    engine_->run<Receipt>(
+        [e = engine_.get(), pending, decision = std::move(decision)](auto reply) mutable {
+            if (auto refused = refuse_digest(decision)) return reply(*std::move(refused));
+            auto what = submission(decision);
+            e->submit("", pending, std::move(what), door::parse_digest(decision.digest),
+                      std::move(decision.by), std::move(reply));
+        },
+        std::move(done));
+}
+
+std::vector<Result<Receipt>> Runtime::submit_all(std::vector<Offer> offers, std::string by) {
+    std::size_t const count = offers.size();
+    auto receipts = engine_->block<std::vector<Result<Receipt>>>(
+        [e = engine_.get(), offers = std::move(offers), by = std::move(by)](auto reply) mutable {
+            e->submit_all(std::move(offers), std::move(by), std::move(reply));
+        });
+    if (receipts) return *std::move(receipts);
+    return std::vector<Result<Receipt>>(count, std::unexpected(receipts.error()));
+}
+void Runtime::submit_all(std::vector<Offer> offers, std::string by,
+                         std::function<void(std::vector<Result<Receipt>>)> done) {
+    std::size_t const count = offers.size();
+    engine_->run<std::vector<Result<Receipt>>>(
+        [e = engine_.get(), offers = std::move(offers), by = std::move(by)](auto reply) mutable {
+            e->submit_all(std::move(offers), std::move(by), std::move(reply));
+        },
+        [count, done = std::move(done)](Result<std::vector<Result<Receipt>>> receipts) {
+            if (receipts) return done(*std::move(receipts));
+            done(std::vector<Result<Receipt>>(count, std::unexpected(receipts.error())));
+        });
+}
+
+Result<void> Runtime::progress(PendingId pending, Json payload, std::string key, std::string by) {
+    return engine_->block<void>([e = engine_.get(), pending, payload = std::move(payload),
+                                 key = std::move(key), by = std::move(by)](auto reply) mutable {
+        e->progress(pending, std::move(payload), std::move(key), std::move(by), std::move(reply));
+    });
+}
+void Runtime::progress(PendingId pending, Json payload, std::string key, std::string by,
+                       Completion<void> done) {
+    engine_->run<void>(
+        [e = engine_.get(), pending, payload = std::move(payload), key = std::move(key),
+         by = std::move(by)](auto reply) mutable {
+            e->progress(pending, std::move(payload), std::move(key), std::move(by),
+                        std::move(reply));
+        },
+        std::move(done));
+}
+
+Result<Receipt> Runtime::cancel(PendingId pending, std::string by) {
+    return engine_->block<Receipt>([e = engine_.get(), pending, by = std::move(by)](auto reply) {
+        e->cancel(pending, by, std::move(reply));
+    });
+}
+void Runtime::cancel(PendingId pending, std::string by, Completion<Receipt> done) {
+    engine_->run<Receipt>([e = engine_.get(), pending, by = std::move(by)](
+                              auto reply) { e->cancel(pending, by, std::move(reply)); },
+                          std::move(done));
+}
+Result<void> Runtime::cancel(SessionId session, std::string by) {
+    return engine_->block<void>([e = engine_.get(), session, by = std::move(by)](auto reply) {
+        e->cancel(session, by, std::move(reply));
+    });
+}
+void Runtime::cancel(SessionId session, std::string by, Completion<void> done) {
+    engine_->run<void>([e = engine_.get(), session, by = std::move(by)](
+                           auto reply) { e->cancel(session, by, std::move(reply)); },
+                       std::move(done));
+}
+
+Result<SessionView> Runtime::session(SessionId session) {
+    return engine_->block<SessionView>(
+        [e = engine_.get(), session](auto reply) { e->look(session, std::move(reply)); });
+}
+void Runtime::session(SessionId session, Completion<SessionView> done) {
+    engine_->run<SessionView>(
+        [e = engine_.get(), session](auto reply) { e->look(session, std::move(reply)); },
+        std::move(done));
+}
+Result<SessionView> Runtime::rest(SessionId session, Duration limit) {
+    return engine_->block<SessionView>([e = engine_.get(), session, limit](auto reply) {
+        e->rest(session, limit, std::move(reply));
+    });
+}
+void Runtime::rest(SessionId session, Duration limit, Completion<SessionView> done) {
+    engine_->run<SessionView>([e = engine_.get(), session,
+                               limit](auto reply) { e->rest(session, limit, std::move(reply)); },
+                              std::move(done));
+}
+
+Result<std::vector<Message>> Runtime::messages(SessionId session) {
+    return engine_->block<std::vector<Message>>(
+        [e = engine_.get(), session](auto reply) { e->messages(session, std::move(reply)); });
+}
+void Runtime::messages(SessionId session, Completion<std::vector<Message>> done) {
+    engine_->run<std::vector<Message>>(
+        [e = engine_.get(), session](auto reply) { e->messages(session, std::move(reply)); },
+        std::move(done));
+}
+Result<std::string> Runtime::said(SessionId session) {
+    auto all = messages(session);
+    if (!all) return std::unexpected(std::move(all.error()));
+    for (auto it = all->rbegin(); it != all->rend(); ++it) {
+        if (it->role == Message::Role::assistant && !it->text.empty()) return it->text;
+    }
+    return std::string();
+}
+
+Result<std::vector<Event>> Runtime::events(SessionId session, Seq after) {
+    return engine_->block<std::vector<Event>>([e = engine_.get(), session, after](auto reply) {
+        e->events(session, after, std::move(reply));
+    });
+}
+void Runtime::events(SessionId session, Seq after, Completion<std::vector<Event>> done) {
+    engine_->run<std::vector<Event>>(
+        [e = engine_.get(), session, after](auto reply) {
+            e->events(session, after, std::move(reply));
+        },
+        std::move(done));
+}
+Result<Following> Runtime::follow(SessionId session, Seq after,
+                                  std::function<void(Event const&)> observer) {
+    return engine_->block<Following>(
+        [e = engine_.get(), session, after, observer = std::move(observer)](auto reply) mutable {
+            e->follow(session, after, std::move(observer), std::move(reply));
+        });
+}
+
+}  // namespace dormouse

@@ -1,0 +1,98 @@
+#include "runtime/views.h"
+
+#include "json/json.h"
+
+namespace dormouse::runtime {
+
+namespace {
+
+std::string text_of(Json const& parts) {
+    std::string out;
+    json::View(parts).elements([&](json::View part) {
+        if (part["type"].string_or("") == "text") out += part["text"].string_or("");
+    });
+    return out;
+}
+
+}  // namespace
+
+PendingCall pending_call(session::Call const& call) {
+    PendingCall out;
+    out.tool = call.spec.tool;
+    out.input = call.spec.input;
+    out.input_digest = digest_text(call.spec.input_digest);
+    if (call.question) {
+        out.id = call.question->pending;
+        out.since = call.question->since;
+        out.in_doubt = true;
+        out.reason = PauseReason::approval;
+        return out;
+    }
+    session::Pause const& pause = *call.pause;
+    out.id = call.pending;
+    out.since = pause.since;
+    out.deadline = pause.deadline;
+    out.reason = static_cast<PauseReason>(pause.terms.reason);
+    out.message = pause.terms.message;
+    out.form = pause.terms.form;
+    out.placeholder = pause.terms.placeholder;
+    out.external_ref = pause.terms.external_ref;
+    auto const& gates = call.spec.terms.gates;
+    if (pause.by_gate && call.gates_passed < gates.size()) out.gate = gates[call.gates_passed];
+    return out;
+}
+
+SessionView session_view(session::State const& state) {
+    SessionView out;
+    out.id = state.id;
+    out.project = state.project;
+    out.agent = state.agent;
+    out.title = state.title;
+    out.lifecycle = text(state.lifecycle);
+    out.activity = static_cast<SessionView::Activity>(activity(state));
+    out.head = state.head;
+    out.input_tokens = static_cast<std::uint64_t>(state.usage.input_tokens);
+    out.output_tokens = static_cast<std::uint64_t>(state.usage.output_tokens);
+    for (auto const& [no, call] : state.calls) {
+        if (call.question || call.pause) out.pending.push_back(pending_call(call));
+    }
+    return out;
+}
+
+Receipt receipt(session::Answer const& answer, PendingId const& pending) {
+    Receipt out;
+    out.pending = pending;
+    out.duplicate = answer.outcome == session::Answer::Outcome::duplicate;
+    out.counted = answer.outcome == session::Answer::Outcome::counted;
+    if (!answer.receipt) return out;
+    out.status = static_cast<CallStatus>(answer.receipt->status);
+    out.digest = digest_text(answer.receipt->digest);
+    out.at = answer.receipt->at;
+    out.by = answer.receipt->by.name;
+    out.seq = answer.receipt->seq;
+    return out;
+}
+
+std::vector<Message> messages(wire::History const& history) {
+    std::vector<Message> out;
+    for (auto const& [seq, message] : history.messages()) {
+        if (message.dropped) continue;
+        auto const role = message.assistant ? Message::Role::assistant : Message::Role::user;
+        out.push_back({role, seq, text_of(message.parts), message.parts});
+    }
+    return out;
+}
+
+Event event(wire::Record const& record) {
+    return {record.event.seq, std::string(type_name(record.event.body)), record.event.at,
+            record.event.turn, Json::trusted(record.data)};
+}
+
+static_assert(static_cast<int>(session::PauseReason::handoff) ==
+              static_cast<int>(PauseReason::handoff));
+static_assert(static_cast<int>(session::CallStatus::cancelled) ==
+              static_cast<int>(CallStatus::cancelled));
+static_assert(static_cast<int>(session::Activity::waiting_async) ==
+              static_cast<int>(SessionView::Activity::waiting_async));
+
+}  // namespace dormouse::runtime

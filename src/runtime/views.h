@@ -1,0 +1,18 @@
+#pragma once
+// Objects of the library's face, made from state and history.
+
+#include <dormouse/runtime.h>
+
+#include "session/decide.h"
+#include "session/state.h"
+#include "wire/history.h"
+
+namespace dormouse::runtime {
+
+[[nodiscard]] PendingCall pending_call(session::Call const& call);
+[[nodiscard]] SessionView session_view(session::State const& state);
+[[nodiscard]] Receipt receipt(session::Answer const& answer, PendingId const& pending);
+[[nodiscard]] std::vector<Message> messages(wire::History const& history);
+[[nodiscard]] Event event(wire::Record const& record);
+
+}  // namespace dormouse::runtime
