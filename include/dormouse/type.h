@@ -174,6 +174,16 @@ template <class T> constexpr Doc const* doc_of(std::string_view field) {
     }
     return nullptr;
 }
+// No pointer is compared with null here: with -fno-delete-null-pointer-checks g++ takes no such
+// comparison for a constant.
+template <class T> constexpr Rule rule_of(std::string_view field) {
+    if constexpr (HasDoc<T>) {
+        for (Doc const& doc : T::doc) {
+            if (without_underscore(doc.field) == field) return doc.rule;
+        }
+    }
+    return {};
+}
 template <class T> constexpr bool docs_have_fields() {
     if constexpr (HasDoc<T>) {
         for (Doc const& doc : T::doc) {
@@ -307,11 +317,8 @@ template <class T> constexpr bool rule_fits(Rule const& rule) {
 template <class T> constexpr bool rules_fit() {
     return []<std::size_t... I>(std::index_sequence<I...>) {
         using Tuple = decltype(tie_fields(std::declval<T&>()));
-        [[maybe_unused]] auto const fits = []<class F>(std::type_identity<F>, Doc const* doc) {
-            return doc == nullptr || rule_fits<std::remove_reference_t<F>>(doc->rule);
-        };
-        return (fits(std::type_identity<std::tuple_element_t<I, Tuple>>{},
-                     doc_of<T>(field_name<T, I>())) &&
+        return (rule_fits<std::remove_reference_t<std::tuple_element_t<I, Tuple>>>(
+                    rule_of<T>(field_name<T, I>())) &&
                 ...);
     }(std::make_index_sequence<field_count<T>()>{});
 }

@@ -119,7 +119,9 @@ void Runtime::Engine::follow(SessionId session, Seq after,
                               Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         follow->lane = *std::move(lane);
-        follow->watch = follow->lane->watch([this, follow] { pump(follow); });
+        follow->watch = follow->lane->watch([this, follow] {
+            if (follow->lane && follow->lane->state().head >= follow->next) pump(follow);
+        });
         // The last copy of this ends the following.
         reply(
             Following(std::shared_ptr<void>(nullptr, [&loop = loop_, over = over_, follow](void*) {

@@ -86,7 +86,7 @@ TEST_F(RuntimeTest, ADeniedToolNeverRunsAndTheModelIsToldWhy) {
 
 TEST_F(RuntimeTest, ApprovalThenExternalWorkAreTwoPausesOfOneCall) {
     open();
-    auto const asked = start("guard job").pending.at(0);
+    auto const asked = start("both steps").pending.at(0);
     ASSERT_TRUE(runtime->decide(asked.id, {.approved = true}));
     auto const waits = at_rest(asked.id.session).pending.at(0);
     EXPECT_NE(waits.id, asked.id);
@@ -120,7 +120,7 @@ TEST_F(RuntimeTest, EditedArgumentsAreCheckedAndReachTheTool) {
         return Outcome{"ran"};
     });
     open();
-    auto const call = start("guard job").pending.at(0);
+    auto const call = start("both steps").pending.at(0);
     Json const wrong = to_json(Outcome{"no target"}).value();
     EXPECT_EQ(code_of(runtime->decide(call.id, {.approved = true, .arguments = wrong})),
               "invalid_arguments");
@@ -139,7 +139,7 @@ TEST_F(RuntimeTest, AResultOfAnotherToolIsRefused) {
 
 TEST_F(RuntimeTest, MixedSyncAndAsyncCallsOfOneStep) {
     open();
-    auto const asleep = start("both");
+    auto const asleep = start("mixed");
     ASSERT_EQ(asleep.pending.size(), 1U);
     EXPECT_EQ(asleep.pending[0].tool, "job");
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
@@ -151,7 +151,6 @@ TEST_F(RuntimeTest, AQuestionIsAnsweredByTheNextMessage) {
     auto const asleep = start("ask");
     ASSERT_EQ(asleep.pending.size(), 1U);
     EXPECT_EQ(asleep.pending[0].message, "Which A?");
-    EXPECT_EQ(code_of(runtime->submit(asleep.pending[0].id, output("x"))), "wrong_kind");
     ASSERT_TRUE(runtime->prompt(asleep.id, "the red one"));
     EXPECT_TRUE(at_rest(asleep.id).pending.empty());
 }
@@ -345,7 +344,7 @@ TEST_F(RuntimeTest, AToolThatThrowsIsToldToTheModelAndTheTurnGoesOn) {
         tool("guarded_job", [](Work const&) -> Outcome { throw std::runtime_error("no route"); });
     settings.gates.clear();
     open();
-    auto const view = start("guard job");
+    auto const view = start("both steps");
     EXPECT_EQ(view.activity, SessionView::Activity::idle);
     EXPECT_EQ(runtime->said(view.id).value(), "Done.");
 }
@@ -408,7 +407,7 @@ TEST_F(RuntimeTest, TheEndOfTheRuntimeLetsABlockedToolGo) {
     });
     settings.gates.clear();
     open();
-    ASSERT_TRUE(runtime->create({.agent = "ops", .prompt = "guard job"}));
+    ASSERT_TRUE(runtime->create({.agent = "ops", .prompt = "both steps"}));
     while (!inside) std::this_thread::sleep_for(Duration(1));
     auto ending = std::thread(
         [moved = std::move(*runtime)]() mutable { Runtime const gone = std::move(moved); });

@@ -23,10 +23,10 @@ protected:
     RuntimeTest() {
         script.on("job").calls("job", input("A"));
         script.on("twice").calls("job", input("A")).calls("job", input("B"));
-        script.on("both").calls("now", input("A")).calls("job", input("B"));
+        script.on("mixed").calls("now", input("A")).calls("job", input("B"));
         script.on("ask").calls("ask", input("A"));
         script.on("guarded").calls("guarded", input("A"));
-        script.on("guard job").calls("guarded_job", input("A"));
+        script.on("steps").calls("guarded_job", input("A"));
         script.when_waiting("job").says("It waits.");
         script.otherwise().says("Done.");
         settings.agents = {{.name = "ops",

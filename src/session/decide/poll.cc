@@ -58,7 +58,7 @@ Judged judge(Decider& d, PollOutcome const& c) {
         return done(d);
     }
     Submission const what = submission_of(d, c);
-    settle(d, *call, {c.pending, what, "poll", {}, std::nullopt, {}});
+    settle(d, *call, {c.pending, what, "poll", {}, std::nullopt, {}, {}});
     return done(d);
 }
 
