@@ -1,4 +1,4 @@
-#include "runtime/testing_runtime.h"
+#include "runtime/testing/runtime_fixture.h"
 
 #include <thread>
 
