@@ -4,6 +4,7 @@ asked, how often, and that every transcript is one that the real provider takes.
 tests for each row. Needs node 20.15 and npm.
 """
 import dataclasses
+import json
 import pathlib
 import sys
 
@@ -92,6 +93,11 @@ id = "ops"
 model = "main"
 instructions = "You deploy things."
 tools = ["deploy"]
+
+[[agent]]
+id = "clerk"
+model = "main"
+tools = ["artifact_emit", "todo"]
 '''
 
 
@@ -99,6 +105,11 @@ def call(number, target, name='deploy'):
     return {'id': f'call_{number}', 'name': name, 'arguments': f'{{"target":"{target}"}}'}
 
 
+def asks(tool, **arguments):
+    return {'id': f'call_{tool}', 'name': tool, 'arguments': json.dumps(arguments)}
+
+
+PLAN = [{'text': 'write it', 'status': 'done'}, {'text': 'send it', 'status': 'pending'}]
 # What the model reads of the output {"live": "A"}.
 LIVE_A = {'gemini': {'live': 'A'}}
 
@@ -113,6 +124,21 @@ def fixtures(cut):
     }
     return [
         *([cut_off] if cut else []),
+        {
+            'match': {'userMessage': 'report', 'hasToolResult': False},
+            'response': {
+                'toolCalls': [
+                    asks('artifact_emit', name='é plan.html', mime='text/html', text='<b>été</b>'),
+                    asks('todo', items=[PLAN[0], {'text': 'send it'}]),
+                ]
+            },
+        },
+        {'match': {'userMessage': 'report', 'hasToolResult': True}, 'response': {'content': 'Kept.'}},
+        {
+            'match': {'userMessage': 'outside', 'hasToolResult': False},
+            'response': {'toolCalls': [asks('artifact_emit', name='../../etc/passwd', text='x')]},
+        },
+        {'match': {'userMessage': 'outside', 'hasToolResult': True}, 'response': {'content': 'No.'}},
         {
             'match': {'userMessage': 'hello'},
             'response': {
@@ -287,6 +313,42 @@ class Asked:
         self.assertIn("no tool 'destroy'", told[2])
 
 
+class BuiltIn:
+    """artifact_emit and todo, as an agent of the configuration calls them."""
+
+    def states(self, text):
+        self.session = self.server.create(text, agent='clerk')['id']
+        message = self.server.messages(self.session)[1]
+        return [p['state'] for p in message['parts'] if p['type'] == 'tool']
+
+    def test_a_file_and_a_list_are_kept_over_a_kill(self):
+        kept, todo = self.states('report')
+        self.server.restart()
+        artifact = kept['artifactID']
+        told = {'name': 'é plan.html', 'mime': 'text/html; charset=utf-8', 'bytes': 12}
+        self.assertEqual(kept['output'], {**told, 'artifactID': artifact})
+        answer = self.server.get(f'/api/artifacts/{artifact}')
+        self.assertEqual(answer.raw.decode(), '<b>été</b>')
+        self.assertEqual(answer.headers['Content-Type'], told['mime'])
+        self.assertEqual(
+            answer.headers['Content-Disposition'], "attachment; filename*=UTF-8''%C3%A9%20plan.html"
+        )
+        self.assertEqual(todo['output'], {'items': PLAN, 'open': 1, 'done': 1})
+        self.assertEqual((todo['title'], todo['artifactID']), ('1 of 2 done', None))
+        # The model is told the id, and what it wrote down.
+        told = self.peer.requests[1]['transcript'].messages
+        answers = [m['content'] for m in told if m['role'] == 'tool']
+        answers = [json.loads(a) if isinstance(a, str) else a for a in answers]
+        self.assertEqual(answers, [kept['output'], todo['output']])
+        self.assertEqual(self.types(self.session).count('artifact_emitted'), 1)
+
+    def test_a_name_that_is_none_is_told_to_the_model(self):
+        (state,) = self.states('outside')
+        self.assertEqual((state['status'], state['reason']), ('error', 'failed'))
+        self.assertIn('name must be the name of a file', state['error'])
+        self.assertNotIn('artifact_emitted', self.types(self.session))
+
+
 class Failing:
     def test_the_time_of_the_next_try_is_durable(self):
         session = self.create('limited', wait=0)
@@ -435,7 +497,7 @@ def rows():
     """Each class of tests once for each row of the table."""
     for kind in KINDS:
         word = ''.join(part.title() for part in kind.name.split('-'))
-        for tests in (Asked, Failing, Chaos):
+        for tests in (Asked, BuiltIn, Failing, Chaos):
             name = word + tests.__name__
             yield name, type(name, (tests, WithMock), {'kind': kind})
 

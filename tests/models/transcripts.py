@@ -121,7 +121,8 @@ class Responses(Transcript):
         after = None  # a reasoning item that its item must follow
         for item in self.body['input']:
             kind = item.get('type', 'message')
-            if after and (kind in ('reasoning', 'function_call_output') or item.get('role') == 'user'):
+            other = kind in ('reasoning', 'function_call_output') or item.get('role') == 'user'
+            if after and other:
                 self.faults.append(f'{after}: reasoning without what it led to')
             after = None
             if kind == 'reasoning':
@@ -175,7 +176,8 @@ class Gemini(Transcript):
         if (answer['name'], answer.get('id')) != (call.get('name'), call.get('given')):
             self.faults.append(f'{answer}: answers {call}')
         said = answer['response']
-        self.add('tool', said.get('output', said.get('error')), id=call['id'], error='error' in said)
+        content = said.get('output', said.get('error'))
+        self.add('tool', content, id=call['id'], error='error' in said)
 
     def tools(self):
         return [f['name'] for t in self.body.get('tools', []) for f in t['functionDeclarations']]
