@@ -253,9 +253,8 @@ class Others(Demo):
     def test_usage_counts_characters_not_bytes(self):
         session, _ = self.ask('äöüß')  # 4 characters; the answer has 14
         usage = self.server.session(session)['usage']
-        self.assertEqual(
-            usage, {'inputTokens': 1, 'outputTokens': 4, 'cachedTokens': 0, 'steps': 1}
-        )
+        del usage['cachedTokens'], usage['reasoningTokens']
+        self.assertEqual(usage, {'inputTokens': 1, 'outputTokens': 4, 'steps': 1})
 
     def test_a_session_goes_on_turn_after_turn(self):
         session, (call,) = self.ask('deploy A')

@@ -32,7 +32,13 @@ ACTOR = {
     'type': one_of('token', 'webhook', 'capability', 'session', 'agent', 'runtime'),
     'name': maybe(str),
 }
-USAGE = {'inputTokens': int, 'outputTokens': int, 'cachedTokens': int, 'steps': int}
+USAGE = {
+    'inputTokens': int,
+    'outputTokens': int,
+    'cachedTokens': int,
+    'reasoningTokens': int,
+    'steps': int,
+}
 TROUBLE = {'code': str, 'message': str}
 ACTIVITY = {
     'idle': {'type': str},

@@ -29,6 +29,9 @@ struct Reply {
     session::FinishReason finish = session::FinishReason::stop;
     session::Usage usage;
     std::string reasoning = {};
+    // Array of text and reasoning parts in the order in which they were said, with what the
+    // provider wants back (`providerData`, see model/provider_data.h). Null: reasoning, then text.
+    Json parts = {};
 };
 // Why there is no reply. `error` is shown to people and stored: it holds no secret.
 struct ModelTrouble {

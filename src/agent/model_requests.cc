@@ -13,6 +13,7 @@ using namespace dormouse::session;
 namespace {
 
 Json parts_of(Reply const& reply) {
+    if (!reply.parts.is_null()) return reply.parts;
     json::Writer out;
     out.begin_array();
     auto const part = [&out](std::string_view type, std::string const& text) {

@@ -2,7 +2,12 @@
 
 #include "agent/demo.h"
 #include "json/json.h"
+#include "model/anthropic.h"
+#include "model/gemini.h"
+#include "model/http_model.h"
+#include "model/ollama.h"
 #include "model/openai_chat.h"
+#include "model/openai_responses.h"
 
 namespace dormouse::app {
 
@@ -10,9 +15,31 @@ namespace {
 
 constexpr std::string_view openai_url = "https://api.openai.com/v1";
 
-// Members that the transcript and its reading depend on.
-Result<void> check_extra(Json const& extra) {
-    for (std::string_view const name : {"messages", "tools", "stream", "n"}) {
+// Where the kind's own provider is, and what of `extra` the transcript and its reading depend on.
+struct Kind {
+    std::string_view base_url;
+    std::vector<std::string_view> ours;
+};
+
+Kind kind_of(config::ModelKind kind) {
+    switch (kind) {
+        case config::ModelKind::anthropic:
+            return {"https://api.anthropic.com/v1", {"messages", "tools", "system", "stream"}};
+        case config::ModelKind::openai_responses:
+            return {openai_url,
+                    {"input", "tools", "instructions", "stream", "store", "background",
+                     "previous_response_id", "conversation"}};
+        case config::ModelKind::gemini:
+            return {"https://generativelanguage.googleapis.com/v1beta",
+                    {"contents", "tools", "systemInstruction"}};
+        case config::ModelKind::ollama:
+            return {"http://127.0.0.1:11434", {"messages", "tools", "stream"}};
+        default: return {openai_url, {"messages", "tools", "stream", "n"}};
+    }
+}
+
+Result<void> check_extra(Json const& extra, std::vector<std::string_view> const& ours) {
+    for (std::string_view const name : ours) {
         if (json::View(extra)[name].exists()) {
             return fail(Code::bad_value, "extra." + std::string(name) +
                                              " can not be set: Dormouse writes it; leave it out");
@@ -21,39 +48,49 @@ Result<void> check_extra(Json const& extra) {
     return {};
 }
 
-Result<std::shared_ptr<agent::Model>> openai_chat(config::Model const& settings,
-                                                  Means const& means) {
-    model::OpenAiChatOptions options;
+std::unique_ptr<model::Protocol const> protocol_of(config::Model const& settings,
+                                                   std::string_view base_url) {
+    model::RequestSettings request{settings.model, settings.max_output_tokens, settings.extra};
+    switch (settings.kind) {
+        case config::ModelKind::anthropic:
+            return std::make_unique<model::Anthropic>(std::move(request));
+        case config::ModelKind::openai_responses:
+            return std::make_unique<model::OpenAiResponses>(std::move(request));
+        case config::ModelKind::gemini: return std::make_unique<model::Gemini>(std::move(request));
+        case config::ModelKind::ollama: return std::make_unique<model::Ollama>(std::move(request));
+        default:
+            return std::make_unique<model::OpenAiChat>(std::move(request), base_url == openai_url);
+    }
+}
+
+Result<std::shared_ptr<agent::Model>> http_model(config::Model const& settings,
+                                                 Means const& means) {
+    Kind const kind = kind_of(settings.kind);
+    model::HttpModelOptions options;
     options.id = settings.id;
-    options.base_url = settings.base_url.empty() ? openai_url : settings.base_url;
+    options.base_url = settings.base_url.empty() ? kind.base_url : settings.base_url;
     if (!options.base_url.starts_with("https://") && !options.base_url.starts_with("http://"))
         return fail(Code::bad_value, "base_url must begin with https:// or http://");
     while (options.base_url.ends_with('/')) options.base_url.pop_back();
     if (settings.api_key) options.api_key = settings.api_key->value;
     for (config::Header const& header : settings.headers)
         options.headers.push_back({header.name, header.value});
-    options.chat = {.model = settings.model,
-                    .max_output_tokens = settings.max_output_tokens,
-                    .max_completion_tokens = options.base_url == openai_url,
-                    .extra = settings.extra};
     options.timeout = settings.timeout;
     options.concurrency = settings.concurrency;
     options.retries = settings.retries;
-    if (auto const fits = check_extra(settings.extra); !fits) return std::unexpected(fits.error());
-    return std::make_shared<model::OpenAiChat>(means.http, means.clock, std::move(options));
+    if (auto const fits = check_extra(settings.extra, kind.ours); !fits)
+        return std::unexpected(fits.error());
+    auto protocol = protocol_of(settings, options.base_url);
+    return std::make_shared<model::HttpModel>(means.http, means.clock, std::move(protocol),
+                                              std::move(options));
 }
 
 }  // namespace
 
 Result<std::shared_ptr<agent::Model>> make_model(config::Model const& settings,
                                                  Means const& means) {
-    switch (settings.kind) {
-        case config::ModelKind::scripted: return std::make_shared<agent::DemoModel>();
-        case config::ModelKind::openai_chat: return openai_chat(settings, means);
-        default: break;
-    }
-    return fail(Code::bad_value, "kind \"" + std::string(text(settings.kind)) +
-                                     "\" comes with a later release; leave it out until then");
+    if (settings.kind == config::ModelKind::scripted) return std::make_shared<agent::DemoModel>();
+    return http_model(settings, means);
 }
 
 }  // namespace dormouse::app

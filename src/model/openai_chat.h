@@ -1,49 +1,30 @@
 #pragma once
-// Models behind an OpenAI-compatible chat completions interface.
+// OpenAI-compatible chat completions.
 
-#include "agent/model.h"
-#include "model/chat_reply.h"
-#include "model/chat_request.h"
-#include "model/provider_failure.h"
-#include "port/http.h"
-
-#include <memory>
-#include <string>
-#include <vector>
+#include "model/protocol.h"
 
 namespace dormouse::model {
 
-struct OpenAiChatOptions {
-    std::string id;  // of the model in the configuration; errors begin with it
-    std::string base_url = "https://api.openai.com/v1";
-    std::string api_key = {};  // empty: none is sent
-    std::vector<port::HttpHeader> headers = {};
-    ChatSettings chat;
-    Duration timeout{600'000};  // of one request
-    std::size_t concurrency = 8;
-    std::uint32_t retries = 4;  // of one step, after failures that may pass
-};
-
-class OpenAiChat final : public agent::Model {
+class OpenAiChat final : public Protocol {
 public:
-    // `http` and `clock` outlive this.
-    OpenAiChat(port::HttpClient& http, port::Clock const& clock, OpenAiChatOptions options);
+    // `max_completion_tokens`: the newer name of the limit, which OpenAI wants and most others do
+    // not know.
+    explicit OpenAiChat(RequestSettings settings, bool max_completion_tokens = false)
+        : Protocol("openai-chat", std::move(settings)),
+          max_completion_tokens_(max_completion_tokens) {}
 
-    [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
-                           port::Fn<void(agent::ModelOutcome)> done) override;
-    [[nodiscard]] std::size_t concurrency() const override { return options_.concurrency; }
-    [[nodiscard]] std::uint32_t retries() const override { return options_.retries; }
-    [[nodiscard]] Duration time_limit() const override { return options_.timeout; }
+    [[nodiscard]] std::string path() const override { return "/chat/completions"; }
+    [[nodiscard]] std::vector<port::HttpHeader> headers(std::string const& api_key) const override {
+        return bearer(api_key);
+    }
+    [[nodiscard]] std::string body(agent::Question const& question,
+                                   ToolNames const& names) const override;
+    [[nodiscard]] std::unique_ptr<ReplyReader> reader(Provider const& provider,
+                                                      ToolNames const& names,
+                                                      ReplyDraft::Say& say) const override;
 
 private:
-    struct Asking;
-
-    [[nodiscard]] port::HttpRequest request(std::string body) const;
-
-    port::HttpClient& http_;
-    port::Clock const& clock_;
-    OpenAiChatOptions const options_;
-    Provider provider_;
+    bool const max_completion_tokens_;
 };
 
 }  // namespace dormouse::model

@@ -4,6 +4,7 @@
 #include "json/json.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace dormouse::model {
@@ -36,19 +37,35 @@ struct ErrorBody {
     std::string type;
     std::string code;
     std::optional<std::int64_t> status;
+    std::string retry_after = {};  // seconds
 };
 
-// {"error": {"message", "type", "code"}}, {"error": "text"}, {"message"}, {"detail"}, or text.
+// Google's: {"details": [{"retryDelay": "34.5s"}]}. Empty: none.
+std::string retry_delay(json::View error) {
+    std::string out;
+    error["details"].elements([&](json::View detail) {
+        std::string text = detail["retryDelay"].string_or("");
+        if (!text.ends_with('s')) return;
+        text.pop_back();
+        out = std::move(text);
+    });
+    return out;
+}
+
+// {"error": {"message", "type", "code"}}, {"error": "text"}, {"message", "code"}, {"detail"}, an
+// array with one of them, or text.
 ErrorBody read_body(std::string_view body) {
     auto const json = json::check(body);
     if (!json) return {std::string(body), {}, {}, {}};
-    json::View const whole(*json);
+    json::View const outer(*json);
+    json::View const whole = outer.kind() == json::Kind::array ? outer.at_pointer("/0") : outer;
     json::View const error = whole["error"];
     ErrorBody out;
     if (error.kind() == json::Kind::object) {
         out = {error["message"].string_or(""), error["type"].string_or(""),
-               error["code"].string_or(""), error["code"].integer()};
+               error["code"].string_or(""), error["code"].integer(), retry_delay(error)};
     } else {
+        out.code = whole["code"].string_or("");
         for (json::View const text : {error, whole["message"], whole["detail"]}) {
             if (out.message.empty()) out.message = text.string_or("");
         }
@@ -59,6 +76,15 @@ ErrorBody read_body(std::string_view body) {
 
 bool may_pass(std::int64_t status) {
     return status == 408 || status == 409 || status == 429 || status >= 500;
+}
+
+// Errors without a status that the next try would meet again.
+bool stays(ErrorBody const& error) {
+    constexpr std::array<std::string_view, 8> words{
+        "invalid_request_error", "authentication_error", "permission_error",   "not_found_error",
+        "request_too_large",     "billing_error",        "insufficient_quota", "invalid_prompt"};
+    return std::ranges::find(words, error.type) != words.end() ||
+           std::ranges::find(words, error.code) != words.end();
 }
 
 std::string_view advice(std::uint16_t status) {
@@ -95,7 +121,11 @@ ModelTrouble Provider::refused(port::HttpHead const& head, std::string_view body
         if (*says == "true") out.may_retry = true;
         if (*says == "false") out.may_retry = false;
     }
-    if (out.may_retry) out.retry_after = port::retry_after(head, now);
+    if (out.may_retry) {
+        out.retry_after = port::retry_after(head, now);
+        if (!out.retry_after)
+            out.retry_after = port::retry_after({0, {{"Retry-After", error.retry_after}}}, now);
+    }
     if (error.code == "content_filter") out.error.code = "model_refused";
     return out;
 }
@@ -103,8 +133,7 @@ ModelTrouble Provider::refused(port::HttpHead const& head, std::string_view body
 ModelTrouble Provider::failed_midway(std::string_view body) const {
     ErrorBody const error = read_body(body);
     ModelTrouble out = trouble("the provider broke off: " + error.message);
-    bool const ours = error.type == "invalid_request_error" || error.type == "insufficient_quota";
-    out.may_retry = error.status ? may_pass(*error.status) : !ours;
+    out.may_retry = error.status ? may_pass(*error.status) : !stays(error);
     return out;
 }
 

@@ -14,6 +14,7 @@ namespace dormouse::model {
 struct Provider {
     std::string id;  // of the model in the configuration
     std::vector<std::string> secrets;
+    std::string from = {};  // protocol and model, see provider_data.h
 
     // "main: <text>", as one line without secrets, cut to about 600 bytes. Not to be tried again.
     [[nodiscard]] agent::ModelTrouble trouble(std::string_view text) const;

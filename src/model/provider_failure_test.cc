@@ -79,6 +79,13 @@ TEST(ProviderFailure, ReadsEveryFormOfRetryAfter) {
     EXPECT_FALSE(wait_ms({}));
     EXPECT_EQ(refused(429, "", {{"Retry-After", "3"}}).retry_after, Duration(3'000));
     EXPECT_FALSE(refused(400, "", {{"Retry-After", "3"}}).retry_after);
+    // Google says it in the body.
+    std::string const body =
+        R"([{"error":{"code":429,"message":"slow down","details":[{"@type":"x"},)"
+        R"({"retryDelay":"34.5s"}]}}])";
+    EXPECT_EQ(refused(429, body).retry_after, Duration(34'500));
+    EXPECT_EQ(refused(429, body, {{"Retry-After", "3"}}).retry_after, Duration(3'000));
+    EXPECT_EQ(refused(429, body).error.message, "main: the provider answered 429: slow down");
 }
 
 TEST(ProviderFailure, WhatDidNotArriveMayArriveNextTime) {
@@ -97,6 +104,10 @@ TEST(ProviderFailure, AnErrorInTheStreamSaysWhetherItMayPass) {
     EXPECT_TRUE(may(R"({"error":{"message":"x","code":502}})"));
     EXPECT_FALSE(may(R"({"error":{"message":"x","code":400}})"));
     EXPECT_FALSE(may(R"({"error":{"message":"x","type":"invalid_request_error"}})"));
+    EXPECT_TRUE(may(R"({"type":"error","error":{"type":"overloaded_error","message":"x"}})"));
+    EXPECT_FALSE(may(R"({"type":"error","error":{"type":"authentication_error","message":"x"}})"));
+    EXPECT_TRUE(may(R"({"type":"error","code":"server_error","message":"x"})"));
+    EXPECT_FALSE(may(R"({"type":"error","code":"insufficient_quota","message":"x"})"));
 }
 
 }  // namespace

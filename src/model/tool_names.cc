@@ -6,7 +6,9 @@ namespace {
 
 constexpr std::size_t name_max = 64;
 
-std::string plain(std::string name) {
+}  // namespace
+
+std::string ToolNames::plain(std::string name) {
     for (char& c : name) {
         bool const fits = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
                           (c >= 'a' && c <= 'z') || c == '_' || c == '-';
@@ -15,8 +17,6 @@ std::string plain(std::string name) {
     if (name.size() > name_max) name.resize(name_max);
     return name.empty() ? "_" : name;
 }
-
-}  // namespace
 
 ToolNames::ToolNames(std::vector<agent::ToolDeclaration> const& tools) {
     // Those that stay as they are first: another must not take their names.

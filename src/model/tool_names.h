@@ -13,6 +13,9 @@ class ToolNames {
 public:
     explicit ToolNames(std::vector<agent::ToolDeclaration> const& tools);
 
+    // The name with `_` for each character that providers do not take, cut to their length.
+    [[nodiscard]] static std::string plain(std::string name);
+
     // What the provider is told, also for tools that are not declared (any more).
     [[nodiscard]] std::string to_provider(std::string const& name) const;
     // What it meant; as it is when it was not told.

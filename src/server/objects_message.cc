@@ -34,6 +34,8 @@ void write_content_part(json::Writer& out, Place const& place, std::size_t index
         out.member("text", part["text"].string_or(""));
     }
     if (type == "text") out.member("synthetic", false);
+    if (json::View const data = part["providerData"]; data.exists())
+        out.member_raw("providerData", data.raw());
     out.end_object();
 }
 
@@ -143,7 +145,9 @@ std::string message_object(State const& state, wire::History const& history, Seq
     if (message.usage) {
         out.begin_object().member("inputTokens", message.usage->input_tokens);
         out.member("outputTokens", message.usage->output_tokens);
-        out.member("cachedTokens", message.usage->cached_tokens).member("steps", 1).end_object();
+        out.member("cachedTokens", message.usage->cached_tokens);
+        out.member("reasoningTokens", message.usage->reasoning_tokens);
+        out.member("steps", 1).end_object();
     } else {
         out.null();
     }

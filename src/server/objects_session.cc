@@ -24,7 +24,10 @@ void write_usage(json::Writer& out, Usage const& usage, std::uint64_t steps) {
     out.begin_object()
         .member("inputTokens", usage.input_tokens)
         .member("outputTokens", usage.output_tokens);
-    out.member("cachedTokens", usage.cached_tokens).member("steps", steps).end_object();
+    out.member("cachedTokens", usage.cached_tokens)
+        .member("reasoningTokens", usage.reasoning_tokens)
+        .member("steps", steps)
+        .end_object();
 }
 
 void write_trouble(json::Writer& out, std::optional<Trouble> const& error) {

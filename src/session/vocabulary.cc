@@ -110,7 +110,7 @@ Continuation default_continuation(PauseReason reason) {
 
 Usage sum(Usage const& a, Usage const& b) {
     return {a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens,
-            a.cached_tokens + b.cached_tokens};
+            a.cached_tokens + b.cached_tokens, a.reasoning_tokens + b.reasoning_tokens};
 }
 
 bool ToolTerms::may_pause_for(PauseReason reason) const {

@@ -61,7 +61,8 @@ struct Actor {
 struct Usage {
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
-    std::int64_t cached_tokens = 0;
+    std::int64_t cached_tokens = 0;     // among the input
+    std::int64_t reasoning_tokens = 0;  // among the output
     friend bool operator==(Usage const&, Usage const&) = default;
 };
 [[nodiscard]] Usage sum(Usage const& a, Usage const& b);

@@ -51,12 +51,13 @@ void write_usage(json::Writer& out, Usage const& usage) {
         .member("inputTokens", usage.input_tokens)
         .member("outputTokens", usage.output_tokens);
     if (usage.cached_tokens != 0) out.member("cachedTokens", usage.cached_tokens);
+    if (usage.reasoning_tokens != 0) out.member("reasoningTokens", usage.reasoning_tokens);
     out.end_object();
 }
 
 Usage read_usage(json::View object) {
     return {object["inputTokens"].integer_or(0), object["outputTokens"].integer_or(0),
-            object["cachedTokens"].integer_or(0)};
+            object["cachedTokens"].integer_or(0), object["reasoningTokens"].integer_or(0)};
 }
 
 void write_pause_terms(json::Writer& out, PauseTerms const& terms) {

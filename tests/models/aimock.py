@@ -1,5 +1,5 @@
 """An independent fake of the model providers (npm: @copilotkit/aimock), installed from the lock
-file beside this one. Its journal says what a model was really asked."""
+file beside this one."""
 import json
 import pathlib
 import re
@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / 'node_modules/.bin/llmock'
@@ -60,47 +59,7 @@ class Aimock:
             time.sleep(0.02)
         raise AssertionError(f'aimock does not start: {self.log.read_text()}')
 
-    def journal(self):
-        """All requests so far, oldest first."""
-        with urllib.request.urlopen(f'{self.url}/__aimock/journal') as answer:
-            return json.load(answer)
-
-    def asked(self, text):
-        """The requests of the sessions whose first prompt was `text`."""
-        return [e for e in self.journal() if first_prompt(e['body']) == text]
-
     def stop(self):
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def first_prompt(body):
-    return next((m['content'] for m in body['messages'] if m['role'] == 'user'), None)
-
-
-def transcript_faults(body):
-    """What a real provider would refuse: calls without their answers, answers without calls."""
-    faults, ids, open_ids = [], set(), []
-    for message in body['messages']:
-        role = message['role']
-        if role == 'tool':
-            if not open_ids or open_ids[0] != message['tool_call_id']:
-                faults.append(f'{message["tool_call_id"]}: answered out of order')
-            open_ids = open_ids[1:]
-            continue
-        if open_ids:
-            faults.append(f'{open_ids}: not answered')
-        open_ids = [call['id'] for call in message.get('tool_calls', [])]
-        faults += [f'{i}: twice' for i in open_ids if i in ids or ids.add(i)]
-        for call in message.get('tool_calls', []):
-            if not isinstance(json.loads(call['function']['arguments']), dict):
-                faults.append(f'{call["id"]}: the arguments are no object')
-        if role == 'assistant' and not message.get('content') and not open_ids:
-            faults.append('an empty message of the assistant')
-    if open_ids:
-        faults.append(f'{open_ids}: not answered at the end')
-    roles = [m['role'] for m in body['messages'] if m['role'] != 'system']
-    if roles[:1] != ['user']:
-        faults.append(f'begins with {roles[:1]}')
-    return faults

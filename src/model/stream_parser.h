@@ -1,5 +1,6 @@
 #pragma once
-// Server-sent events out of bytes that come in chunks with boundaries anywhere (WHATWG HTML, 9.2).
+// Events out of bytes that come in chunks with boundaries anywhere: server-sent ones (WHATWG HTML,
+// 9.2), and lines of JSON.
 
 #include <cstddef>
 #include <functional>
@@ -30,6 +31,18 @@ private:
     bool has_data_ = false;
     bool after_return_ = false;  // a line feed now belongs to the line before it
     bool first_line_ = true;     // may begin with a byte order mark
+};
+
+// Lines that are not blank, each one event without a name.
+class LineParser {
+public:
+    explicit LineParser(std::size_t event_max) : event_max_(event_max) {}
+
+    [[nodiscard]] bool feed(std::string_view chunk, SseParser::Each const& each);
+
+private:
+    std::size_t event_max_;
+    std::string line_;
 };
 
 }  // namespace dormouse::model

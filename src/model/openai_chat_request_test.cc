@@ -1,6 +1,7 @@
-#include "model/chat_request.h"
+#include "model/openai_chat.h"
 
 #include "json/json.h"
+#include "model/test_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,57 +13,17 @@ namespace {
 
 using namespace session;
 
-Json text_part(std::string const& text) {
-    return json::Writer()
-        .begin_array()
-        .begin_object()
-        .member("type", "text")
-        .member("text", text)
-        .end_object()
-        .end_array()
-        .json();
-}
-
-ViewMessage user(std::string const& text) {
-    return {ViewMessage::Role::user, InputSource::prompt, text_part(text), {}};
-}
-ViewMessage assistant(std::string const& text, std::vector<ViewCall> calls = {}) {
-    Json const parts = text.empty() ? Json::trusted("[]") : text_part(text);
-    return {ViewMessage::Role::assistant, InputSource::prompt, parts, std::move(calls)};
-}
-ViewMessage late(ViewCall call) {
-    return {ViewMessage::Role::user, InputSource::result, Json::trusted("[]"), {std::move(call)}};
-}
-ViewCall call(CallNo no, std::string id, std::string output = "\"ok\"") {
-    ViewCall out;
-    out.call = no;
-    out.model_id = std::move(id);
-    out.tool = "deploy";
-    out.input = Json::trusted(R"({"target":"A"})");
-    out.output = Json::trusted(std::move(output));
-    return out;
-}
-ViewCall failed(CallNo no, std::string id, ErrorReason reason, std::string text) {
-    ViewCall out = call(no, std::move(id));
-    out.error = reason;
-    out.error_text = std::move(text);
-    return out;
-}
-
-Json body(std::vector<ViewMessage> messages, ChatSettings settings = {.model = "m"},
+Json body(std::vector<ViewMessage> messages, RequestSettings settings = {.model = "m"},
           std::vector<agent::ToolDeclaration> tools = {}, std::string instructions = "") {
-    agent::Question const question{
-        {std::move(messages), 1}, std::move(instructions), std::move(tools)};
-    auto checked = json::check(chat_request(settings, question, ToolNames(question.tools)));
-    EXPECT_TRUE(checked) << checked.error().detail;
-    return *checked;
+    return asked(OpenAiChat(settings), std::move(messages), std::move(tools),
+                 std::move(instructions));
 }
 std::string messages(std::vector<ViewMessage> view) {
     return std::string(json::View(body(std::move(view)))["messages"].raw());
 }
 
-TEST(ChatRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
-    ChatSettings const settings{.model = "gpt", .max_output_tokens = 100};
+TEST(OpenAiChatRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
+    RequestSettings const settings{.model = "gpt", .max_output_tokens = 100};
     EXPECT_EQ(body({user("hi")}, settings,
                    {{"deploy", "Deploys.", Json::trusted(R"({"type":"object"})")}}, "Be brief.")
                   .text(),
@@ -72,16 +33,19 @@ TEST(ChatRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
               R"("stream":true,"stream_options":{"include_usage":true},"max_tokens":100})");
 }
 
-TEST(ChatRequest, ExtraMembersReplaceOurs) {
+TEST(OpenAiChatRequest, ExtraMembersReplaceOurs) {
     Json const extra = Json::trusted(R"({"temperature":0.5,"stream_options":null,"model":"x"})");
     auto const sent = body({user("hi")}, {.model = "gpt", .extra = extra});
     EXPECT_EQ(sent.text(), R"({"messages":[{"role":"user","content":"hi"}],"stream":true,)"
                            R"("temperature":0.5,"stream_options":null,"model":"x"})");
-    auto const limit = body({}, {.model = "m", .max_output_tokens = 7, .max_completion_tokens = 1});
+    agent::Question const none{};
+    auto const limit = json::check(OpenAiChat({.model = "m", .max_output_tokens = 7}, true)
+                                       .body(none, ToolNames(none.tools)))
+                           .value();
     EXPECT_EQ(json::View(limit)["max_completion_tokens"].integer(), 7);
 }
 
-TEST(ChatRequest, EachCallIsAnsweredInOrderRightAfterItsMessage) {
+TEST(OpenAiChatRequest, EachCallIsAnsweredInOrderRightAfterItsMessage) {
     EXPECT_EQ(messages({user("go"),
                         assistant("On it.", {call(1, "a", R"({"n":1})"), call(2, "b", "\"text\""),
                                              failed(3, "c", ErrorReason::denied, "no")}),
@@ -100,7 +64,7 @@ TEST(ChatRequest, EachCallIsAnsweredInOrderRightAfterItsMessage) {
               R"({"role":"tool","tool_call_id":"d","content":"null"}])");
 }
 
-TEST(ChatRequest, EveryCallHasAnIdOfItsOwnThatStaysTheSameAsTheViewGrows) {
+TEST(OpenAiChatRequest, EveryCallHasAnIdOfItsOwnThatStaysTheSameAsTheViewGrows) {
     std::vector<ViewMessage> view{
         user("go"), assistant("", {call(1, "same"), call(2, "same"), call(3, "")}),
         assistant("", {call(4, "same"), call(5, std::string(200, 'x')), call(6, "call_4")}),
@@ -122,7 +86,7 @@ TEST(ChatRequest, EveryCallHasAnIdOfItsOwnThatStaysTheSameAsTheViewGrows) {
     EXPECT_TRUE(longer.starts_with(shorter));
 }
 
-TEST(ChatRequest, ALateOutcomeNamesTheCallThatItBelongsTo) {
+TEST(OpenAiChatRequest, ALateOutcomeNamesTheCallThatItBelongsTo) {
     auto const sent = messages({user("go"), assistant("", {call(1, "x"), call(2, "x")}),
                                 late(call(2, "x", R"({"live":true})"))});
     EXPECT_TRUE(sent.ends_with(
@@ -133,7 +97,7 @@ TEST(ChatRequest, ALateOutcomeNamesTheCallThatItBelongsTo) {
                 testing::HasSubstr(R"(Its outcome:\nError (expired): timed out)"));
 }
 
-TEST(ChatRequest, PartsThatAreNoTextBecomeWhatTheInterfaceKnows) {
+TEST(OpenAiChatRequest, PartsThatAreNoTextBecomeWhatTheInterfaceKnows) {
     Json const parts = Json::trusted(
         R"([{"type":"text","text":"look"},{"type":"image","mime":"image/png","name":"a",)"
         R"("url":"data:image/png;base64,AA=="},{"type":"data","name":"d","data":{"n":1}},)"
@@ -151,14 +115,14 @@ TEST(ChatRequest, PartsThatAreNoTextBecomeWhatTheInterfaceKnows) {
         R"([{"role":"assistant","content":"a\nb"}])");
 }
 
-TEST(ChatRequest, ArgumentsThatWereNoObjectGoBackInOne) {
+TEST(OpenAiChatRequest, ArgumentsThatWereNoObjectGoBackInOne) {
     ViewCall odd = call(1, "a");
     odd.input = Json::trusted(R"("{\"targ")");
     EXPECT_THAT(messages({assistant("", {odd})}),
                 testing::HasSubstr(R"("arguments":"{\"arguments\":\"{\\\"targ\"}")"));
 }
 
-TEST(ChatRequest, NamesThatProvidersDoNotTakeAreToldAsOthers) {
+TEST(OpenAiChatRequest, NamesThatProvidersDoNotTakeAreToldAsOthers) {
     Json const schema = Json::trusted("{}");
     std::string const longest(70, 'x');
     ToolNames const names({{"mcp:files/read", "", schema},

@@ -1,65 +1,14 @@
-#include "model/openai_chat.h"
+#include "model/http_model.h"
 
 #include "json/json.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <map>
+#include "model/openai_chat.h"
+#include "model/test_provider.h"
 
 namespace dormouse::model {
 namespace {
 
 using namespace agent;
-using session::FinishReason;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
-class FakeHttp final : public port::HttpClient {
-public:
-    port::HttpId start(port::HttpRequest request, port::HttpCallbacks callbacks) override {
-        requests.push_back(std::move(request));
-        calls.emplace(requests.size(), std::make_shared<port::HttpCallbacks>(std::move(callbacks)));
-        return requests.size();
-    }
-    void cancel(port::HttpId id) override {
-        if (calls.erase(id) > 0) cancelled.push_back(id);
-    }
-
-    // Of the newest request.
-    void head(std::uint16_t status, std::string type = "text/event-stream; charset=utf-8",
-              std::vector<port::HttpHeader> more = {}) {
-        more.push_back({"Content-Type", std::move(type)});
-        if (auto const call = newest()) call->head({status, std::move(more)});
-    }
-    void data(std::string_view chunk) {
-        if (auto const call = newest()) call->data(chunk);
-    }
-    void done(std::optional<port::HttpFailure> failure = {}) {
-        auto const call = newest();
-        calls.erase(requests.size());
-        if (call) call->done(std::move(failure));
-    }
-
-    std::vector<port::HttpRequest> requests;
-    std::map<port::HttpId, std::shared_ptr<port::HttpCallbacks>> calls;
-    std::vector<port::HttpId> cancelled;
-
-private:
-    std::shared_ptr<port::HttpCallbacks> newest() {
-        auto const found = calls.find(requests.size());
-        return found == calls.end() ? nullptr : found->second;
-    }
-};
-
-class FixedClock final : public port::Clock {
-public:
-    Time now() const override { return from_ms(1'000'000); }
-    Duration monotonic() const override { return {}; }
-};
-
-std::string event(std::string_view json) { return "data: " + std::string(json) + "\n\n"; }
 std::string delta(std::string_view members) {
     return event(R"({"choices":[{"index":0,"delta":{)" + std::string(members) + "}}]}");
 }
@@ -83,60 +32,10 @@ std::string const usage =
           R"("prompt_tokens_details":{"cached_tokens":8}}})");
 std::string const end = "data: [DONE]\n\n";
 
-class OpenAiChatTest : public testing::Test {
+class OpenAiChatTest : public ProviderTest {
 protected:
-    void ask() {
-        Question question;
-        question.view.messages.push_back({session::ViewMessage::Role::user,
-                                          session::InputSource::prompt,
-                                          Json::trusted(R"([{"type":"text","text":"hi"}])"),
-                                          {}});
-        stop = model.ask(
-            std::move(question),
-            [this](port::Delta const& one) {
-                char const kind = "tri"[static_cast<int>(one.kind)];
-                deltas.push_back(kind + std::to_string(one.call) + one.tool + ":" + one.text);
-            },
-            [this](ModelOutcome outcome) { outcomes.push_back(std::move(outcome)); });
-    }
-    // A whole stream in pieces of `piece` bytes, and its end.
-    void answer(std::string_view stream, std::optional<port::HttpFailure> failure = {},
-                std::size_t piece = 100'000) {
-        outcomes.clear();
-        ask();
-        http.head(200);
-        for (; !stream.empty(); stream.remove_prefix(std::min(piece, stream.size())))
-            http.data(stream.substr(0, piece));
-        http.done(std::move(failure));
-    }
-    Reply const& reply() {
-        EXPECT_EQ(outcomes.size(), 1U);
-        if (auto const* trouble = std::get_if<ModelTrouble>(&outcomes.at(0)))
-            ADD_FAILURE() << trouble->error.message;
-        return std::get<Reply>(outcomes.at(0));
-    }
-    ModelTrouble const& trouble() {
-        EXPECT_EQ(outcomes.size(), 1U);
-        return std::get<ModelTrouble>(outcomes.at(0));
-    }
-    static port::HttpFailure lost() {
-        return {port::HttpFailure::Kind::lost, "the connection was reset", true};
-    }
-
-    FakeHttp http;
-    FixedClock clock;
-    OpenAiChat model{http,
-                     clock,
-                     {.id = "main",
-                      .base_url = "http://localhost/v1",
-                      .api_key = "sk-secret",
-                      .headers = {{"X-Team", "blue-secret"}},
-                      .chat = {.model = "gpt"},
-                      .timeout = Duration(90'000),
-                      .concurrency = 3}};
-    Model::Stop stop;
-    std::vector<std::string> deltas;
-    std::vector<ModelOutcome> outcomes;
+    OpenAiChatTest()
+        : ProviderTest(std::make_unique<OpenAiChat>(RequestSettings{.model = "gpt"})) {}
 };
 
 TEST_F(OpenAiChatTest, AsksWithKeyHeadersAndLimits) {

@@ -1,6 +1,6 @@
-#include "model/openai_chat.h"
+#include "model/http_model.h"
 
-#include "model/sse_parser.h"
+#include "model/stream_parser.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,13 +19,13 @@ constexpr Duration idle_limit_max{300'000};  // models that think may say nothin
 }  // namespace
 
 // One request. Held by the callbacks of its HTTP request, and gone with them.
-struct OpenAiChat::Asking {
-    Asking(OpenAiChat& asked, std::vector<agent::ToolDeclaration> const& tools,
-           port::Fn<void(port::Delta)> on_delta, port::Fn<void(ModelOutcome)> on_done)
+struct HttpModel::Asking {
+    Asking(HttpModel& asked, std::vector<agent::ToolDeclaration> const& tools,
+           ReplyDraft::Say on_delta, port::Fn<void(ModelOutcome)> on_done)
         : model(asked),
           names(tools),
-          reply(model.provider_, names),
           delta(std::move(on_delta)),
+          reply(model.protocol_->reader(model.provider_, names, delta)),
           done(std::move(on_done)) {}
 
     void take(std::string_view chunk) {
@@ -34,7 +34,8 @@ struct OpenAiChat::Asking {
             body += chunk.substr(0, error_body_max - std::min(body.size(), error_body_max));
             return;
         }
-        bool const fits = parser.feed(chunk, [this](auto, std::string_view data) { event(data); });
+        auto const each = [this](auto, std::string_view data) { event(data); };
+        bool const fits = lines() ? line_parser.feed(chunk, each) : sse_parser.feed(chunk, each);
         if (!fits && !ended) {
             abort(model.provider_.trouble("an event of the stream is larger than " +
                                           std::to_string(event_max) + " bytes"));
@@ -43,26 +44,42 @@ struct OpenAiChat::Asking {
 
     void event(std::string_view data) {
         if (ended) return;
-        if (data == "[DONE]") return end(reply.finish());
-        if (auto failed = reply.take(data, delta)) abort(std::move(*failed));
+        if (data == "[DONE]") return end(reply->finish());
+        auto const json = json::check(data);
+        if (!json) {
+            return abort(model.provider_.passing("the stream holds what can not be read: " +
+                                                 json.error().detail));
+        }
+        json::View const chunk(*json);
+        if (json::View const error = chunk["error"]; error.exists() && !error.is_null())
+            return abort(model.provider_.failed_midway(data));
+        if (auto failed = reply->take(chunk)) return abort(std::move(*failed));
+        if (reply->ended()) end(reply->finish());
     }
 
     void closed(std::optional<port::HttpFailure> const& failure) {
+        if (lines() && !failure) take("\n");  // the last line may have no end
         if (ended) return;
         Provider const& provider = model.provider_;
         // Whole although its connection was not closed in order.
-        if (reply.complete()) return end(reply.finish());
+        if (reply->complete()) return end(reply->finish());
         if (head.status != 0 && head.status != 200)
             return end(provider.refused(head, body, model.clock_.now()));
         if (failure) return end(provider.unreachable(*failure));
         if (!is_stream())
             return end(
                 provider.trouble("the answer is no event stream; is base_url right? " + body));
-        end(reply.finish());
+        end(reply->finish());
+    }
+
+    [[nodiscard]] bool lines() const {
+        return model.protocol_->framing() == Protocol::Framing::lines;
     }
 
     [[nodiscard]] bool is_stream() const {
-        return head.header("content-type").value_or("").starts_with("text/event-stream");
+        std::string_view const type = head.header("content-type").value_or("");
+        if (lines()) return type.starts_with("application/") && type.contains("json");
+        return type.starts_with("text/event-stream");
     }
 
     void abort(ModelOutcome outcome) {
@@ -75,21 +92,24 @@ struct OpenAiChat::Asking {
         done(std::move(outcome));
     }
 
-    OpenAiChat& model;
+    HttpModel& model;
     ToolNames const names;
-    ChatReply reply;
-    port::Fn<void(port::Delta)> delta;
+    ReplyDraft::Say delta;
+    std::unique_ptr<ReplyReader> reply;
     port::Fn<void(ModelOutcome)> done;
-    SseParser parser{event_max};
+    SseParser sse_parser{event_max};
+    LineParser line_parser{event_max};
     port::HttpHead head;
     std::string body;
     port::HttpId id = 0;
     bool ended = false;
 };
 
-OpenAiChat::OpenAiChat(port::HttpClient& http, port::Clock const& clock, OpenAiChatOptions options)
-    : http_(http), clock_(clock), options_(std::move(options)) {
+HttpModel::HttpModel(port::HttpClient& http, port::Clock const& clock,
+                     std::unique_ptr<Protocol const> protocol, HttpModelOptions options)
+    : http_(http), clock_(clock), protocol_(std::move(protocol)), options_(std::move(options)) {
     provider_.id = options_.id;
+    provider_.from = protocol_->from();
     provider_.secrets = {options_.api_key};
     // Those in the configuration mostly name a key; a word of a few letters is none, and would be
     // struck out of every message.
@@ -98,8 +118,8 @@ OpenAiChat::OpenAiChat(port::HttpClient& http, port::Clock const& clock, OpenAiC
     }
 }
 
-agent::Model::Stop OpenAiChat::ask(agent::Question question, port::Fn<void(port::Delta)> delta,
-                                   port::Fn<void(ModelOutcome)> done) {
+agent::Model::Stop HttpModel::ask(agent::Question question, port::Fn<void(port::Delta)> delta,
+                                  port::Fn<void(ModelOutcome)> done) {
     auto const asking =
         std::make_shared<Asking>(*this, question.tools, std::move(delta), std::move(done));
     port::HttpCallbacks callbacks;
@@ -108,24 +128,34 @@ agent::Model::Stop OpenAiChat::ask(agent::Question question, port::Fn<void(port:
     callbacks.done = [asking](std::optional<port::HttpFailure> const& failure) {
         asking->closed(failure);
     };
-    asking->id = http_.start(request(chat_request(options_.chat, question, asking->names)),
-                             std::move(callbacks));
+    asking->id =
+        http_.start(request(protocol_->body(question, asking->names)), std::move(callbacks));
     return [&http = http_, id = asking->id] { http.cancel(id); };
 }
 
-port::HttpRequest OpenAiChat::request(std::string body) const {
+port::HttpRequest HttpModel::request(std::string body) const {
     port::HttpRequest out;
     out.method = "POST";
-    out.url = options_.base_url + "/chat/completions";
-    out.headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}};
-    if (!options_.api_key.empty())
-        out.headers.push_back({"Authorization", "Bearer " + options_.api_key});
-    for (port::HttpHeader const& header : options_.headers) out.headers.push_back(header);
+    out.url = options_.base_url + protocol_->path();
+    out.headers = headers();
     out.body = std::move(body);
     out.idle_limit = std::min(options_.timeout, idle_limit_max);
     out.total_limit = options_.timeout;
     out.response_max = stream_max;
     out.send_once = true;  // one request for each intent that the journal holds
+    return out;
+}
+
+std::vector<port::HttpHeader> HttpModel::headers() const {
+    port::HttpHead const configured{0, options_.headers};
+    bool const lines = protocol_->framing() == Protocol::Framing::lines;
+    std::vector<port::HttpHeader> out{
+        {"Content-Type", "application/json"},
+        {"Accept", lines ? "application/x-ndjson" : "text/event-stream"}};
+    for (port::HttpHeader& header : protocol_->headers(options_.api_key))
+        out.push_back(std::move(header));
+    std::erase_if(out, [&](port::HttpHeader const& h) { return configured.header(h.name); });
+    out.insert(out.end(), options_.headers.begin(), options_.headers.end());
     return out;
 }
 

@@ -1,4 +1,4 @@
-#include "model/sse_parser.h"
+#include "model/stream_parser.h"
 
 #include <utility>
 
@@ -43,6 +43,19 @@ void SseParser::take_field(std::string_view field, std::string_view value) {
     if (field != "data") return;
     if (std::exchange(has_data_, true)) data_ += '\n';
     data_ += value;
+}
+
+bool LineParser::feed(std::string_view chunk, SseParser::Each const& each) {
+    while (!chunk.empty()) {
+        auto const end = chunk.find('\n');
+        line_ += chunk.substr(0, end);
+        if (line_.size() > event_max_) return false;
+        if (end == std::string_view::npos) return true;
+        chunk.remove_prefix(end + 1);
+        std::string const taken = std::exchange(line_, {});
+        if (taken.find_first_not_of(" \t\r") != std::string::npos) each({}, taken);
+    }
+    return true;
 }
 
 }  // namespace dormouse::model

@@ -1,4 +1,4 @@
-#include "model/sse_parser.h"
+#include "model/stream_parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,6 +45,22 @@ TEST(SseParser, AnEventOfAnySizeIsCutAtTheLimit) {
     SseParser lines(10);
     EXPECT_TRUE(lines.feed("data: 1\ndata: 2\n", none));
     EXPECT_FALSE(lines.feed("data: 34", none));
+}
+
+TEST(LineParser, FindsTheSameLinesWhereverTheChunksEnd) {
+    std::string_view const text = "{\"a\":1}\r\n\n  \n{\"b\":\"é\"}\n{\"unfinished\"";
+    for (std::size_t piece = 1; piece <= text.size(); ++piece) {
+        std::vector<std::string> lines;
+        LineParser parser(20);
+        for (auto rest = text; !rest.empty(); rest.remove_prefix(std::min(piece, rest.size()))) {
+            EXPECT_TRUE(parser.feed(rest.substr(0, piece),
+                                    [&](auto, auto line) { lines.emplace_back(line); }));
+        }
+        EXPECT_THAT(lines, ElementsAre("{\"a\":1}\r", "{\"b\":\"é\"}")) << piece;
+    }
+    LineParser parser(10);
+    EXPECT_TRUE(parser.feed("1234567890", [](auto, auto) { FAIL(); }));
+    EXPECT_FALSE(parser.feed("1", [](auto, auto) { FAIL(); }));
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+#pragma once
+// The messages of a request in which the user and the assistant take turns, the user begins, and no
+// message is empty (Anthropic, Gemini). Messages of the same side become one.
+
+#include "json/json.h"
+
+#include <string>
+#include <string_view>
+
+namespace dormouse::model {
+
+class Alternating {
+public:
+    // How the provider calls the assistant, and a message's pieces: {"role": …, "<pieces>": […]}.
+    Alternating(std::string_view assistant, std::string_view pieces)
+        : assistant_(assistant), pieces_(pieces) {
+        out_.begin_array();
+    }
+
+    // Where a piece of that side goes. `opening`: writes the piece that stands in for the user's
+    // first message when the assistant's comes first.
+    template <class Opening> json::Writer& piece(bool assistant, Opening const& opening) {
+        if (role_.empty() && assistant) opening(begin(false));
+        return begin(assistant);
+    }
+
+    [[nodiscard]] Json take() {
+        if (!role_.empty()) out_.end_array().end_object();
+        return out_.end_array().json();
+    }
+
+private:
+    json::Writer& begin(bool assistant) {
+        std::string_view const role = assistant ? std::string_view(assistant_) : "user";
+        if (role == role_) return out_;
+        if (!role_.empty()) out_.end_array().end_object();
+        role_ = role;
+        return out_.begin_object().member("role", role).key(pieces_).begin_array();
+    }
+
+    std::string const assistant_;
+    std::string const pieces_;
+    std::string role_;  // of the message that is open
+    json::Writer out_;
+};
+
+// What the user is made to say when the beginning of a conversation has gone.
+inline constexpr std::string_view opening_text =
+    "[The beginning of this conversation is left out.]";
+inline constexpr std::string_view empty_text = "[An empty message.]";
+
+}  // namespace dormouse::model

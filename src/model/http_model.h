@@ -1,0 +1,50 @@
+#pragma once
+// Models behind HTTP, whatever protocol they speak.
+
+#include "agent/model.h"
+#include "model/protocol.h"
+#include "model/provider_failure.h"
+#include "port/http.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dormouse::model {
+
+struct HttpModelOptions {
+    std::string id;            // of the model in the configuration; errors begin with it
+    std::string base_url;      // without a slash at its end
+    std::string api_key = {};  // empty: none is sent
+    std::vector<port::HttpHeader> headers = {};  // replace those of the protocol
+    Duration timeout{600'000};                   // of one request
+    std::size_t concurrency = 8;
+    std::uint32_t retries = 4;  // of one step, after failures that may pass
+};
+
+class HttpModel final : public agent::Model {
+public:
+    // `http` and `clock` outlive this.
+    HttpModel(port::HttpClient& http, port::Clock const& clock,
+              std::unique_ptr<Protocol const> protocol, HttpModelOptions options);
+
+    [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
+                           port::Fn<void(agent::ModelOutcome)> done) override;
+    [[nodiscard]] std::size_t concurrency() const override { return options_.concurrency; }
+    [[nodiscard]] std::uint32_t retries() const override { return options_.retries; }
+    [[nodiscard]] Duration time_limit() const override { return options_.timeout; }
+
+private:
+    struct Asking;
+
+    [[nodiscard]] port::HttpRequest request(std::string body) const;
+    [[nodiscard]] std::vector<port::HttpHeader> headers() const;
+
+    port::HttpClient& http_;
+    port::Clock const& clock_;
+    std::unique_ptr<Protocol const> const protocol_;
+    HttpModelOptions const options_;
+    Provider provider_;
+};
+
+}  // namespace dormouse::model

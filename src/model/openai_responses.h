@@ -1,0 +1,25 @@
+#pragma once
+// OpenAI's Responses interface, stateless: the provider stores nothing, and its reasoning comes
+// encrypted and is given back.
+
+#include "model/protocol.h"
+
+namespace dormouse::model {
+
+class OpenAiResponses final : public Protocol {
+public:
+    explicit OpenAiResponses(RequestSettings settings)
+        : Protocol("openai-responses", std::move(settings)) {}
+
+    [[nodiscard]] std::string path() const override { return "/responses"; }
+    [[nodiscard]] std::vector<port::HttpHeader> headers(std::string const& api_key) const override {
+        return bearer(api_key);
+    }
+    [[nodiscard]] std::string body(agent::Question const& question,
+                                   ToolNames const& names) const override;
+    [[nodiscard]] std::unique_ptr<ReplyReader> reader(Provider const& provider,
+                                                      ToolNames const& names,
+                                                      ReplyDraft::Say& say) const override;
+};
+
+}  // namespace dormouse::model

@@ -1,0 +1,117 @@
+#include "model/openai_responses.h"
+#include "model/transcript.h"
+
+#include <algorithm>
+
+namespace dormouse::model {
+
+namespace {
+
+class Items final : Transcript {
+public:
+    Items(ToolNames const& names, std::string const& from)
+        : Transcript(names, from, {.length_max = 64}) {}
+
+    Json write(session::ModelView const& view) {
+        out_.begin_array();
+        tell(view);
+        return out_.end_array().json();
+    }
+
+private:
+    static bool left_out(Piece const& piece) {
+        if (piece.kind == Piece::Kind::reasoning) return !piece.data["item"].exists();
+        return piece.kind == Piece::Kind::text && piece.text.empty();
+    }
+
+    void assistant(std::vector<Piece> const& pieces, std::vector<ToldCall> const& calls) override {
+        // Reasoning is refused without what it led to.
+        auto const last =
+            std::ranges::find_if_not(pieces.rbegin(), pieces.rend(), [](Piece const& piece) {
+                return piece.kind == Piece::Kind::reasoning || left_out(piece);
+            });
+        for (auto it = pieces.begin(); it != last.base(); ++it) {
+            if (!left_out(*it)) write_piece(*it);
+        }
+        for (ToldCall const& call : calls) {
+            out_.begin_object().member("type", "function_call_output");
+            out_.member("call_id", call.id).member("output", outcome_text(*call.call));
+            out_.end_object();
+        }
+    }
+
+    void write_piece(Piece const& piece) {
+        if (piece.kind == Piece::Kind::reasoning) {
+            out_.raw(piece.data["item"].raw());
+            return;
+        }
+        out_.begin_object();
+        if (piece.kind == Piece::Kind::call) {
+            out_.member("type", "function_call").member("call_id", piece.call.id);
+            out_.member("name", piece.call.name);
+            out_.member("arguments", object_input(piece.call.call->input).text());
+        } else {
+            out_.member("type", "message").member("role", "assistant");
+            if (json::View const phase = piece.data["phase"]; phase.exists())
+                out_.member_raw("phase", phase.raw());
+            out_.key("content").begin_array().begin_object();
+            out_.member("type", "output_text").member("text", piece.text);
+            out_.end_object().end_array();
+        }
+        out_.end_object();
+    }
+
+    void user(std::vector<Content> const& contents) override {
+        out_.begin_object().member("role", "user").key("content");
+        if (has_image(contents)) {
+            out_.begin_array();
+            for (Content const& content : contents) write_content(content);
+            out_.end_array();
+        } else {
+            out_.value(joined(contents));
+        }
+        out_.end_object();
+    }
+
+    void write_content(Content const& content) {
+        out_.begin_object();
+        if (content.image_url.empty()) {
+            out_.member("type", "input_text").member("text", content.text);
+        } else {
+            out_.member("type", "input_image").member("image_url", content.image_url);
+        }
+        out_.end_object();
+    }
+
+    json::Writer out_;
+};
+
+// The older ones refuse to be asked for reasoning.
+bool reasons(std::string_view model) {
+    for (std::string_view const older : {"gpt-3", "gpt-4", "chatgpt"}) {
+        if (model.starts_with(older)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::string OpenAiResponses::body(agent::Question const& question, ToolNames const& names) const {
+    RequestBody out(settings_.extra);
+    out.usual("model", settings_.model);
+    if (!question.instructions.empty()) out.fixed("instructions", question.instructions);
+    out.fixed("input", Items(names, from()).write(question.view));
+    auto const tool = [&](json::Writer& to, agent::ToolDeclaration const& one) {
+        to.member("type", "function").member("name", names.to_provider(one.name));
+        to.member("description", one.description);
+        to.member("parameters", object_schema(one.schema)).member("strict", false);
+    };
+    if (!question.tools.empty()) out.fixed("tools", tools_json(question, tool));
+    out.fixed("stream", true).fixed("store", false);
+    if (reasons(settings_.model))
+        out.usual("include", Json::trusted(R"(["reasoning.encrypted_content"])"));
+    if (settings_.max_output_tokens) out.usual("max_output_tokens", *settings_.max_output_tokens);
+    return out.take();
+}
+
+}  // namespace dormouse::model

@@ -1,0 +1,262 @@
+// What each protocol asks about the same conversation (chat completions: openai_chat_request_test).
+
+#include "json/json.h"
+#include "model/anthropic.h"
+#include "model/gemini.h"
+#include "model/ollama.h"
+#include "model/openai_responses.h"
+#include "model/test_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dormouse::model {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+RequestSettings const plain{.model = "m"};
+
+std::vector<agent::ToolDeclaration> const tools{
+    {"mcp:deploy", "Deploys.", Json::trusted(R"({"properties":{}})")}};
+
+// Two calls, one of which failed, and what came late; then an empty message.
+std::vector<ViewMessage> conversation() {
+    return {user("go"),
+            assistant("On it.", {call(1, "a", R"({"n":1})"),
+                                 failed(2, "odd id!", ErrorReason::denied, "no")}),
+            late(call(2, "odd id!", "\"live\"")), user(" ")};
+}
+
+// Of an assistant's message: `parts` as in the journal.
+ViewMessage said(std::string parts, std::vector<ViewCall> calls = {}) {
+    return {ViewMessage::Role::assistant, InputSource::prompt, Json::trusted(std::move(parts)),
+            std::move(calls)};
+}
+ViewMessage const picture{
+    ViewMessage::Role::user,
+    InputSource::prompt,
+    Json::trusted(R"([{"type":"text","text":"look"},{"type":"image","url":"data:image/png;base64,)"
+                  R"(AA=="},{"type":"image","url":"https://x/y.png"}])"),
+    {}};
+
+TEST(AnthropicRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
+    EXPECT_EQ(
+        asked(Anthropic({.model = "claude", .max_output_tokens = 100}), {user("hi")}, tools, "Go.")
+            .text(),
+        R"({"model":"claude","max_tokens":100,"system":"Go.","messages":[{"role":"user","content":)"
+        R"([{"type":"text","text":"hi"}]}],"tools":[{"name":"mcp_deploy","description":"Deploys.",)"
+        R"("input_schema":{"type":"object","properties":{}}}],"stream":true})");
+    EXPECT_EQ(json::View(asked(Anthropic(plain), {user("hi")}))["max_tokens"].integer(), 8'192);
+}
+
+TEST(AnthropicRequest, SidesTakeTurnsAndResultsComeFirst) {
+    EXPECT_EQ(
+        member(asked(Anthropic(plain), conversation()), "messages"),
+        R"([{"role":"user","content":[{"type":"text","text":"go"}]},)"
+        R"({"role":"assistant","content":[{"type":"text","text":"On it."},)"
+        R"({"type":"tool_use","id":"a","name":"deploy","input":{"target":"A"}},)"
+        R"({"type":"tool_use","id":"call_2","name":"deploy","input":{"target":"A"}}]},)"
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"{\"n\":1}"},)"
+        R"({"type":"tool_result","tool_use_id":"call_2","content":"Error (denied): no",)"
+        R"("is_error":true},{"type":"text","text":"The tool call call_2 (deploy )"
+        R"({\"target\":\"A\"}) that was pending has settled. Its outcome:\nlive"},)"
+        R"({"type":"text","text":"[An empty message.]"}]}])");
+}
+
+TEST(AnthropicRequest, AnAssistantThatSaidNothingOrSpeaksFirstIsMadeFit) {
+    EXPECT_EQ(
+        member(asked(Anthropic(plain), {user("a"), assistant(""), assistant("  "), user("b")}),
+               "messages"),
+        R"([{"role":"user","content":[{"type":"text","text":"a"},)"
+        R"({"type":"text","text":"b"}]}])");
+    EXPECT_THAT(member(asked(Anthropic(plain), {assistant("so"), user("b")}), "messages"),
+                testing::StartsWith(R"([{"role":"user","content":[{"type":"text","text":"[The )"));
+}
+
+TEST(AnthropicRequest, ThinkingGoesBackToWhoSaidItInItsPlace) {
+    std::string const parts =
+        R"([{"type":"reasoning","text":"","providerData":{"from":"anthropic/m","redacted":"xx"}},)"
+        R"({"type":"reasoning","text":"hm","providerData":{"from":"anthropic/m","signature":"s"}},)"
+        R"({"type":"reasoning","text":"open"},{"type":"text","text":"yes"},)"
+        R"({"type":"reasoning","text":"","providerData":{"from":"anthropic/m","after":1,)"
+        R"("signature":"t"}},)"
+        R"({"type":"reasoning","text":"last","providerData":{"from":"anthropic/m","after":2,)"
+        R"("signature":"u"}}])";
+    std::vector<ViewMessage> const view{user("go"), said(parts, {call(1, "a"), call(2, "b")})};
+    EXPECT_THAT(
+        member(asked(Anthropic(plain), view), "messages"),
+        HasSubstr(
+            R"("content":[{"type":"redacted_thinking","data":"xx"},)"
+            R"({"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"yes"},)"
+            R"({"type":"tool_use","id":"a","name":"deploy","input":{"target":"A"}},)"
+            R"({"type":"thinking","thinking":"","signature":"t"},)"
+            R"({"type":"tool_use","id":"b","name":"deploy","input":{"target":"A"}}]})"));
+    for (std::string const& other : {std::string(asked(Anthropic({.model = "n"}), view).text()),
+                                     std::string(asked(Gemini(plain), view).text()),
+                                     std::string(asked(OpenAiResponses(plain), view).text()),
+                                     std::string(asked(Ollama(plain), view).text())}) {
+        EXPECT_THAT(other, Not(HasSubstr("hm")));
+        EXPECT_THAT(other, Not(HasSubstr("redacted")));
+        EXPECT_THAT(other, HasSubstr("yes"));
+    }
+    // Nothing but thinking is no message.
+    auto const alone = asked(Anthropic(plain), {user("go"), said(parts), user("?")});
+    EXPECT_THAT(alone.text(), HasSubstr(R"({"type":"text","text":"yes"}]},{"role":"user")"));
+    auto const only =
+        asked(Anthropic(plain), {user("go"),
+                                 said(R"([{"type":"reasoning","text":"hm","providerData":)"
+                                      R"({"from":"anthropic/m","signature":"s"}}])"),
+                                 user("?")});
+    EXPECT_THAT(only.text(), Not(HasSubstr("assistant")));
+}
+
+TEST(AnthropicRequest, ShowsPictures) {
+    EXPECT_EQ(
+        member(asked(Anthropic(plain), {picture}), "messages"),
+        R"([{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":)"
+        R"({"type":"base64","media_type":"image/png","data":"AA=="}},{"type":"image",)"
+        R"("source":{"type":"url","url":"https://x/y.png"}}]}])");
+}
+
+TEST(ResponsesRequest, SaysWhatIsAskedAndKeepsNothingThere) {
+    EXPECT_EQ(asked(OpenAiResponses({.model = "gpt-5", .max_output_tokens = 100}), {user("hi")},
+                    tools, "Go.")
+                  .text(),
+              R"({"model":"gpt-5","instructions":"Go.","input":[{"role":"user","content":"hi"}],)"
+              R"("tools":[{"type":"function","name":"mcp_deploy","description":"Deploys.",)"
+              R"("parameters":{"type":"object","properties":{}},"strict":false}],"stream":true,)"
+              R"("store":false,"include":["reasoning.encrypted_content"],)"
+              R"("max_output_tokens":100})");
+    EXPECT_THAT(asked(OpenAiResponses({.model = "gpt-4o"}), {user("hi")}).text(),
+                Not(HasSubstr("include")));
+}
+
+TEST(ResponsesRequest, EachCallIsAnsweredInOrder) {
+    EXPECT_EQ(member(asked(OpenAiResponses(plain), conversation()), "input"),
+              R"([{"role":"user","content":"go"},{"type":"message","role":"assistant","content":)"
+              R"([{"type":"output_text","text":"On it."}]},)"
+              R"({"type":"function_call","call_id":"a","name":"deploy",)"
+              R"("arguments":"{\"target\":\"A\"}"},{"type":"function_call","call_id":"call_2",)"
+              R"("name":"deploy","arguments":"{\"target\":\"A\"}"},)"
+              R"({"type":"function_call_output","call_id":"a","output":"{\"n\":1}"},)"
+              R"({"type":"function_call_output","call_id":"call_2","output":"Error (denied): no"},)"
+              R"({"role":"user","content":"The tool call call_2 (deploy {\"target\":\"A\"}) that )"
+              R"(was pending has settled. Its outcome:\nlive"},{"role":"user","content":" "}])");
+}
+
+TEST(ResponsesRequest, ReasoningGoesBackWholeAndNeverWithoutWhatFollowedIt) {
+    std::string const parts =
+        R"([{"type":"reasoning","text":"hm","providerData":{"from":"openai-responses/m",)"
+        R"("item":{"type":"reasoning","id":"rs_1","encrypted_content":"e"}}},)"
+        R"({"type":"text","text":"yes","providerData":{"from":"openai-responses/m",)"
+        R"("phase":"commentary"}},{"type":"reasoning","text":"","providerData":)"
+        R"({"from":"openai-responses/m","after":1,"item":{"type":"reasoning","id":"rs_2"}}}])";
+    EXPECT_EQ(
+        member(asked(OpenAiResponses(plain), {user("go"), said(parts, {call(1, "a")})}), "input"),
+        R"([{"role":"user","content":"go"},{"type":"reasoning","id":"rs_1",)"
+        R"("encrypted_content":"e"},{"type":"message","role":"assistant",)"
+        R"("phase":"commentary","content":[{"type":"output_text","text":"yes"}]},)"
+        R"({"type":"function_call","call_id":"a","name":"deploy",)"
+        R"("arguments":"{\"target\":\"A\"}"},)"
+        R"({"type":"function_call_output","call_id":"a","output":"ok"}])");
+}
+
+TEST(ResponsesRequest, ShowsPictures) {
+    EXPECT_EQ(member(asked(OpenAiResponses(plain), {picture}), "input"),
+              R"([{"role":"user","content":[{"type":"input_text","text":"look"},)"
+              R"({"type":"input_image","image_url":"data:image/png;base64,AA=="},)"
+              R"({"type":"input_image","image_url":"https://x/y.png"}]}])");
+}
+
+TEST(GeminiRequest, SaysWhatIsAskedWithWhichTools) {
+    Gemini const gemini({.model = "g", .max_output_tokens = 100});
+    EXPECT_EQ(gemini.path(), "/models/g:streamGenerateContent?alt=sse");
+    EXPECT_EQ(asked(gemini, {user("hi")}, tools, "Go.").text(),
+              R"({"systemInstruction":{"parts":[{"text":"Go."}]},"contents":[{"role":"user",)"
+              R"("parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"mcp_deploy",)"
+              R"("description":"Deploys.","parametersJsonSchema":{"type":"object",)"
+              R"("properties":{}}}]}],"generationConfig":{"maxOutputTokens":100}})");
+    Json const extra =
+        Json::trusted(R"({"generationConfig":{"temperature":0},"safetySettings":[]})");
+    EXPECT_EQ(
+        asked(Gemini({.model = "g", .max_output_tokens = 7, .extra = extra}), {user("hi")}).text(),
+        R"({"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":)"
+        R"({"maxOutputTokens":7,"temperature":0},"safetySettings":[]})");
+}
+
+TEST(GeminiRequest, SidesTakeTurnsAndEachCallIsAnsweredInOrder) {
+    std::vector<ViewMessage> view = conversation();
+    view[1].calls.push_back(call(3, "", "7"));
+    EXPECT_EQ(
+        member(asked(Gemini(plain), view), "contents"),
+        R"([{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":[{"text":"On it."},)"
+        R"({"functionCall":{"id":"a","name":"deploy","args":{"target":"A"}}},)"
+        R"({"functionCall":{"id":"call_2","name":"deploy","args":{"target":"A"}}},)"
+        R"({"functionCall":{"name":"deploy","args":{"target":"A"}}}]},{"role":"user","parts":[)"
+        R"({"functionResponse":{"id":"a","name":"deploy","response":{"output":{"n":1}}}},)"
+        R"({"functionResponse":{"id":"call_2","name":"deploy","response":)"
+        R"({"error":"Error (denied): no"}}},)"
+        R"({"functionResponse":{"name":"deploy","response":{"output":7}}},)"
+        R"({"text":"The tool call call_2 (deploy {\"target\":\"A\"}) that was pending has )"
+        R"(settled. Its outcome:\nlive"},{"text":"[An empty message.]"}]}])");
+}
+
+TEST(GeminiRequest, SignaturesGoBackOnTheirParts) {
+    std::string const parts =
+        R"([{"type":"reasoning","text":"unsigned"},)"
+        R"({"type":"reasoning","text":"hm","providerData":{"from":"gemini/m","signature":"s"}},)"
+        R"({"type":"text","text":"yes","providerData":{"from":"gemini/m","signature":"t"}},)"
+        R"({"type":"reasoning","text":"","providerData":{"from":"gemini/m","call":2,)"
+        R"("signature":"u"}},{"type":"reasoning","text":"","providerData":{"from":"gemini/m",)"
+        R"("after":2,"signature":"v","text":true}}])";
+    EXPECT_THAT(member(asked(Gemini(plain), {user("go"), said(parts, {call(1, ""), call(2, "")})}),
+                       "contents"),
+                HasSubstr(R"({"role":"model","parts":[{"text":"hm","thought":true,)"
+                          R"("thoughtSignature":"s"},{"text":"yes","thoughtSignature":"t"},)"
+                          R"({"functionCall":{"name":"deploy","args":{"target":"A"}}},)"
+                          R"({"functionCall":{"name":"deploy","args":{"target":"A"}},)"
+                          R"("thoughtSignature":"u"},{"text":"","thoughtSignature":"v"}]})"));
+}
+
+TEST(GeminiRequest, ShowsPictures) {
+    EXPECT_EQ(member(asked(Gemini(plain), {picture}), "contents"),
+              R"([{"role":"user","parts":[{"text":"look"},{"inlineData":{"mimeType":"image/png",)"
+              R"("data":"AA=="}},{"fileData":{"fileUri":"https://x/y.png"}}]}])");
+}
+
+TEST(OllamaRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
+    Json const extra = Json::trusted(R"({"think":true,"options":{"num_ctx":8}})");
+    EXPECT_EQ(asked(Ollama({.model = "q", .max_output_tokens = 100, .extra = extra}), {user("hi")},
+                    tools, "Go.")
+                  .text(),
+              R"({"model":"q","messages":[{"role":"system","content":"Go."},)"
+              R"({"role":"user","content":"hi"}],"tools":[{"type":"function","function":)"
+              R"({"name":"mcp_deploy","description":"Deploys.","parameters":{"properties":{}}}}],)"
+              R"("stream":true,"options":{"num_predict":100,"num_ctx":8},"think":true})");
+}
+
+TEST(OllamaRequest, EachCallIsAnsweredInOrderAndThinkingGoesBack) {
+    std::vector<ViewMessage> view = conversation();
+    view[1].parts =
+        Json::trusted(R"([{"type":"reasoning","text":"hm","providerData":{"from":"ollama/m"}}])");
+    EXPECT_EQ(member(asked(Ollama(plain), view), "messages"),
+              R"([{"role":"user","content":"go"},{"role":"assistant","content":"",)"
+              R"("thinking":"hm","tool_calls":[{"id":"a","function":{"name":"deploy",)"
+              R"("arguments":{"target":"A"}}},{"id":"call_2","function":{"name":"deploy",)"
+              R"("arguments":{"target":"A"}}}]},)"
+              R"({"role":"tool","tool_name":"deploy","tool_call_id":"a","content":"{\"n\":1}"},)"
+              R"({"role":"tool","tool_name":"deploy","tool_call_id":"call_2",)"
+              R"("content":"Error (denied): no"},{"role":"user","content":"The tool call call_2 )"
+              R"((deploy {\"target\":\"A\"}) that was pending has settled. Its outcome:\nlive"},)"
+              R"({"role":"user","content":" "}])");
+}
+
+TEST(OllamaRequest, ShowsPictures) {
+    EXPECT_EQ(member(asked(Ollama(plain), {picture}), "messages"),
+              R"([{"role":"user","content":"look\nhttps://x/y.png","images":["AA=="]}])");
+}
+
+}  // namespace
+}  // namespace dormouse::model

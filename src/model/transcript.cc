@@ -1,0 +1,183 @@
+#include "model/transcript.h"
+
+#include "model/protocol.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::model {
+
+using session::ViewCall;
+using session::ViewMessage;
+
+namespace {
+
+json::View const nothing(std::string_view{});
+
+std::string plain(Json const& value) {
+    json::View const view(value);
+    auto text = view.string();
+    return text ? std::move(*text) : std::string(view.raw());
+}
+
+std::string part_text(json::View part) {
+    std::string const type = part["type"].string_or("text");
+    if (type == "text" || type == "reasoning") return part["text"].string_or("");
+    if (type == "data")
+        return part["name"].string_or("data") + ": " + std::string(part["data"].raw());
+    return "[" + type + " " + part["name"].string_or("") + " " + part["mime"].string_or("") + "]";
+}
+
+std::vector<Content> contents_of(Json const& parts) {
+    std::vector<Content> out;
+    json::View(parts).elements([&](json::View part) {
+        auto url = part["url"].string();
+        if (part["type"].string_or("") == "image" && url) {
+            out.push_back({{}, std::move(*url)});
+        } else {
+            out.push_back({part_text(part), {}});
+        }
+    });
+    return out;
+}
+
+}  // namespace
+
+std::string outcome_text(ViewCall const& call) {
+    if (!call.error) return plain(call.output);
+    return "Error (" + std::string(text(*call.error)) + "): " + call.error_text;
+}
+
+Json object_input(Json const& input) {
+    if (json::View(input).kind() == json::Kind::object) return input;
+    return json::Writer().begin_object().member("arguments", input).end_object().json();
+}
+
+Json object_schema(Json const& schema) {
+    json::View const view(schema);
+    if (view["type"].exists()) return schema;
+    json::Writer out;
+    out.begin_object().member("type", "object");
+    view.members(
+        [&](std::string_view name, json::View value) { out.member_raw(name, value.raw()); });
+    return out.end_object().json();
+}
+
+bool blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+void append_line(std::string& to, std::string_view text) {
+    if (!to.empty()) to += '\n';
+    to += text;
+}
+
+std::string joined(std::vector<Content> const& contents) {
+    std::string out;
+    for (Content const& content : contents) append_line(out, content.text);
+    return out;
+}
+
+bool has_image(std::vector<Content> const& contents) {
+    return std::ranges::any_of(contents, [](Content const& c) { return !c.image_url.empty(); });
+}
+
+Json function_tools(agent::Question const& question, ToolNames const& names) {
+    return tools_json(question, [&](json::Writer& out, agent::ToolDeclaration const& tool) {
+        out.member("type", "function").key("function").begin_object();
+        out.member("name", names.to_provider(tool.name)).member("description", tool.description);
+        out.member("parameters", tool.schema).end_object();
+    });
+}
+
+DataUrl data_url(std::string_view url) {
+    constexpr std::string_view begin = "data:";
+    constexpr std::string_view middle = ";base64,";
+    auto const at = url.find(middle);
+    if (!url.starts_with(begin) || at == std::string_view::npos) return {};
+    return {url.substr(begin.size(), at - begin.size()), url.substr(at + middle.size())};
+}
+
+void Transcript::tell(session::ModelView const& view) {
+    for (ViewMessage const& message : view.messages) {
+        if (message.role == ViewMessage::Role::assistant) {
+            assistant_message(message);
+        } else if (message.source == session::InputSource::result) {
+            for (ViewCall const& call : message.calls) late(call);
+        } else {
+            user(contents_of(message.parts));
+        }
+    }
+}
+
+void Transcript::assistant_message(ViewMessage const& message) {
+    std::vector<ToldCall> calls;
+    for (ViewCall const& call : message.calls)
+        calls.push_back({&call, take_id(call), names_.to_provider(call.tool)});
+    assistant(pieces(message, calls), calls);
+}
+
+// Parts come in order, and say before which of the calls they stood.
+std::vector<Piece> Transcript::pieces(ViewMessage const& message,
+                                      std::vector<ToldCall> const& calls) const {
+    std::vector<Piece> out;
+    std::map<std::size_t, json::View> of_calls;
+    std::size_t told = 0;
+    auto const tell_calls = [&](std::size_t until) {
+        for (; told < std::min(until, calls.size()); ++told) {
+            auto const found = of_calls.find(told + 1);
+            json::View const data = found == of_calls.end() ? nothing : found->second;
+            out.push_back({Piece::Kind::call, {}, data, calls[told]});
+        }
+    };
+    json::View(message.parts).elements([&](json::View part) {
+        json::View data = part["providerData"];
+        auto const number = static_cast<std::size_t>(
+            std::max<std::int64_t>(data["call"].integer_or(data["after"].integer_or(0)), 0));
+        bool const ours = !from_.empty() && data["from"].string_or("") == from_;
+        if (data["call"].exists()) {
+            if (ours) of_calls[number] = data;
+            return tell_calls(number == 0 ? 0 : number - 1);
+        }
+        tell_calls(number);
+        bool const thought = part["type"].string_or("") == "reasoning";
+        out.push_back({thought ? Piece::Kind::reasoning : Piece::Kind::text,
+                       part_text(part),
+                       ours ? data : nothing,
+                       {}});
+    });
+    tell_calls(calls.size());
+    return out;
+}
+
+// The outcome of a call whose placeholder the model has seen.
+void Transcript::late(ViewCall const& call) {
+    user({{"The tool call " + id_of(call) + " (" + names_.to_provider(call.tool) + " " +
+               std::string(call.input.text()) + ") that was pending has settled. Its outcome:\n" +
+               outcome_text(call),
+           {}}});
+}
+
+// Models repeat ids, and forks bring those of another session.
+std::string Transcript::take_id(ViewCall const& call) {
+    std::string id = call.model_id;
+    if (!usable(id) || used_.contains(id)) id = "call_" + std::to_string(call.call);
+    for (int n = 2; used_.contains(id); ++n)
+        id = "call_" + std::to_string(call.call) + "_" + std::to_string(n);
+    used_.insert(id);
+    if (call.call != 0) latest_[call.call] = id;
+    return id;
+}
+
+bool Transcript::usable(std::string const& id) const {
+    if (id.empty() || id.size() > rules_.length_max) return false;
+    return !rules_.plain || id == ToolNames::plain(id);
+}
+
+// Of a call that was answered by a placeholder.
+std::string Transcript::id_of(ViewCall const& call) const {
+    auto const found = latest_.find(call.call);
+    return found == latest_.end() ? call.model_id : found->second;
+}
+
+}  // namespace dormouse::model
