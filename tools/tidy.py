@@ -40,7 +40,7 @@ BANNED = (
     (
         re.compile(r'catch \(\.\.\.\)'),
         'only where the code of others is called',
-        ('agent', 'tool', 'io', 'server', 'app'),
+        ('agent', 'tool', 'io', 'runtime', 'server', 'app'),
     ),
     (re.compile(r'\bDISABLED_|EXPECT_TRUE\(true\)'), 'a test that cannot fail', ()),
 )
