@@ -9,11 +9,11 @@ namespace dormouse::json {
 
 using detail::Type;
 
-Walk::Step::Step(Walk& walk, std::string_view name) : walk_(walk) {
-    walk.path_.push_back({name, 0});
-}
-Walk::Step::Step(Walk& walk, std::size_t index) : walk_(walk) {
-    walk.path_.push_back({std::string_view(), index});
+void Walk::Step::append_to(std::string& pointer) const {
+    if (above_ != nullptr) above_->append_to(pointer);
+    pointer += '/';
+    if (name_.data() == nullptr) pointer += std::to_string(index_);
+    for (char const c : name_) pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
 }
 
 void Walk::wrong(std::string message) {
@@ -22,12 +22,7 @@ void Walk::wrong(std::string message) {
 
 std::string Walk::pointer() const {
     std::string out;
-    for (Place const& place : path_) {
-        out += '/';
-        if (place.name.data() == nullptr) out += std::to_string(place.index);
-        for (char const c : place.name)
-            out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    }
+    if (deepest_ != nullptr) deepest_->append_to(out);
     return out;
 }
 
