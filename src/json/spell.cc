@@ -209,6 +209,14 @@ void append_decimal(std::string& out, Decimal const& number) {
 void append_double(std::string& out, double number) {
     CHECK(std::isfinite(number));
     std::array<char, 32> shortest;  // the longest is like -1.2345678901234567e-308
+    // Where the shortest digits and the positional form are one and the same.
+    double const size = std::abs(number);
+    if (1e-6 <= size && size < 9007199254740992.0) {
+        out.append(
+            shortest.begin(),
+            std::to_chars(shortest.begin(), shortest.end(), number, std::chars_format::fixed).ptr);
+        return;
+    }
     auto const end =
         std::to_chars(shortest.begin(), shortest.end(), number, std::chars_format::scientific).ptr;
     append_decimal(out, parse_decimal({shortest.begin(), end}));

@@ -9,11 +9,11 @@ namespace dormouse::json {
 
 using detail::Type;
 
-Walk::Step::Step(Walk& walk, std::string_view name) : walk_(walk) {
-    walk.path_.push_back({name, 0});
-}
-Walk::Step::Step(Walk& walk, std::size_t index) : walk_(walk) {
-    walk.path_.push_back({std::string_view(), index});
+void Walk::Step::append_to(std::string& pointer) const {
+    if (above_ != nullptr) above_->append_to(pointer);
+    pointer += '/';
+    if (name_.data() == nullptr) pointer += std::to_string(index_);
+    for (char const c : name_) pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
 }
 
 void Walk::wrong(std::string message) {
@@ -22,12 +22,7 @@ void Walk::wrong(std::string message) {
 
 std::string Walk::pointer() const {
     std::string out;
-    for (Place const& place : path_) {
-        out += '/';
-        if (place.name.data() == nullptr) out += std::to_string(place.index);
-        for (char const c : place.name)
-            out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    }
+    if (deepest_ != nullptr) deepest_->append_to(out);
     return out;
 }
 
@@ -67,9 +62,31 @@ Integer greatest(Type const& type) {
     return {false, type.is_signed ? all >> 1 : all};
 }
 
+namespace {
+
+template <class Unsigned> std::uint64_t copied(void const* object) {
+    Unsigned bits = 0;
+    std::memcpy(&bits, object, sizeof bits);
+    return bits;
+}
+template <class Unsigned> void copy(std::uint64_t number, void* object) {
+    auto const bits = static_cast<Unsigned>(number);
+    std::memcpy(object, &bits, sizeof bits);
+}
+
+std::uint64_t bits_of(std::size_t bytes, void const* object) {
+    switch (bytes) {
+        case 1: return copied<std::uint8_t>(object);
+        case 2: return copied<std::uint16_t>(object);
+        case 4: return copied<std::uint32_t>(object);
+        default: return copied<std::uint64_t>(object);
+    }
+}
+
+}  // namespace
+
 Integer load(Type const& type, void const* object) {
-    std::uint64_t bits = 0;  // what we run on is little-endian (cmake/Dependencies.cmake)
-    std::memcpy(&bits, object, type.bytes);
+    std::uint64_t const bits = bits_of(type.bytes, object);
     bool const negative = type.is_signed && ((bits >> (8 * type.bytes - 1)) & 1) != 0;
     if (!negative) return {false, bits};
     std::uint64_t const all = std::numeric_limits<std::uint64_t>::max();
@@ -78,7 +95,12 @@ Integer load(Type const& type, void const* object) {
 
 void store(Type const& type, Integer number, void* object) {
     std::uint64_t const bits = number.negative ? 0 - number.size : number.size;
-    std::memcpy(object, &bits, type.bytes);
+    switch (type.bytes) {
+        case 1: return copy<std::uint8_t>(bits, object);
+        case 2: return copy<std::uint16_t>(bits, object);
+        case 4: return copy<std::uint32_t>(bits, object);
+        default: return copy<std::uint64_t>(bits, object);
+    }
 }
 
 std::string text_of(Bound const& bound) {

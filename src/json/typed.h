@@ -17,17 +17,28 @@ class Walk {
 public:
     static constexpr std::size_t problems_max = 16;
 
-    // Goes into a member or item for the life of the step.
+    // Goes into a member or item for the life of the step. Steps lie on the stack, and are spelled
+    // out only when something is wrong.
     class Step {
     public:
-        Step(Walk& walk, std::string_view name);
-        Step(Walk& walk, std::size_t index);
+        Step(Walk& walk, std::string_view name) : Step(walk, name, 0) {}
+        Step(Walk& walk, std::size_t index) : Step(walk, {}, index) {}
         Step(Step const&) = delete;
         Step& operator=(Step const&) = delete;
-        ~Step() { walk_.path_.pop_back(); }
+        ~Step() { walk_.deepest_ = above_; }
+
+        void append_to(std::string& pointer) const;
 
     private:
+        Step(Walk& walk, std::string_view name, std::size_t index)
+            : walk_(walk), above_(walk.deepest_), name_(name), index_(index) {
+            walk.deepest_ = this;
+        }
+
         Walk& walk_;
+        Step const* above_;
+        std::string_view name_;  // of a member; without data: an item
+        std::size_t index_;
     };
 
     void wrong(std::string message);
@@ -36,17 +47,13 @@ public:
     [[nodiscard]] Error error() const;  // bad_value; REQUIRES: !clean()
 
 private:
-    struct Place {
-        std::string_view name;  // of a member; else
-        std::size_t index = 0;
-    };
     struct Problem {
         std::string pointer;
         std::string message;
     };
     [[nodiscard]] std::string pointer() const;
 
-    std::vector<Place> path_;  // spelled out when something is wrong only
+    Step const* deepest_ = nullptr;
     std::vector<Problem> problems_;
 };
 

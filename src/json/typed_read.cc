@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -157,11 +158,12 @@ private:
         check_size(walk, rule, size, "items");
         type.access.reserve(object, size);
         std::size_t index = 0;
-        view.elements([&](View element) {
+        auto const each = [&](View element) {
             if (walk.enough()) return;
             Walk::Step const step(walk, index++);
             read(element, *type.inner, no_rule, type.access.add(object));
-        });
+        };
+        view.elements(std::ref(each));
     }
 
     void array(View view, Type const& type, void* object) {
@@ -192,7 +194,7 @@ private:
         type.access.fields(object, places.data());
         std::uint64_t seen = 0;
         std::size_t next = 0;  // members mostly come in the order of the fields
-        view.members([&](std::string_view key, View value) {
+        auto const each = [&](std::string_view key, View value) {
             Walk::Step const step(walk, key);
             std::size_t const i = index_of(type, key, next);
             if (i == type.fields.size()) {
@@ -203,7 +205,8 @@ private:
             seen |= std::uint64_t{1} << i;
             Field const& field = type.fields[i];
             read(value, *field.type, field.doc ? field.doc->rule : no_rule, places[i]);
-        });
+        };
+        view.members(std::ref(each));  // a function object of its own size would be allocated
         if (std::uint64_t const all = (std::uint64_t{1} << type.fields.size()) - 1; seen != all)
             missing(type, seen);
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 
 namespace dormouse {
@@ -86,7 +87,12 @@ std::vector<RawOutcome> Registry::run_all(std::span<Call const> calls, std::size
     };
     {
         std::vector<std::jthread> threads;
-        for (std::size_t i = 1; i < std::min(wanted, calls.size()); ++i) threads.emplace_back(work);
+        try {
+            for (std::size_t i = 1; i < std::min(wanted, calls.size()); ++i)
+                threads.emplace_back(work);
+        } catch (std::system_error const&) {
+            // Fewer at once, then.
+        }
         work();
     }
     return out;

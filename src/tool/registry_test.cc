@@ -202,6 +202,12 @@ TEST(TimeLimit, AToolThatIsTooSlowIsStoppedAndItsOutcomeIsInDoubt) {
     EXPECT_TRUE(*stopped);
 }
 
+TEST(TimeLimit, ALimitWithoutEndIsOneToo) {
+    auto const made = Registry::of({tool("quick", [] {}, {.time_limit = Duration::max()})});
+    ASSERT_TRUE(made);
+    EXPECT_EQ(told(made->run(call("quick"))), "{}");
+}
+
 // A gate that counts who is inside.
 struct Room {
     std::mutex mutex;

@@ -2,15 +2,20 @@
 
 #include "tool/names.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace dormouse::tools {
 
 namespace {
+
+// Longer than any wait; the clock's arithmetic would overflow beyond some centuries.
+constexpr Duration longest_wait = std::chrono::years(1);
 
 RawOutcome guarded(Tool const& tool, Call const& call) {
     try {
@@ -97,13 +102,18 @@ RawOutcome run_in_time(std::shared_ptr<Prepared const> prepared, Call const& cal
     std::stop_callback const passed_on(call.stop(), [&] { stop.request_stop(); });
     Call::Facts facts = call.facts();
     facts.stop = stop.get_token();
-    Duration const limit = prepared->tool->declaration().time_limit;
-    std::thread([prepared = std::move(prepared), shared, own = Call(std::move(facts))] {
+    Duration const limit = std::min(prepared->tool->declaration().time_limit, longest_wait);
+    auto work = [prepared = std::move(prepared), shared, own = Call(std::move(facts))] {
         RawOutcome outcome = run(*prepared, own);
         std::lock_guard const lock(shared->mutex);
         shared->outcome = std::move(outcome);
         shared->ended.notify_one();
-    }).detach();
+    };
+    try {
+        std::thread(std::move(work)).detach();
+    } catch (std::system_error const& error) {
+        return Failed{std::string("there is no thread to run the tool on: ") + error.what(), true};
+    }
     std::unique_lock lock(shared->mutex);
     if (shared->ended.wait_for(lock, limit, [&] { return shared->outcome.has_value(); }))
         return std::move(*shared->outcome);
