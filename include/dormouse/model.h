@@ -54,6 +54,7 @@ struct ModelAnswer {
     std::vector<ModelCall> calls;
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
+    std::string reasoning = {};  // what it thought aloud
 };
 
 // Between the runtime and a model, outermost first: for redacting, for adding, for answering
@@ -89,14 +90,20 @@ private:
 // Of any provider. Retries, time limits and waiting for a turn are the runtime's.
 struct ProviderOptions {
     std::string base_url = {};  // empty: the provider's own
-    std::int64_t max_output_tokens = 4'096;
+    std::uint32_t max_output_tokens = 4'096;
     Duration timeout{300'000};
     std::size_t concurrency = 8;
     std::uint32_t retries = 4;
     Json extra = {};  // more members of the request's body
 };
-// OpenAI-compatible chat completions. `key` is sent to the provider and goes nowhere else.
+// `key` is sent to the provider and goes nowhere else. OpenAI-compatible chat completions, and the
+// providers' own interfaces.
 [[nodiscard]] Model openai(std::string model, std::string key, ProviderOptions options = {});
+[[nodiscard]] Model openai_responses(std::string model, std::string key,
+                                     ProviderOptions options = {});
+[[nodiscard]] Model anthropic(std::string model, std::string key, ProviderOptions options = {});
+[[nodiscard]] Model gemini(std::string model, std::string key, ProviderOptions options = {});
+[[nodiscard]] Model ollama(std::string model, ProviderOptions options = {});
 
 // Runs on a tool thread, may block; asked again after a crash. An error whose code says `retry`
 // (Next::retry) is tried again, any other ends the turn.

@@ -144,8 +144,6 @@ private:
             },
             [run, reply = std::move(*reply)](ModelAnswer changed) mutable {
                 if (!changed.text.empty()) run->delta({port::Delta::Kind::text, changed.text});
-                // What it thought aloud has not been through either.
-                reply.reasoning.clear();
                 run->end(apply(std::move(reply), changed));
             });
     }

@@ -1,7 +1,12 @@
 #include "runtime/models.h"
 
 #include "json/json.h"
+#include "model/anthropic.h"
+#include "model/gemini.h"
+#include "model/http_model.h"
+#include "model/ollama.h"
 #include "model/openai_chat.h"
+#include "model/openai_responses.h"
 
 #include <algorithm>
 
@@ -90,13 +95,18 @@ Result<agent::Question> apply(agent::Question question, ModelQuestion const& cha
 }
 
 ModelAnswer answer_of(agent::Reply const& reply) {
-    ModelAnswer out{reply.text, {}, reply.usage.input_tokens, reply.usage.output_tokens};
+    ModelAnswer out{
+        reply.text, {}, reply.usage.input_tokens, reply.usage.output_tokens, reply.reasoning};
     for (agent::ModelCall const& call : reply.calls) out.calls.push_back({call.tool, call.input});
     return out;
 }
 
 agent::Reply apply(agent::Reply reply, ModelAnswer const& changed) {
+    // What the provider wants back holds the texts as they were.
+    bool const same = reply.text == changed.text && reply.reasoning == changed.reasoning;
+    if (!same) reply.parts = {};
     reply.text = changed.text;
+    reply.reasoning = changed.reasoning;
     reply.usage.input_tokens = changed.input_tokens;
     reply.usage.output_tokens = changed.output_tokens;
     reply.calls.resize(changed.calls.size());
@@ -136,26 +146,60 @@ TranscriptCall const* ModelQuestion::answer_of(std::string const& tool) const {
     return nullptr;
 }
 
-Model openai(std::string name, std::string key, ProviderOptions options) {
+namespace {
+
+// A model behind HTTP that speaks `P`, which is made with `more`.
+template <class P, class... More>
+Model http_model(std::string_view base_url, std::string name, std::string key,
+                 ProviderOptions options, More... more) {
     auto plan = std::make_shared<detail::ModelPlan>();
     plan->name = name;
-    plan->make = [name = std::move(name), key = std::move(key), options = std::move(options)](
-                     runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
-        model::OpenAiChatOptions out;
+    if (options.base_url.empty()) options.base_url = base_url;
+    while (options.base_url.ends_with('/')) options.base_url.pop_back();
+    plan->make = [name = std::move(name), key = std::move(key), options = std::move(options),
+                  more...](runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
+        bool const web =
+            options.base_url.starts_with("https://") || options.base_url.starts_with("http://");
+        if (!web) return fail(Code::bad_value, "base_url must begin with https:// or http://");
+        model::RequestSettings settings{name, options.max_output_tokens, options.extra};
+        model::HttpModelOptions out;
         out.id = name;
-        if (!options.base_url.empty()) out.base_url = options.base_url;
-        while (out.base_url.ends_with('/')) out.base_url.pop_back();
+        out.base_url = options.base_url;
         out.api_key = key;
-        out.chat = {.model = name,
-                    .max_output_tokens = options.max_output_tokens,
-                    .max_completion_tokens = options.base_url.empty(),
-                    .extra = options.extra};
         out.timeout = options.timeout;
         out.concurrency = options.concurrency;
         out.retries = options.retries;
-        return std::make_shared<model::OpenAiChat>(means.http, means.clock, std::move(out));
+        return std::make_shared<model::HttpModel>(means.http, means.clock,
+                                                  std::make_unique<P>(std::move(settings), more...),
+                                                  std::move(out));
     };
     return Model(std::move(plan));
+}
+
+constexpr std::string_view openai_url = "https://api.openai.com/v1";
+
+}  // namespace
+
+Model openai(std::string model, std::string key, ProviderOptions options) {
+    bool const own = options.base_url.empty();
+    return http_model<model::OpenAiChat>(openai_url, std::move(model), std::move(key),
+                                         std::move(options), own);
+}
+Model openai_responses(std::string model, std::string key, ProviderOptions options) {
+    return http_model<model::OpenAiResponses>(openai_url, std::move(model), std::move(key),
+                                              std::move(options));
+}
+Model anthropic(std::string model, std::string key, ProviderOptions options) {
+    return http_model<model::Anthropic>("https://api.anthropic.com/v1", std::move(model),
+                                        std::move(key), std::move(options));
+}
+Model gemini(std::string model, std::string key, ProviderOptions options) {
+    return http_model<model::Gemini>("https://generativelanguage.googleapis.com/v1beta",
+                                     std::move(model), std::move(key), std::move(options));
+}
+Model ollama(std::string model, ProviderOptions options) {
+    return http_model<model::Ollama>("http://127.0.0.1:11434", std::move(model), "",
+                                     std::move(options));
 }
 
 }  // namespace dormouse
