@@ -234,6 +234,8 @@ std::string pending_text(json::View call, Time now, Style style) {
     out += "since     " + ago(call["time"]["created"].integer_or(0), now) + "\n";
     if (call["receipt"].is_null()) {
         out += "deadline  " + ahead(call["timeout"].integer_or(0), now) + "\n";
+        if (auto const next = call["answer"]["escalateTo"]; next.size() > 0)
+            out += "then      " + escape_for_terminal(words_of(next)) + " is asked\n";
     }
     if (auto const digest = call["inputDigest"].string())
         out += "input     " + escape_for_terminal(*digest) + "\n";

@@ -224,9 +224,9 @@ TEST_F(HttpToolTest, WhatMayPassFollowsTheCrashPolicy) {
     auto const later = answers(429, "", {{"Retry-After", "30"}});
     EXPECT_EQ(std::get<agent::Lost>(later).retry_after, Duration(30'000));
     auto const huge = answers(503, "", {{"retry-after", "18446744073709551615"}});
-    EXPECT_EQ(std::get<agent::Lost>(huge).retry_after, Duration(86'400'000));
+    EXPECT_EQ(std::get<agent::Lost>(huge).retry_after, std::nullopt) << "nobody means that";
     auto const date = answers(503, "", {{"retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"}});
-    EXPECT_EQ(std::get<agent::Lost>(date).retry_after, std::nullopt);
+    EXPECT_EQ(std::get<agent::Lost>(date).retry_after, Duration(0)) << "it is past";
 }
 
 TEST_F(HttpToolTest, ARedirectIsNotFollowed) {
@@ -420,7 +420,7 @@ TEST_F(HttpToolTest, RetryAfterMayBeADate) {
             .retry_after;
     };
     EXPECT_EQ(wait("30"), Duration(30'000));
-    EXPECT_EQ(wait("Fri, 21 Nov 2026 20:00:41 GMT"), Duration(40'001));
+    EXPECT_EQ(wait("Sat, 21 Nov 2026 19:40:41 GMT"), Duration(40'001));
     EXPECT_FALSE(wait("soon"));
 }
 

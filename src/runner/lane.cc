@@ -6,6 +6,7 @@
 #include "wire/spill.h"
 #include "wire/state_json.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::runner {
@@ -85,8 +86,10 @@ Adopt Lane::adoption() const {
     Adopt out;
     for (auto const& [no, call] : state_->calls) {
         bool const asks = call.phase == CallPhase::gating || call.phase == CallPhase::held;
-        if (asks && !host_.effects().has_gate(gate_of(call)))
-            out.missing_gates.push_back(gate_of(call));
+        bool const missing = asks && !host_.effects().has_gate(gate_of(call));
+        bool const named = missing && std::ranges::find(out.missing_gates, gate_of(call)) !=
+                                          out.missing_gates.end();
+        if (missing && !named) out.missing_gates.push_back(gate_of(call));
     }
     return out;
 }

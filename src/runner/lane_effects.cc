@@ -53,11 +53,12 @@ std::optional<Time> Lane::model_until() const {
     return host_.effects().model_until(id_, {state_->turn->request->since, 0});
 }
 
-// nullopt: this process does it already.
+// nullopt: this process does it already, or when something else has ended.
 std::optional<Time> Lane::time_of(Timer const& timer) const {
     if (timer.kind == TimerKind::poll) {
         EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};
-        return running_.contains(id) ? std::nullopt : std::optional(timer.at);
+        bool const starts = !running_.contains(id) && running_.size() < limits::owed_max;
+        return starts ? std::optional(timer.at) : std::nullopt;
     }
     if (timer.kind != TimerKind::give_up || timer.call != 0) return timer.at;
     return std::max(timer.at, model_until().value_or(timer.at));

@@ -95,8 +95,8 @@ TEST_F(Objects, ActivitySaysWhatGoesOn) {
     (void)pauses(1);
     (void)pauses(2);
     dormouse::Json const waiting = checked(text(session_json(), "/activity"));
-    EXPECT_EQ(names(waiting),
-              (Names{"type", "turnID", "pendingIDs", "pendingID", "tool", "since", "timeout"}));
+    EXPECT_EQ(names(waiting), (Names{"type", "turnID", "pendingIDs", "pendingID", "tool", "since",
+                                     "timeout", "missingGates"}));
     EXPECT_EQ(text(waiting, "/pendingID"), text(waiting, "/pendingIDs/0"));
     EXPECT_EQ(text(waiting, "/tool"), "\"a\"");
 }
@@ -176,7 +176,7 @@ TEST_F(Objects, APendingCallHasAllItsFieldsWhileItWaitsAndAfterwards) {
     EXPECT_EQ(names(pending_json(call)), fields);
     EXPECT_EQ(text(pending_json(call), "/status"), "\"waiting\"");
     EXPECT_EQ(text(pending_json(call), "/answer"),
-              R"({"from":["role:answer"],"need":1,"votes":[]})");
+              R"({"from":["role:answer"],"escalateTo":[],"need":1,"votes":[]})");
     for (std::string const field :
          {"/result", "/error", "/decision", "/receipt", "/message", "/time/completed"}) {
         EXPECT_EQ(text(pending_json(call), field), "null") << field;

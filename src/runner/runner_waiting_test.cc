@@ -1,0 +1,163 @@
+#include "runner/runner.h"
+
+#include "runner/testing/runner_fixture.h"
+#include "session/limits.h"
+#include "store/memory/memory_store.h"
+
+// What waits for something else than an outcome: for the time of a poll, for a gate that is not
+// there, for its turn at a model.
+namespace dormouse::runner {
+namespace {
+
+using namespace session;
+using namespace session::testing;
+using RunnerTest =
+    testing::RunnerTestOn<testing::TestJournal<store::MemoryStore, store::MemoryDisk>>;
+using Queued = RunnerTest;
+constexpr Duration ms{1};
+
+// A session whose call is polled every 30 s.
+class Polling : public RunnerTest {
+protected:
+    static constexpr Duration every{30'000};
+    Polling() {
+        session = new_session();
+        (void)ask(session, prompt("please"));
+        effects.reply({job()});
+        loop.run();
+        PauseTerms pause;
+        pause.poll_every = every;
+        effects.finish(pause);
+        loop.run();
+        runner->start();
+        loop.run();
+    }
+    void answer(decltype(PollOutcome::what) what) {
+        auto one = std::move(effects.polled.back());
+        effects.polled.pop_back();
+        one.done(PollOutcome{one.poll.pending, one.id.since, std::move(what), {}});
+        loop.run();
+    }
+    SessionId session;
+};
+
+TEST_F(Polling, OnceEachTimeAndNothingIsWrittenForIt) {
+    auto const commits = journal.commits.size();
+    loop.advance(every - 2'000 * ms);
+    EXPECT_TRUE(effects.polled.empty());
+    loop.advance(60'000 * ms);
+    EXPECT_EQ(effects.polled.size(), 1U) << "it has not answered yet";
+    EXPECT_EQ(journal.commits.size(), commits);
+    answer(PollOutcome::NotYet{});
+    EXPECT_EQ(journal.commits.size(), commits + 1);
+    loop.advance(every + 2'000 * ms);
+    EXPECT_EQ(effects.polled.size(), 1U);
+    answer(PollOutcome::Done{quoted("live"), {}, {}});
+    EXPECT_TRUE(stored(session).calls.empty());
+    loop.advance(10 * every);
+    EXPECT_TRUE(effects.polled.empty());
+}
+
+TEST_F(Polling, ASessionSleepsBetweenItsPolls) {
+    open(1);
+    runner->start();
+    (void)new_session();
+    (void)new_session();
+    loop.run();
+    EXPECT_EQ(runner->resident(), 1U);
+    loop.advance(every + 2'000 * ms);
+    EXPECT_EQ(effects.polled.size(), 1U) << "its time brings it back";
+    EXPECT_EQ(stored(session).owed.size(), 0U);
+}
+
+TEST_F(Polling, ACrashWhileItIsAskedAsksAgain) {
+    loop.advance(every + 2'000 * ms);
+    ASSERT_EQ(effects.polled.size(), 1U);
+    restart();
+    effects.polled.clear();
+    runner->start();
+    loop.advance(2'000 * ms);
+    EXPECT_EQ(effects.polled.size(), 1U);
+}
+
+TEST_F(Polling, IsStoppedWhenTheResultComesOtherwise) {
+    loop.advance(every + 2'000 * ms);
+    ASSERT_EQ(effects.polled.size(), 1U);
+    auto const& poll = effects.polled.back();
+    EXPECT_EQ(ask(session, Submit{poll.poll.pending, result("pushed"), "http", {}, {}, {}}),
+              "applied");
+    ASSERT_FALSE(effects.stopped.empty());
+    EXPECT_EQ(effects.stopped.back(), poll.id);
+    answer(PollOutcome::Done{quoted("polled"), {}, {}});
+    EXPECT_EQ(stored(session).turn->request->attempt, 1U) << "the model was asked once";
+}
+
+TEST_F(Polling, TheDeadlineHoldsWhileAPollDoesNotAnswer) {
+    loop.advance(every + 2'000 * ms);
+    ASSERT_EQ(effects.polled.size(), 1U);
+    loop.advance(limits::pause_timeout_default);
+    EXPECT_TRUE(stored(session).calls.empty()) << "expired";
+    EXPECT_EQ(effects.polled.size(), 1U) << "not asked twice";
+}
+
+// A session whose call waits for a gate that is not there.
+class Held : public RunnerTest {
+protected:
+    Held() {
+        effects.missing_gates = {"approve"};
+        session = new_session();
+        (void)ask(session, prompt("please"));
+        effects.reply({gated(plain())});
+        loop.run();
+        auto one = std::move(effects.gated.back());
+        effects.gated.pop_back();
+        one.done(GateOutcome{one.ask.call, one.ask.gate, GateOutcome::Gone{}});
+        loop.run();
+    }
+    SessionId session;
+};
+
+TEST_F(Held, StaysInMemoryAndCostsNoCommit) {
+    runner->start();
+    auto const commits = journal.commits.size();
+    auto const reads = journal.reads;
+    loop.advance(100'000 * ms);
+    EXPECT_EQ(journal.commits.size(), commits);
+    EXPECT_EQ(journal.reads - reads, 100) << "the scan's own";
+    EXPECT_TRUE(effects.gated.empty());
+    ASSERT_EQ(runner->held(10).size(), 1U);
+    EXPECT_EQ(runner->held(10).front(), (std::pair<SessionId, std::string>(session, "approve")));
+}
+
+TEST_F(Held, TheNextProcessLooksAndGoesOnWhenTheGateIsThere) {
+    restart();
+    runner->start();
+    loop.advance(2'000 * ms);
+    EXPECT_EQ(runner->held(10).size(), 1U) << "it is still not there";
+    EXPECT_TRUE(effects.gated.empty());
+    effects.missing_gates.clear();
+    restart();
+    runner->start();
+    loop.advance(2'000 * ms);
+    EXPECT_TRUE(runner->held(10).empty());
+    EXPECT_EQ(effects.gated.size(), 1U) << "asked, without anybody doing anything";
+}
+
+TEST_F(Queued, ARequestThatWaitsForItsTurnIsNotGivenUp) {
+    SessionId const session = new_session();
+    runner->start();
+    (void)ask(session, prompt("please"));
+    effects.until = Time::max();
+    auto const commits = journal.commits.size();
+    loop.advance(3 * limits::model_time_limit);
+    EXPECT_EQ(journal.commits.size(), commits) << "nor is anything written for it";
+    EXPECT_EQ(stored(session).turn->failures, 0U);
+    effects.until = clock.now() + limits::model_time_limit;  // it is sent
+    loop.advance(limits::model_time_limit - 2'000 * ms);
+    EXPECT_EQ(stored(session).turn->failures, 0U);
+    loop.advance(4'000 * ms);
+    EXPECT_EQ(stored(session).turn->failures, 1U);
+}
+
+}  // namespace
+}  // namespace dormouse::runner
