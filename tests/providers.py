@@ -133,12 +133,18 @@ def fixtures(cut):
                 ]
             },
         },
-        {'match': {'userMessage': 'report', 'hasToolResult': True}, 'response': {'content': 'Kept.'}},
+        {
+            'match': {'userMessage': 'report', 'hasToolResult': True},
+            'response': {'content': 'Kept.'},
+        },
         {
             'match': {'userMessage': 'outside', 'hasToolResult': False},
             'response': {'toolCalls': [asks('artifact_emit', name='../../etc/passwd', text='x')]},
         },
-        {'match': {'userMessage': 'outside', 'hasToolResult': True}, 'response': {'content': 'No.'}},
+        {
+            'match': {'userMessage': 'outside', 'hasToolResult': True},
+            'response': {'content': 'No.'},
+        },
         {
             'match': {'userMessage': 'hello'},
             'response': {
