@@ -27,7 +27,7 @@ std::string violations_json(std::vector<json::Violation> const& violations) {
 Json misfits(port::Catalogue const& catalogue, State const& state, Submit const& command) {
     Call const* const call = open_pause(state, command.pending);
     bool const question = call && call->question && call->question->pending == command.pending;
-    if (!call || question || command.what.output.size() > limits::output_bytes_max) return {};
+    if (!call || question || command.what.output.size() > limits::artifact_bytes_max) return {};
     Json schema = call->pause ? call->pause->terms.schema : Json();
     bool const undeclared = !call->pause || call->in_doubt;
     if (undeclared && schema.is_null())

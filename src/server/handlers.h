@@ -1,9 +1,9 @@
 #pragma once
 // The handlers that routes.cc names, and what they share.
 
+#include "door/door.h"
 #include "server/api.h"
 #include "server/body.h"
-#include "wire/history.h"
 
 namespace dormouse::server {
 
@@ -81,10 +81,7 @@ void submit_to(Api& api, ExchangePtr const& x, session::Submit command,
 }
 
 // State and history of a session at one moment, both durable.
-struct Snapshot {
-    std::shared_ptr<runner::Lane> lane;
-    wire::History history;
-};
+using door::Snapshot;
 void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done);
 
 // `limit` (1-200, else `usual`) and other numbers of a query; the first bad one is the error.

@@ -2,10 +2,8 @@
 #include "server/objects.h"
 
 #include "json/json.h"
-#include "json/schema.h"
 #include "server/metrics.h"
 #include "server/observed.h"
-#include "session/limits.h"
 
 // Outcomes for pending calls (spec 000).
 namespace dormouse::server {
@@ -99,44 +97,6 @@ void answer_outcome(Api& api, ExchangePtr const& x, PendingId const& pending,
     tell_outcome(api, x, pending, std::move(answer), reply_to(x));
 }
 
-std::string violations_json(std::vector<json::Violation> const& violations) {
-    json::Writer out;
-    out.begin_array();
-    for (json::Violation const& violation : violations) {
-        out.begin_object()
-            .member("pointer", violation.pointer)
-            .member("message", violation.message)
-            .end_object();
-    }
-    return out.end_array().take();
-}
-
-// Where a result does not fit the schema of its call; null: it does. The schema stands with the
-// pause; an early result, or one of a call in doubt, is measured by what the tool declares.
-Json misfits(Api& api, State const& state, PendingId const& pending, Submission const& what) {
-    Call const* const call = open_pause(state, pending);
-    bool const question = call && call->question && call->question->pending == pending;
-    if (!call || question) return {};
-    Json schema = call->pause ? call->pause->terms.schema : Json();
-    bool const undeclared = !call->pause || call->in_doubt;
-    if (undeclared && schema.is_null())
-        schema = api.services().catalogue.result_schema(call->spec.tool).value_or(Json());
-    if (schema.is_null()) return {};
-    auto const violations = json::violations(schema, what.output);
-    return violations.empty() ? Json() : Json::trusted(violations_json(violations));
-}
-
-void offer(Api& api, ExchangePtr const& x, Submit command, ReplyFn done) {
-    PendingId const pending = command.pending;
-    api.services().runner.command(
-        pending.session, std::move(command), x->asker(),
-        [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
-            api.services().metrics.submitted(answer);
-            log_submitted(api.services().log, x->request.id, pending, answer);
-            tell_outcome(api, x, pending, std::move(answer), std::move(done));
-        });
-}
-
 }  // namespace
 
 std::string brief_receipt(Receipt const& receipt) {
@@ -148,17 +108,13 @@ std::string brief_receipt(Receipt const& receipt) {
 
 void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
     command.via = x->capability ? "callback" : "http";
-    if (command.what.kind != SubmissionKind::result)
-        return offer(api, x, std::move(command), std::move(done));
-    // Offered from within the look: nothing comes between the check and the command.
-    SessionId const session = command.pending.session;
-    api.services().runner.look(
-        session, [&api, x, command = std::move(command),
-                  done = std::move(done)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
-            if (!lane) return done(problem_reply(lane.error(), x->request));
-            command.invalid = misfits(api, (*lane)->state(), command.pending, command.what);
-            offer(api, x, std::move(command), std::move(done));
-        });
+    PendingId const pending = command.pending;
+    door::submit(api.services().runner, api.services().catalogue, std::move(command), x->asker(),
+                 [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
+                     api.services().metrics.submitted(answer);
+                     log_submitted(api.services().log, x->request.id, pending, answer);
+                     tell_outcome(api, x, pending, std::move(answer), std::move(done));
+                 });
 }
 
 namespace {
@@ -188,18 +144,12 @@ void read_result(Body& body, std::string const& pointer, Submission& what) {
     if (!object) return body.refuse("result", "must be an object with output");
     Body result(*object, pointer + "/result", {"title", "output", "metadata"});
     result.require("output");
-    what.output = result.any("output").value_or(Json());
-    what.title = result.string("title").value_or("");
-    what.metadata = result.any("metadata").value_or(Json());
-    what.digest = sha256(json::canonical_object("output", what.output));
+    what = door::result(result.any("output").value_or(Json()), result.string("title").value_or(""),
+                        result.any("metadata").value_or(Json()));
     if (result.error()) body.refuse(*result.error());
 }
 
-void read_error(Body& body, Submission& what) {
-    what.kind = SubmissionKind::error;
-    what.error = body.required_string("error");
-    what.digest = sha256(json::canonical_object("error", Json::trusted(json::quote(what.error))));
-}
+void read_error(Body& body, Submission& what) { what = door::error(body.required_string("error")); }
 
 }  // namespace
 
@@ -250,94 +200,23 @@ void post_error(Api& api, ExchangePtr const& x) {
     submit(api, x, std::move(command));
 }
 
-namespace {
-
-// approved, and the members arguments and content where they are not null (design/02, "Digest for
-// receipts").
-Sha256 decision_digest(Submission const& what) {
-    json::Writer out;
-    out.begin_object().member("approved", what.approved);
-    if (!what.arguments.is_null()) out.member("arguments", what.arguments);
-    if (!what.content.is_null()) out.member("content", what.content);
-    return sha256(json::canonical_object("decision", out.end_object().json()));
-}
-
-// Edited arguments must still fit the tool. REQUIRES: the call is open (else the receipt answers).
-std::optional<Error> check_arguments(Api& api, Snapshot const& snapshot, PendingId const& pending,
-                                     Submission const& what) {
-    auto const call = snapshot.history.calls().find(pending.call);
-    bool const open = call != snapshot.history.calls().end() && call->second.settled == 0;
-    if (!open) return std::nullopt;
-    wire::PauseView const* const pause = snapshot.history.pause(pending);
-    bool const gone =
-        pause && !pause->gate.empty() && !api.services().catalogue.has_gate(pause->gate);
-    if (gone)
-        return Error{Code::reentry_gone, "The gate '" + pause->gate +
-                                             "' is not there any more; the call goes on waiting."};
-    auto const schema = api.services().catalogue.tool_schema(call->second.spec.tool);
-    if (!schema)
-        return Error{Code::reentry_gone,
-                     "The tool is not there any more; the call goes on waiting."};
-    if (what.arguments.is_null()) return std::nullopt;
-    auto const violations = json::violations(*schema, what.arguments);
-    if (violations.empty()) return std::nullopt;
-    return Error{Code::invalid_arguments,
-                 "The edited arguments do not fit the tool; the call goes on waiting.",
-                 Json::trusted("{\"errors\":" + violations_json(violations) + "}")};
-}
-
-std::optional<Sha256> parse_digest(std::string const& text) {
-    constexpr std::string_view prefix = "sha256:";
-    if (text.size() != prefix.size() + 64 || !text.starts_with(prefix)) return std::nullopt;
-    Sha256 digest{};
-    for (std::size_t i = 0; i < digest.size(); ++i) {
-        unsigned byte = 0;
-        for (char const c : std::string_view(text).substr(prefix.size() + 2 * i, 2)) {
-            bool const digit = c >= '0' && c <= '9';
-            if (!digit && (c < 'a' || c > 'f')) return std::nullopt;
-            byte = byte * 16 + static_cast<unsigned>(digit ? c - '0' : c - 'a' + 10);
-        }
-        digest[i] = static_cast<std::uint8_t>(byte);
-    }
-    return digest;
-}
-
-void read_question_answer(Submission& what) {
-    json::View const content(what.content);
-    what.action = content["action"].string_or("");
-    if (json::View const output = content["output"]; output.exists()) what.output = output.copy();
-}
-
-}  // namespace
-
 void post_decision(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "",
               {"pendingID", "approved", "inputDigest", "reason", "arguments", "content"});
     Submit command;
-    Submission& what = command.what;
-    what.kind = SubmissionKind::decision;
     auto const approved = body.boolean("approved");
     if (!approved) body.refuse("approved", "is missing: true or false");
-    what.approved = approved.value_or(false);
-    what.reason = body.string("reason").value_or("");
-    what.arguments = body.any("arguments").value_or(Json());
-    what.content = body.any("content").value_or(Json());
-    read_question_answer(what);
+    command.what = door::decision(approved.value_or(false), body.string("reason").value_or(""),
+                                  body.any("arguments").value_or(Json()),
+                                  body.any("content").value_or(Json()));
     if (auto const shown = body.string("inputDigest")) {
-        command.input_digest = parse_digest(*shown);
+        command.input_digest = door::parse_digest(*shown);
         if (!command.input_digest) body.refuse("inputDigest", "must be sha256: and 64 hex digits");
     }
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
-    what.digest = decision_digest(what);
-    read_history(api, pending->session,
-                 [&api, x, pending = *pending, command](Result<Snapshot> snapshot) mutable {
-                     if (!snapshot) return x->fail(snapshot.error());
-                     if (auto error = check_arguments(api, *snapshot, pending, command.what))
-                         return x->fail(*error);
-                     submit(api, x, std::move(command));
-                 });
+    submit(api, x, std::move(command));
 }
 
 void post_progress(Api& api, ExchangePtr const& x) {

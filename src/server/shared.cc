@@ -10,13 +10,7 @@
 namespace dormouse::server {
 
 void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done) {
-    api.services().runner.read(
-        session, 1, [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
-            if (!read) return done(std::unexpected(std::move(read.error())));
-            Snapshot snapshot{std::move(read->lane), wire::History(session)};
-            for (wire::RecordPtr const& record : read->records) snapshot.history.add(*record);
-            done(std::move(snapshot));
-        });
+    door::read_history(api.services().runner, session, std::move(done));
 }
 
 std::uint64_t Query::number(std::string_view name, std::uint64_t usual, std::uint64_t least,

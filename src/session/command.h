@@ -115,6 +115,7 @@ struct PollOutcome {
         Json output;
         std::string title;
         Json metadata;
+        Attached attached = {};
     };
     struct Failed {  // the job did
         std::string message;

@@ -62,6 +62,11 @@ void spill(Command& command, std::size_t output_bytes) {
         if (settles) put_aside(submit->what.output, submit->attached, output_bytes);
         return;
     }
+    if (auto* poll = std::get_if<PollOutcome>(&command.body)) {
+        auto* const done = std::get_if<PollOutcome::Done>(&poll->what);
+        if (done) put_aside(done->output, done->attached, output_bytes);
+        return;
+    }
     auto* const outcome = std::get_if<ToolOutcome>(&command.body);
     auto* const done = outcome ? std::get_if<ToolOutcome::Done>(&outcome->what) : nullptr;
     if (done) put_aside(done->output, done->attached, output_bytes);

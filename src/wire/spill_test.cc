@@ -73,6 +73,17 @@ TEST(Spill, WhatAPersonDecidedStaysAsItIs) {
     EXPECT_EQ(std::get<Submit>(command.body).what.output, submit.what.output);
 }
 
+TEST(Spill, WhatAPollBringsToo) {
+    Command command;
+    Json const output = Json::trusted(json::quote(std::string(2'000, 'x')));
+    command.body = PollOutcome{{}, 1, PollOutcome::Done{output, {}, {}}, {}};
+    spill(command, 1'024);
+    auto const& done = std::get<PollOutcome::Done>(std::get<PollOutcome>(command.body).what);
+    EXPECT_TRUE(done.attached.told);
+    EXPECT_EQ(*done.attached.list.at(0).bytes, std::string(2'000, 'x'));
+    EXPECT_LE(done.output.size(), 1'024U);
+}
+
 TEST(Spill, AToolsOutputToo) {
     Command command;
     Json const output = Json::trusted(json::quote(std::string(2'000, 'x')));

@@ -26,18 +26,22 @@ void not_yet(Decider& d, Call const& call, PollOutcome::NotYet const& answer) {
     d.emit(Polled{call.pending, d.at + wait, failures, answer.error});
 }
 
-Submission submission_of(Decider const& d, PollOutcome const& c) {
+// Its artifacts are kept, too.
+Submission submission_of(Decider& d, CallNo call, PollOutcome const& c) {
     Submission what;
     what.digest = c.digest;
     if (auto const* done = std::get_if<PollOutcome::Done>(&c.what)) {
-        if (done->output.size() <= d.limits.output_bytes) {
-            what.output = done->output;
+        if (auto const error = refuse_artifacts(d.state, done->attached)) {
+            what.error = error->detail + " Nothing of it was kept.";
+        } else if (done->output.size() <= d.limits.output_bytes) {
+            what.output = keep(d, call, done->attached, done->output);
             what.title = done->title;
             what.metadata = done->metadata;
             return what;
+        } else {
+            what.error = "the tool's output is larger than " + bytes_text(d.limits.output_bytes) +
+                         "; nothing of it was kept";
         }
-        what.error = "the tool's output is larger than " + bytes_text(d.limits.output_bytes) +
-                     "; nothing of it was kept";
     } else {
         what.error = std::get<PollOutcome::Failed>(c.what).message;
     }
@@ -57,7 +61,7 @@ Judged judge(Decider& d, PollOutcome const& c) {
         not_yet(d, *call, *answer);
         return done(d);
     }
-    Submission const what = submission_of(d, c);
+    Submission const what = submission_of(d, call->no, c);
     settle(d, *call, {c.pending, what, "poll", {}, std::nullopt, {}, {}});
     return done(d);
 }
