@@ -25,6 +25,16 @@ RawOutcome unless_stopped(Registry const& registry, Call const& call) {
     return registry.run(call);
 }
 
+// False: no more are to be had.
+template <class Work> bool add_thread(std::vector<std::jthread>& threads, Work const& work) {
+    try {
+        threads.emplace_back(work);
+        return true;
+    } catch (std::system_error const&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 Result<Registry> Registry::of(std::initializer_list<ToolPtr> tools) {
@@ -87,12 +97,7 @@ std::vector<RawOutcome> Registry::run_all(std::span<Call const> calls, std::size
     };
     {
         std::vector<std::jthread> threads;
-        try {
-            for (std::size_t i = 1; i < std::min(wanted, calls.size()); ++i)
-                threads.emplace_back(work);
-        } catch (std::system_error const&) {
-            // Fewer at once, then.
-        }
+        while (threads.size() + 1 < std::min(wanted, calls.size()) && add_thread(threads, work)) {}
         work();
     }
     return out;
