@@ -13,8 +13,6 @@ namespace dormouse::app {
 
 namespace {
 
-constexpr std::string_view openai_url = "https://api.openai.com/v1";
-
 // Where the kind's own provider is, and what of `extra` the transcript and its reading depend on.
 struct Kind {
     std::string_view base_url;
@@ -24,17 +22,16 @@ struct Kind {
 Kind kind_of(config::ModelKind kind) {
     switch (kind) {
         case config::ModelKind::anthropic:
-            return {"https://api.anthropic.com/v1", {"messages", "tools", "system", "stream"}};
+            return {model::Anthropic::own_url, {"messages", "tools", "system", "stream"}};
         case config::ModelKind::openai_responses:
-            return {openai_url,
+            return {model::OpenAiResponses::own_url,
                     {"input", "tools", "instructions", "stream", "store", "background",
                      "previous_response_id", "conversation"}};
         case config::ModelKind::gemini:
-            return {"https://generativelanguage.googleapis.com/v1beta",
-                    {"contents", "tools", "systemInstruction"}};
+            return {model::Gemini::own_url, {"contents", "tools", "systemInstruction"}};
         case config::ModelKind::ollama:
-            return {"http://127.0.0.1:11434", {"messages", "tools", "stream"}};
-        default: return {openai_url, {"messages", "tools", "stream", "n"}};
+            return {model::Ollama::own_url, {"messages", "tools", "stream"}};
+        default: return {model::OpenAiChat::own_url, {"messages", "tools", "stream", "n"}};
     }
 }
 
@@ -59,7 +56,8 @@ std::unique_ptr<model::Protocol const> protocol_of(config::Model const& settings
         case config::ModelKind::gemini: return std::make_unique<model::Gemini>(std::move(request));
         case config::ModelKind::ollama: return std::make_unique<model::Ollama>(std::move(request));
         default:
-            return std::make_unique<model::OpenAiChat>(std::move(request), base_url == openai_url);
+            return std::make_unique<model::OpenAiChat>(std::move(request),
+                                                       base_url == model::OpenAiChat::own_url);
     }
 }
 

@@ -7,6 +7,8 @@ namespace dormouse::model {
 
 class Anthropic final : public Protocol {
 public:
+    static constexpr std::string_view own_url = "https://api.anthropic.com/v1";
+
     explicit Anthropic(RequestSettings settings) : Protocol("anthropic", std::move(settings)) {}
 
     [[nodiscard]] std::string path() const override { return "/messages"; }

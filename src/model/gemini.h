@@ -7,6 +7,8 @@ namespace dormouse::model {
 
 class Gemini final : public Protocol {
 public:
+    static constexpr std::string_view own_url = "https://generativelanguage.googleapis.com/v1beta";
+
     explicit Gemini(RequestSettings settings) : Protocol("gemini", std::move(settings)) {}
 
     [[nodiscard]] std::string path() const override;

@@ -7,6 +7,8 @@ namespace dormouse::model {
 
 class Ollama final : public Protocol {
 public:
+    static constexpr std::string_view own_url = "http://127.0.0.1:11434";
+
     explicit Ollama(RequestSettings settings) : Protocol("ollama", std::move(settings)) {}
 
     [[nodiscard]] Framing framing() const override { return Framing::lines; }

@@ -7,6 +7,8 @@ namespace dormouse::model {
 
 class OpenAiChat final : public Protocol {
 public:
+    static constexpr std::string_view own_url = "https://api.openai.com/v1";
+
     // `max_completion_tokens`: the newer name of the limit, which OpenAI wants and most others do
     // not know.
     explicit OpenAiChat(RequestSettings settings, bool max_completion_tokens = false)

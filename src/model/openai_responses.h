@@ -8,6 +8,8 @@ namespace dormouse::model {
 
 class OpenAiResponses final : public Protocol {
 public:
+    static constexpr std::string_view own_url = "https://api.openai.com/v1";
+
     explicit OpenAiResponses(RequestSettings settings)
         : Protocol("openai-responses", std::move(settings)) {}
 

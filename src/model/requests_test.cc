@@ -52,17 +52,17 @@ TEST(AnthropicRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
 }
 
 TEST(AnthropicRequest, SidesTakeTurnsAndResultsComeFirst) {
-    EXPECT_EQ(
-        member(asked(Anthropic(plain), conversation()), "messages"),
-        R"([{"role":"user","content":[{"type":"text","text":"go"}]},)"
-        R"({"role":"assistant","content":[{"type":"text","text":"On it."},)"
-        R"({"type":"tool_use","id":"a","name":"deploy","input":{"target":"A"}},)"
-        R"({"type":"tool_use","id":"call_2","name":"deploy","input":{"target":"A"}}]},)"
-        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"{\"n\":1}"},)"
-        R"({"type":"tool_result","tool_use_id":"call_2","content":"Error (denied): no",)"
-        R"("is_error":true},{"type":"text","text":"The tool call call_2 (deploy )"
-        R"({\"target\":\"A\"}) that was pending has settled. Its outcome:\nlive"},)"
-        R"({"type":"text","text":"[An empty message.]"}]}])");
+    EXPECT_EQ(member(asked(Anthropic(plain), conversation()), "messages"),
+              R"([{"role":"user","content":[{"type":"text","text":"go"}]},)"
+              R"({"role":"assistant","content":[{"type":"text","text":"On it."},)"
+              R"({"type":"tool_use","id":"a","name":"deploy","input":{"target":"A"}},)"
+              R"({"type":"tool_use","id":"call_2","name":"deploy","input":{"target":"A"}}]},)"
+              R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"a",)"
+              R"("content":"{\"n\":1}"},)"
+              R"({"type":"tool_result","tool_use_id":"call_2","content":"Error (denied): no",)"
+              R"("is_error":true},{"type":"text","text":"The tool call call_2 (deploy )"
+              R"({\"target\":\"A\"}) that was pending has settled. Its outcome:\nlive"},)"
+              R"({"type":"text","text":"[An empty message.]"}]}])");
 }
 
 TEST(AnthropicRequest, AnAssistantThatSaidNothingOrSpeaksFirstIsMadeFit) {

@@ -101,9 +101,16 @@ ModelAnswer answer_of(agent::Reply const& reply) {
     return out;
 }
 
+bool same_calls(std::vector<agent::ModelCall> const& said, ModelAnswer const& changed) {
+    return std::ranges::equal(said, changed.calls, [](auto const& a, auto const& b) {
+        return a.tool == b.tool && a.input == b.input;
+    });
+}
+
 agent::Reply apply(agent::Reply reply, ModelAnswer const& changed) {
-    // What the provider wants back holds the texts as they were.
-    bool const same = reply.text == changed.text && reply.reasoning == changed.reasoning;
+    // What the provider wants back holds the texts as they were, and the places of the calls.
+    bool const same = reply.text == changed.text && reply.reasoning == changed.reasoning &&
+                      same_calls(reply.calls, changed);
     if (!same) reply.parts = {};
     reply.text = changed.text;
     reply.reasoning = changed.reasoning;
@@ -176,29 +183,27 @@ Model http_model(std::string_view base_url, std::string name, std::string key,
     return Model(std::move(plan));
 }
 
-constexpr std::string_view openai_url = "https://api.openai.com/v1";
-
 }  // namespace
 
-Model openai(std::string model, std::string key, ProviderOptions options) {
+Model openai(std::string name, std::string key, ProviderOptions options) {
     bool const own = options.base_url.empty();
-    return http_model<model::OpenAiChat>(openai_url, std::move(model), std::move(key),
-                                         std::move(options), own);
+    return http_model<model::OpenAiChat>(model::OpenAiChat::own_url, std::move(name),
+                                         std::move(key), std::move(options), own);
 }
-Model openai_responses(std::string model, std::string key, ProviderOptions options) {
-    return http_model<model::OpenAiResponses>(openai_url, std::move(model), std::move(key),
-                                              std::move(options));
+Model openai_responses(std::string name, std::string key, ProviderOptions options) {
+    return http_model<model::OpenAiResponses>(model::OpenAiResponses::own_url, std::move(name),
+                                              std::move(key), std::move(options));
 }
-Model anthropic(std::string model, std::string key, ProviderOptions options) {
-    return http_model<model::Anthropic>("https://api.anthropic.com/v1", std::move(model),
-                                        std::move(key), std::move(options));
+Model anthropic(std::string name, std::string key, ProviderOptions options) {
+    return http_model<model::Anthropic>(model::Anthropic::own_url, std::move(name), std::move(key),
+                                        std::move(options));
 }
-Model gemini(std::string model, std::string key, ProviderOptions options) {
-    return http_model<model::Gemini>("https://generativelanguage.googleapis.com/v1beta",
-                                     std::move(model), std::move(key), std::move(options));
+Model gemini(std::string name, std::string key, ProviderOptions options) {
+    return http_model<model::Gemini>(model::Gemini::own_url, std::move(name), std::move(key),
+                                     std::move(options));
 }
-Model ollama(std::string model, ProviderOptions options) {
-    return http_model<model::Ollama>("http://127.0.0.1:11434", std::move(model), "",
+Model ollama(std::string name, ProviderOptions options) {
+    return http_model<model::Ollama>(model::Ollama::own_url, std::move(name), "",
                                      std::move(options));
 }
 
