@@ -329,9 +329,9 @@ class Tools(Started):
         server.finish()
 
     def test_what_this_release_can_not_do_is_said_with_its_line(self):
-        self.script('')
         for text, line, what in (
-            ('[[model]]\nid = "x"\nkind = "gemini"\nmodel = "g"\n', 1, 'kind "gemini"'),
+            ('[[source]]\nid = "x"\n', 1, 'source'),
+            ('[server]\ntls_cert = "c.pem"\n', 2, '[server]: tls_cert'),
         ):
             path = self.write(text)
             refused = self.dm('config', 'check', path, exits=2).stderr
