@@ -105,7 +105,7 @@ Tool artifact_emit() {
         R"("required":["name"],"additionalProperties":false})");
     // What it does is done by the append of its outcome.
     tool.terms.crash = CrashPolicy::retry;
-    tool.run = [](ToolCall const& call, std::stop_token) { return emit(call); };
+    tool.run = [](ToolCall const& call, std::stop_token const&) { return emit(call); };
     return tool;
 }
 

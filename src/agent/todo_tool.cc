@@ -41,7 +41,7 @@ Tool todo() {
         R"("required":["text"],"additionalProperties":false}}},)"
         R"("required":["items"],"additionalProperties":false})");
     tool.terms.crash = CrashPolicy::retry;
-    tool.run = [](ToolCall const& call, std::stop_token) { return write_list(call); };
+    tool.run = [](ToolCall const& call, std::stop_token const&) { return write_list(call); };
     return tool;
 }
 
