@@ -252,16 +252,29 @@ void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string by,
         std::move(reply),
         std::vector<Result<Receipt>>(offers.size(), std::unexpected(runtime::ended())),
         offers.size());
-    for (std::size_t i = 0; i < offers.size(); ++i) {
-        Offer& offer = offers[i];
-        auto what = offer.error ? door::error(std::move(*offer.error))
-                                : door::result(std::move(offer.output));
-        submit("", offer.pending, std::move(what), std::nullopt, by,
-               runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
-                   batch->receipts[i] = std::move(receipt);
-                   if (--batch->open == 0) batch->reply(std::move(batch->receipts));
-               }));
+    std::map<SessionId, std::vector<std::size_t>> by_session;
+    for (std::size_t i = 0; i < offers.size(); ++i)
+        by_session[offers[i].pending.session].push_back(i);
+    auto const shared = std::make_shared<std::vector<Offer>>(std::move(offers));
+    for (auto& [session, places] : by_session) {
+        // From within a look: the lane takes all of them before it judges, into one append.
+        runner_.look(session, [this, batch, shared, by, places = std::move(places)](auto const&) {
+            for (std::size_t const i : places) {
+                submit_one((*shared)[i], by,
+                           runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
+                               batch->receipts[i] = std::move(receipt);
+                               if (--batch->open == 0) batch->reply(std::move(batch->receipts));
+                           }));
+            }
+        });
     }
+}
+
+void Runtime::Engine::submit_one(Offer& offer, std::string const& by,
+                                 runtime::Reply<Receipt> reply) {
+    auto what =
+        offer.error ? door::error(std::move(*offer.error)) : door::result(std::move(offer.output));
+    submit("", offer.pending, std::move(what), std::nullopt, by, std::move(reply));
 }
 
 void Runtime::Engine::progress(PendingId pending, Json payload, std::string key, std::string by,

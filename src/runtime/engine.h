@@ -56,6 +56,7 @@ private:
     struct Resting;  // one that waits for a session to rest
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 
+    void submit_one(Offer& offer, std::string const& by, runtime::Reply<Receipt> reply);
     [[nodiscard]] Result<void> assemble();
     void allow(Operation operation, PendingId pending, std::string by, port::Fn<void()> then,
                port::Fn<void(Error)> refuse);

@@ -1,4 +1,5 @@
 #include "runtime/testing/runtime_fixture.h"
+#include "store/sqlite/sqlite_store.h"
 
 #include <thread>
 
@@ -250,6 +251,24 @@ TEST_F(RuntimeTest, ABatchThatIsPartlyRefused) {
     EXPECT_TRUE(receipts[4] && receipts[4]->status == CallStatus::failed);
     EXPECT_TRUE(at_rest(asleep.id).pending.empty());
     EXPECT_TRUE(runtime->submit_all({}).empty());
+}
+
+TEST_F(RuntimeTest, ABatchIsOneAppendASession) {
+    on_disk();
+    open();
+    auto const asleep = start("twice");
+    std::vector<Offer> offers;
+    for (PendingCall const& call : asleep.pending) offers.push_back({call.id, output("live")});
+    for (auto const& receipt : runtime->submit_all(offers)) EXPECT_TRUE(receipt);
+    runtime.reset();
+    auto store = store::SqliteStore::open(settings.store);
+    ASSERT_TRUE(store);
+    auto const frames = (*store)->page(asleep.id, 1, std::size_t{1} << 20);
+    ASSERT_TRUE(frames);
+    std::size_t with_results = 0;
+    for (port::Frame const& frame : *frames)
+        with_results += frame.bytes.contains("\"submitted\"");
+    EXPECT_EQ(with_results, 1U);
 }
 
 TEST_F(RuntimeTest, FiftyDuplicatesAtOnceAreOneResult) {
