@@ -266,7 +266,7 @@ TEST_P(EveryProtocol, ArgumentsThatCanNotBeReadAreToldToTheModel) {
 }
 
 TEST_P(EveryProtocol, NoKeyIsToldWhateverComesBack) {
-    for (std::uint16_t const status : {200, 401, 429, 529}) {
+    for (std::uint16_t const status : std::initializer_list<std::uint16_t>{200, 401, 429, 529}) {
         outcomes.clear();
         ask();
         http.head(status, "text/html");
