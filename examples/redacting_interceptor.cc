@@ -12,9 +12,9 @@
 
 int main() {
     std::string seen;
-    auto const model =
-        dormouse::model_from([&seen](dormouse::ModelQuestion const& question,
-                                std::stop_token const&) -> dormouse::Result<dormouse::ModelAnswer> {
+    auto const model = dormouse::model_from(
+        [&seen](dormouse::ModelQuestion const& question,
+                std::stop_token const&) -> dormouse::Result<dormouse::ModelAnswer> {
             seen = question.asked();
             return dormouse::ModelAnswer{.text = "I saw no card.", .calls = {}};
         });

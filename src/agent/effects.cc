@@ -172,7 +172,7 @@ void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, A
     if (!gate->may_block) return done(outcome_of(ask, gate->decide(call)));
     auto const verdict = std::make_shared<Verdict>(Deny{"too much waits to run"});
     Key const key{session, id};
-    auto job = [gate, call = std::move(call), verdict](std::stop_token) {
+    auto job = [gate, call = std::move(call), verdict](std::stop_token const&) {
         *verdict = ask_guarded(*gate, call);
     };
     auto finished = [this, key, ask = std::move(ask), verdict,

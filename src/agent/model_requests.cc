@@ -117,7 +117,10 @@ void ModelRequests::begin(RequestPtr const& request) {
 }
 
 Question ModelRequests::question_for(Request& request) const {
-    Question out{std::move(request.view), request.agent->instructions, {}, request.key.first,
+    Question out{std::move(request.view),
+                 request.agent->instructions,
+                 {},
+                 request.key.first,
                  request.agent->id};
     for (std::string const& name : request.agent->tools) {
         if (Tool const* const tool = registry_.tool(name))

@@ -31,10 +31,10 @@ std::vector<Problem> warnings(Config const& config) {
     if (!config.server.public_url.empty()) return out;
     for (Tool const& tool : config.tools) {
         if (!calls_back_from_afar(tool)) continue;
-        out.push_back({tool.line,
-                       "[[tool]] " + tool.name +
-                           ": its service is told a callback URL that only this machine reaches; "
-                           "set public_url in [server], or poll, or later = \"never\""});
+        out.push_back(
+            {tool.line, "[[tool]] " + tool.name +
+                            ": its service is told a callback URL that only this machine reaches; "
+                            "set public_url in [server], or poll, or later = \"never\""});
     }
     return out;
 }

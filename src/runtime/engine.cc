@@ -153,7 +153,7 @@ void Runtime::Engine::allow(Operation operation, PendingId pending, std::string 
         auto const verdict = std::make_shared<Result<void>>(
             dormouse::fail(Code::overloaded, "too much waits to run"));
         auto job = [this, operation, by = std::move(by), shown = std::move(shown),
-                    verdict](std::stop_token) {
+                    verdict](std::stop_token const&) {
             try {
                 *verdict = settings_.authorize(operation, by, shown);
             } catch (...) {

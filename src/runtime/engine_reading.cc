@@ -163,7 +163,7 @@ void Runtime::Engine::pump(std::shared_ptr<Follow> const& follow) {
 void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events) {
     Seq const next = events.back().seq + 1;
     auto const goes_on = std::make_shared<bool>(true);
-    auto job = [follow, goes_on, events = std::move(events)](std::stop_token) {
+    auto job = [follow, goes_on, events = std::move(events)](std::stop_token const&) {
         *goes_on = follow->show(events);
     };
     static_cast<void>(workers_.run(std::move(job), [this, follow, goes_on, next](bool ran) {

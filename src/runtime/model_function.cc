@@ -100,7 +100,8 @@ public:
             return stop_of(run);
         }
         on_worker<std::optional<ModelAnswer>>(
-            workers_, run, [this, asked](std::stop_token) { return interceptor_.before(*asked); },
+            workers_, run,
+            [this, asked](std::stop_token const&) { return interceptor_.before(*asked); },
             [this, run, asked,
              question = std::move(question)](std::optional<ModelAnswer> answer) mutable {
                 if (answer) return run->end(apply(agent::Reply{}, *answer));
@@ -136,7 +137,7 @@ private:
         auto answer = answer_of(*reply);
         on_worker<ModelAnswer>(
             workers_, run,
-            [this, asked, answer](std::stop_token) -> Result<ModelAnswer> {
+            [this, asked, answer](std::stop_token const&) -> Result<ModelAnswer> {
                 ModelAnswer changed = answer;
                 if (auto ok = interceptor_.after(*asked, changed); !ok)
                     return std::unexpected(std::move(ok.error()));

@@ -266,8 +266,7 @@ TEST_F(RuntimeTest, ABatchIsOneAppendASession) {
     auto const frames = (*store)->page(asleep.id, 1, std::size_t{1} << 20);
     ASSERT_TRUE(frames);
     std::size_t with_results = 0;
-    for (port::Frame const& frame : *frames)
-        with_results += frame.bytes.contains("\"submitted\"");
+    for (port::Frame const& frame : *frames) with_results += frame.bytes.contains("\"submitted\"");
     EXPECT_EQ(with_results, 1U);
 }
 

@@ -114,7 +114,7 @@ Result<ModelAnswer> Script::answer(State& state, ModelQuestion const& question) 
 }
 
 Model Script::model() const {
-    return model_from([state = state_](ModelQuestion const& question, std::stop_token) {
+    return model_from([state = state_](ModelQuestion const& question, std::stop_token const&) {
         return answer(*state, question);
     });
 }

@@ -169,15 +169,27 @@ private:
                 bool const runs = process_ && process_->witness().has_started(id, effect);
                 if (!runs) now.insert({id, effect.since, effect.call});
             }
-            auto const timer = next_timer(session.state);
-            bool const late = timer && *timer + Duration(1'000) < world_.now();
-            if (late) now.insert({id, 0, static_cast<CallNo>(session.state.head)});
+            if (is_late(id, session.state))
+                now.insert({id, 0, static_cast<CallNo>(session.state.head)});
         }
         for (Awaited const& one : now) {
             int const rounds = ++waiting_[one];
             if (rounds == 3) findings_.add("liveness: " + describe(one));
         }
         std::erase_if(waiting_, [&](auto const& entry) { return !now.contains(entry.first); });
+    }
+
+    // A time has passed, and it is not that of a poll that is being made.
+    [[nodiscard]] bool is_late(SessionId id, State const& state) const {
+        bool const active = state.lifecycle == Lifecycle::active;
+        for (Timer const& timer : state.timers) {
+            if (timer.at + Duration(1'000) >= world_.now()) return false;
+            if (!active && timer.kind != TimerKind::deadline) continue;
+            if (timer.kind != TimerKind::poll) return true;
+            EffectId const poll{state.calls.at(timer.call).pause->polled, timer.call};
+            if (!process_ || !process_->witness().has_started(id, poll)) return true;
+        }
+        return false;
     }
 
     struct Awaited {
