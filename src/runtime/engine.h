@@ -97,7 +97,8 @@ template <class T> void Runtime::Engine::run(Begin<T> begin, Completion<T> done)
     auto const then = std::make_shared<Completion<T>>(std::move(done));
     runtime::Reply<T> reply([this, then](Result<T> result) {
         auto const kept = std::make_shared<Result<T>>(std::move(result));
-        auto queued = threads_.run([then, kept](std::stop_token) { (*then)(std::move(*kept)); });
+        auto queued =
+            threads_.run([then, kept](std::stop_token const&) { (*then)(std::move(*kept)); });
         if (!queued) (*then)(std::unexpected(std::move(queued.error())));
     });
     if (*over_) return reply(std::unexpected(runtime::ended()));
