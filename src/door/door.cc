@@ -143,20 +143,19 @@ void submit(runner::Runner& runner, port::Catalogue const& catalogue, Submit com
             runner::Asker asker, runner::Runner::Reply reply) {
     SessionId const session = command.pending.session;
     // Offered from within the look: nothing comes between the check and the command.
-    runner.look(session,
-                [&runner, &catalogue, command = std::move(command), asker = std::move(asker),
-                 reply = std::move(reply)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
-                    if (!lane) return reply(std::unexpected(std::move(lane.error())));
-                    State const& state = (*lane)->state();
-                    if (command.what.kind == SubmissionKind::decision) {
-                        if (auto error = misplaced(catalogue, state, command))
-                            return reply(std::unexpected(std::move(*error)));
-                    } else if (command.what.kind == SubmissionKind::result) {
-                        command.invalid = misfits(catalogue, state, command);
-                    }
-                    runner.command(command.pending.session, std::move(command), std::move(asker),
-                                   std::move(reply));
-                });
+    runner.look(session, [&runner, &catalogue, session, command = std::move(command),
+                          asker = std::move(asker), reply = std::move(reply)](
+                             Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!lane) return reply(std::unexpected(std::move(lane.error())));
+        State const& state = (*lane)->state();
+        if (command.what.kind == SubmissionKind::decision) {
+            if (auto error = misplaced(catalogue, state, command))
+                return reply(std::unexpected(std::move(*error)));
+        } else if (command.what.kind == SubmissionKind::result) {
+            command.invalid = misfits(catalogue, state, command);
+        }
+        runner.command(session, std::move(command), std::move(asker), std::move(reply));
+    });
 }
 
 }  // namespace dormouse::door
