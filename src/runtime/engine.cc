@@ -119,8 +119,10 @@ Result<void> Runtime::Engine::assemble() {
         if (!from.model.plan()) return dormouse::fail(Code::bad_value, who + "give it a model");
         for (std::string const& tool : from.tools) {
             if (!registry_.tool(tool))
-                return dormouse::fail(Code::bad_value, who + "there is no tool '" + tool +
-                                                           "' among the settings' tools");
+                return dormouse::fail(Code::bad_value, std::string(who)
+                                                           .append("there is no tool '")
+                                                           .append(tool)
+                                                           .append("' among the settings' tools"));
         }
         auto model = from.model.plan()->make(means);
         if (!model) return dormouse::fail(model.error().code, who + model.error().detail);
@@ -211,7 +213,7 @@ void Runtime::Engine::prompt(SessionId session, std::string const& text,
 }
 
 void Runtime::Engine::submit(std::string tool, PendingId pending, session::Submission what,
-                             std::optional<Sha256> shown, std::string by,
+                             std::optional<Sha256> shown, std::string const& by,
                              runtime::Reply<Receipt> reply) {
     auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
     auto offer = [this, pending, held, by, what = std::move(what), shown]() mutable {
@@ -240,7 +242,7 @@ void Runtime::Engine::submit(std::string tool, PendingId pending, session::Submi
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
 }
 
-void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string by,
+void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string const& by,
                                  runtime::Reply<std::vector<Result<Receipt>>> reply) {
     struct Batch {
         runtime::Reply<std::vector<Result<Receipt>>> reply;
@@ -277,8 +279,8 @@ void Runtime::Engine::submit_one(Offer& offer, std::string const& by,
     submit("", offer.pending, std::move(what), std::nullopt, by, std::move(reply));
 }
 
-void Runtime::Engine::progress(PendingId pending, Json payload, std::string key, std::string by,
-                               runtime::Reply<void> reply) {
+void Runtime::Engine::progress(PendingId pending, Json payload, std::string key,
+                               std::string const& by, runtime::Reply<void> reply) {
     if (payload.size() > 65'536 || key.size() > 256)
         return reply(
             dormouse::fail(Code::too_large, "progress may have 64 KiB, its key 256 bytes"));
@@ -296,7 +298,8 @@ void Runtime::Engine::progress(PendingId pending, Json payload, std::string key,
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
 }
 
-void Runtime::Engine::cancel(PendingId pending, std::string by, runtime::Reply<Receipt> reply) {
+void Runtime::Engine::cancel(PendingId pending, std::string const& by,
+                             runtime::Reply<Receipt> reply) {
     auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
     auto then = [this, pending, held, by] {
         runner_.command(pending.session, session::Cancel{session::Cancel::Scope::call, pending},
@@ -309,7 +312,7 @@ void Runtime::Engine::cancel(PendingId pending, std::string by, runtime::Reply<R
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
 }
 
-void Runtime::Engine::cancel(SessionId session, std::string by, runtime::Reply<void> reply) {
+void Runtime::Engine::cancel(SessionId session, std::string const& by, runtime::Reply<void> reply) {
     PendingId none;
     none.session = session;
     auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));

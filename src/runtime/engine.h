@@ -36,13 +36,13 @@ public:
                 runtime::Reply<Accepted> reply);
     // `tool`: whose call it must be; empty: any.
     void submit(std::string tool, PendingId pending, session::Submission what,
-                std::optional<Sha256> shown, std::string by, runtime::Reply<Receipt> reply);
-    void submit_all(std::vector<Offer> offers, std::string by,
+                std::optional<Sha256> shown, std::string const& by, runtime::Reply<Receipt> reply);
+    void submit_all(std::vector<Offer> offers, std::string const& by,
                     runtime::Reply<std::vector<Result<Receipt>>> reply);
-    void progress(PendingId pending, Json payload, std::string key, std::string by,
+    void progress(PendingId pending, Json payload, std::string key, std::string const& by,
                   runtime::Reply<void> reply);
-    void cancel(PendingId pending, std::string by, runtime::Reply<Receipt> reply);
-    void cancel(SessionId session, std::string by, runtime::Reply<void> reply);
+    void cancel(PendingId pending, std::string const& by, runtime::Reply<Receipt> reply);
+    void cancel(SessionId session, std::string const& by, runtime::Reply<void> reply);
     void look(SessionId session, runtime::Reply<SessionView> reply);
     void rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply);
     void messages(SessionId session, runtime::Reply<std::vector<Message>> reply);

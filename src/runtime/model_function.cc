@@ -22,7 +22,7 @@ struct Run {
 };
 using RunPtr = std::shared_ptr<Run>;
 
-agent::Model::Stop stop_of(RunPtr run) {
+agent::Model::Stop stop_of(RunPtr const& run) {
     return [run] {
         run->stopped = true;
         run->job.request_stop();
@@ -72,7 +72,7 @@ public:
             [this, asked = std::move(asked)](std::stop_token stop) {
                 return function_(asked, std::move(stop));
             },
-            [run](ModelAnswer answer) {
+            [run](ModelAnswer const& answer) {
                 if (!answer.text.empty()) run->delta({port::Delta::Kind::text, answer.text});
                 run->end(apply(agent::Reply{}, answer));
             });
@@ -116,7 +116,7 @@ public:
 
 private:
     // What streams has not been through `after`: where there is one, nothing is streamed.
-    void ask_inner(RunPtr const& run, std::shared_ptr<ModelQuestion> asked,
+    void ask_inner(RunPtr const& run, std::shared_ptr<ModelQuestion> const& asked,
                    agent::Question question) {
         auto delta = [this, run](port::Delta piece) {
             if (!run->stopped && !interceptor_.after) run->delta(std::move(piece));
@@ -143,7 +143,7 @@ private:
                     return std::unexpected(std::move(ok.error()));
                 return changed;
             },
-            [run, reply = std::move(*reply)](ModelAnswer changed) mutable {
+            [run, reply = std::move(*reply)](ModelAnswer const& changed) mutable {
                 if (!changed.text.empty()) run->delta({port::Delta::Kind::text, changed.text});
                 run->end(apply(std::move(reply), changed));
             });

@@ -58,8 +58,7 @@ Result<Receipt> Runtime::submit_as(std::string tool, PendingId pending, Json out
     return engine_->block<Receipt>([e = engine_.get(), tool = std::move(tool), pending,
                                     what = door::result(std::move(output)),
                                     by = std::move(by)](auto reply) mutable {
-        e->submit(std::move(tool), pending, std::move(what), std::nullopt, std::move(by),
-                  std::move(reply));
+        e->submit(std::move(tool), pending, std::move(what), std::nullopt, by, std::move(reply));
     });
 }
 Result<Receipt> Runtime::submit(PendingId pending, Json output, std::string by) {
@@ -69,7 +68,7 @@ void Runtime::submit(PendingId pending, Json output, std::string by, Completion<
     engine_->run<Receipt>(
         [e = engine_.get(), pending, what = door::result(std::move(output)),
          by = std::move(by)](auto reply) mutable {
-            e->submit("", pending, std::move(what), std::nullopt, std::move(by), std::move(reply));
+            e->submit("", pending, std::move(what), std::nullopt, by, std::move(reply));
         },
         std::move(done));
 }
@@ -78,14 +77,14 @@ Result<Receipt> Runtime::fail(PendingId pending, std::string error, std::string 
     return engine_->block<Receipt>([e = engine_.get(), pending,
                                     what = door::error(std::move(error)),
                                     by = std::move(by)](auto reply) mutable {
-        e->submit("", pending, std::move(what), std::nullopt, std::move(by), std::move(reply));
+        e->submit("", pending, std::move(what), std::nullopt, by, std::move(reply));
     });
 }
 void Runtime::fail(PendingId pending, std::string error, std::string by, Completion<Receipt> done) {
     engine_->run<Receipt>(
         [e = engine_.get(), pending, what = door::error(std::move(error)),
          by = std::move(by)](auto reply) mutable {
-            e->submit("", pending, std::move(what), std::nullopt, std::move(by), std::move(reply));
+            e->submit("", pending, std::move(what), std::nullopt, by, std::move(reply));
         },
         std::move(done));
 }
@@ -96,7 +95,7 @@ Result<Receipt> Runtime::decide(PendingId pending, Decision decision) {
         [e = engine_.get(), pending, decision = std::move(decision)](auto reply) mutable {
             auto what = submission(decision);
             e->submit("", pending, std::move(what), door::parse_digest(decision.digest),
-                      std::move(decision.by), std::move(reply));
+                      decision.by, std::move(reply));
         });
 }
 void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> done) {
@@ -105,7 +104,7 @@ void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> d
             if (auto refused = refuse_digest(decision)) return reply(*std::move(refused));
             auto what = submission(decision);
             e->submit("", pending, std::move(what), door::parse_digest(decision.digest),
-                      std::move(decision.by), std::move(reply));
+                      decision.by, std::move(reply));
         },
         std::move(done));
 }
@@ -114,7 +113,7 @@ std::vector<Result<Receipt>> Runtime::submit_all(std::vector<Offer> offers, std:
     std::size_t const count = offers.size();
     auto receipts = engine_->block<std::vector<Result<Receipt>>>(
         [e = engine_.get(), offers = std::move(offers), by = std::move(by)](auto reply) mutable {
-            e->submit_all(std::move(offers), std::move(by), std::move(reply));
+            e->submit_all(std::move(offers), by, std::move(reply));
         });
     if (receipts) return *std::move(receipts);
     return std::vector<Result<Receipt>>(count, std::unexpected(receipts.error()));
@@ -124,7 +123,7 @@ void Runtime::submit_all(std::vector<Offer> offers, std::string by,
     std::size_t const count = offers.size();
     engine_->run<std::vector<Result<Receipt>>>(
         [e = engine_.get(), offers = std::move(offers), by = std::move(by)](auto reply) mutable {
-            e->submit_all(std::move(offers), std::move(by), std::move(reply));
+            e->submit_all(std::move(offers), by, std::move(reply));
         },
         [count, done = std::move(done)](Result<std::vector<Result<Receipt>>> receipts) {
             if (receipts) return done(*std::move(receipts));
@@ -135,7 +134,7 @@ void Runtime::submit_all(std::vector<Offer> offers, std::string by,
 Result<void> Runtime::progress(PendingId pending, Json payload, std::string key, std::string by) {
     return engine_->block<void>([e = engine_.get(), pending, payload = std::move(payload),
                                  key = std::move(key), by = std::move(by)](auto reply) mutable {
-        e->progress(pending, std::move(payload), std::move(key), std::move(by), std::move(reply));
+        e->progress(pending, std::move(payload), std::move(key), by, std::move(reply));
     });
 }
 void Runtime::progress(PendingId pending, Json payload, std::string key, std::string by,
@@ -143,8 +142,7 @@ void Runtime::progress(PendingId pending, Json payload, std::string key, std::st
     engine_->run<void>(
         [e = engine_.get(), pending, payload = std::move(payload), key = std::move(key),
          by = std::move(by)](auto reply) mutable {
-            e->progress(pending, std::move(payload), std::move(key), std::move(by),
-                        std::move(reply));
+            e->progress(pending, std::move(payload), std::move(key), by, std::move(reply));
         },
         std::move(done));
 }
