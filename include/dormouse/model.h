@@ -118,7 +118,7 @@ public:
     class Rule {
     public:
         // The answer; several are said one after the other, a text and calls go together.
-        Rule& says(std::string text);
+        Rule& says(std::string const& text);
         Rule& calls(std::string tool, Json input);
         // Fails so many times first, each time with an error that may pass.
         Rule& failing(std::uint32_t times);

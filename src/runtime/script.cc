@@ -49,7 +49,7 @@ bool Script::Rule::Body::fits(ModelQuestion const& question) const {
            tail.newest->waits == (when == When::waiting);
 }
 
-Script::Rule& Script::Rule::says(std::string text) {
+Script::Rule& Script::Rule::says(std::string const& text) {
     if (!body_->answer.text.empty()) body_->answer.text += '\n';
     body_->answer.text += text;
     return *this;
