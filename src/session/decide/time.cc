@@ -76,8 +76,9 @@ void fall_due(Decider& d, Timer const& timer) {
     switch (timer.kind) {
         case TimerKind::deadline: return expire(d, timer.call);
         case TimerKind::give_up: return give_up(d, timer.call);
-        case TimerKind::tool_retry: return;  // advance() starts it when a slot is free
-        case TimerKind::poll: return;        // nothing is decided: the lane asks (due_polls)
+        case TimerKind::tool_retry:  // advance() starts it when a slot is free
+        case TimerKind::poll:        // nothing is decided: the lane asks (due_polls)
+            return;
         case TimerKind::model_retry: {
             OpenTurn const& turn = *d.state.turn;
             return d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
