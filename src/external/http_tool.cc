@@ -88,6 +88,22 @@ port::HttpRequest poll_of(HttpTool const& tool, std::string url, agent::PollCall
     return request;
 }
 
+// Sends it; `done` gets all of the answer, unless it was stopped.
+agent::StopTool exchange(port::HttpClient& client, port::HttpRequest request,
+                         port::Fn<void(HttpAnswer const&)> done) {
+    auto const answer = std::make_shared<HttpAnswer>();
+    port::HttpCallbacks callbacks;
+    callbacks.head = [answer](port::HttpHead head) { answer->head = std::move(head); };
+    callbacks.data = [answer](std::string_view chunk) { answer->body += chunk; };
+    callbacks.done = [answer,
+                      done = std::move(done)](std::optional<port::HttpFailure> failure) mutable {
+        answer->failure = std::move(failure);
+        done(*answer);
+    };
+    auto const id = client.start(std::move(request), std::move(callbacks));
+    return [&client, id] { client.cancel(id); };
+}
+
 agent::StopTool start(std::shared_ptr<Ready const> const& ready, port::HttpClient& client,
                       port::Clock const& clock, agent::ToolCall const& call,
                       port::Fn<void(agent::ToolResult)> done) {
@@ -96,18 +112,10 @@ agent::StopTool start(std::shared_ptr<Ready const> const& ready, port::HttpClien
         done(agent::Failed{url.error().detail});
         return {};
     }
-    auto const answer = std::make_shared<HttpAnswer>();
-    port::HttpCallbacks callbacks;
-    callbacks.head = [answer](port::HttpHead head) { answer->head = std::move(head); };
-    callbacks.data = [answer](std::string_view chunk) { answer->body += chunk; };
-    callbacks.done = [answer, ready, &clock,
-                      done = std::move(done)](std::optional<port::HttpFailure> failure) mutable {
-        answer->failure = std::move(failure);
-        done(result_of(ready->tool, *answer, clock.now()));
-    };
-    auto const id = client.start(request_of(ready->tool, std::move(*url), call, clock.now()),
-                                 std::move(callbacks));
-    return [&client, id] { client.cancel(id); };
+    return exchange(client, request_of(ready->tool, std::move(*url), call, clock.now()),
+                    [ready, &clock, done = std::move(done)](HttpAnswer const& answer) mutable {
+                        done(result_of(ready->tool, answer, clock.now()));
+                    });
 }
 
 Json names_of(agent::PollCall const& call) {
@@ -126,18 +134,10 @@ agent::StopTool poll(std::shared_ptr<Ready const> const& ready, port::HttpClient
         done(agent::NotYet{"poll.url: " + url.error().detail});
         return {};
     }
-    auto const answer = std::make_shared<HttpAnswer>();
-    port::HttpCallbacks callbacks;
-    callbacks.head = [answer](port::HttpHead head) { answer->head = std::move(head); };
-    callbacks.data = [answer](std::string_view chunk) { answer->body += chunk; };
-    callbacks.done = [answer, ready, &clock,
-                      done = std::move(done)](std::optional<port::HttpFailure> failure) mutable {
-        answer->failure = std::move(failure);
-        done(poll_result_of(ready->tool, *answer, clock.now()));
-    };
-    auto const id = client.start(poll_of(ready->tool, std::move(*url), call, clock.now()),
-                                 std::move(callbacks));
-    return [&client, id] { client.cancel(id); };
+    return exchange(client, poll_of(ready->tool, std::move(*url), call, clock.now()),
+                    [ready, &clock, done = std::move(done)](HttpAnswer const& answer) mutable {
+                        done(poll_result_of(ready->tool, answer, clock.now()));
+                    });
 }
 
 std::string fault_of(Poll const& poll, Later later) {
