@@ -8,6 +8,8 @@
 //   msg_<22>_<n>                  the message that event n brought
 //   rcp_<22>_<n>                  the receipt that event n left
 //   art_<22>_<n>                  the bytes that event n names
+//   tsk_<22>_<n>                  its n-th task
+//   mail_<22>_<n>                 the mail that event n sent
 //   pnd_<22>_<call>_<gen>_<22>    one pause of one call; the last part is 128 random bits
 // <22> is base64url (RFC 4648 §5) of 16 bytes, without padding. An id is no authority.
 
@@ -27,6 +29,7 @@ using Seq = std::uint64_t;         // number of an event in its session, from 1 
 using Epoch = std::uint64_t;       // which owner of a session wrote an intent
 using CallNo = std::uint32_t;      // number of a tool call in its session, from 1
 using TurnNo = std::uint32_t;      // number of a turn in its session, from 1
+using TaskNo = std::uint32_t;      // number of a task in its session, from 1
 using Generation = std::uint32_t;  // number of a pause of one call, from 1
 using Bits128 = std::array<std::uint8_t, 16>;
 
@@ -55,7 +58,7 @@ struct PendingId {
     friend auto operator<=>(PendingId const&, PendingId const&) = default;
 };
 
-// "trn_", "msg_", "rcp_" or "art_" and the number; `prefix` is one of those.
+// "trn_", "msg_", "rcp_", "art_", "tsk_" or "mail_" and the number; `prefix` is one of those.
 [[nodiscard]] std::string numbered_id(std::string_view prefix, SessionId const& session,
                                       std::uint64_t number);
 
@@ -67,7 +70,8 @@ struct NumberedId {
 [[nodiscard]] std::optional<NumberedId> parse_numbered(std::string_view prefix,
                                                        std::string_view text);
 
-// The session that any of our ids (ses_, trn_, msg_, rcp_, art_, pnd_, prt_) belongs to.
+// The session that any of our ids (ses_, trn_, msg_, rcp_, art_, tsk_, mail_, pnd_,
+// prt_) belongs to.
 [[nodiscard]] std::optional<SessionId> session_of(std::string_view id);
 
 }  // namespace dormouse

@@ -128,7 +128,7 @@ std::optional<SessionId> session_of(std::string_view id) {
     if (auto const pending = PendingId::parse(id)) {
         return pending->session;
     }
-    for (std::string_view const prefix : {"trn_", "msg_", "rcp_", "art_"}) {
+    for (std::string_view const prefix : {"trn_", "msg_", "rcp_", "art_", "tsk_", "mail_"}) {
         if (auto const numbered = parse_numbered(prefix, id)) {
             return numbered->session;
         }

@@ -138,8 +138,8 @@ TEST(SessionOf, EveryKindOfIdLeadsToItsSession) {
     std::string const s = id.bare();
     for (std::string const& text :
          {id.text(), numbered_id("trn_", id, 1), numbered_id("msg_", id, 2),
-          numbered_id("rcp_", id, 3), PendingId{id, 1, 1, random_bits(8)}.text(),
-          "prt_" + s + "_5_0", "prt_" + s + "_5_12"}) {
+          numbered_id("rcp_", id, 3), numbered_id("tsk_", id, 1), numbered_id("mail_", id, 9),
+          PendingId{id, 1, 1, random_bits(8)}.text(), "prt_" + s + "_5_0", "prt_" + s + "_5_12"}) {
         EXPECT_EQ(session_of(text), id) << text;
     }
 }

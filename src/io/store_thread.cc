@@ -39,6 +39,21 @@ void StoreThread::commit(std::vector<port::Append> appends, Committed done) {
         post_results(loop_, all_stopped(commit->appends.size()), std::move(commit->done));
 }
 
+void StoreThread::write(port::Fn<Result<void>(port::Store&)> work,
+                        port::Fn<void(Result<void>)> done) {
+    struct Write {
+        port::Fn<Result<void>(port::Store&)> work;
+        port::Fn<void(Result<void>)> done;
+    };
+    auto const write = std::make_shared<Write>(Write{std::move(work), std::move(done)});
+    auto const answer = [this, write](Result<void> result) {
+        loop_.post(
+            [write, result = std::move(result)]() mutable { write->done(std::move(result)); });
+    };
+    port::Fn<void()> job = [this, write, answer] { answer(write->work(store_)); };
+    if (!writer_.run(job)) answer(fail(Code::store_unavailable, "the store has been closed"));
+}
+
 void StoreThread::read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) {
     port::Fn<void()> job = [this, work = std::move(work), done = std::move(done)]() mutable {
         work(store_);

@@ -15,9 +15,11 @@ public:
     // `store` and `loop` outlive this.
     StoreThread(port::Store& store, port::Loop& loop);
 
-    // After stop() it is answered with store_unavailable.
+    // After stop() these two are answered with store_unavailable.
     void commit(std::vector<port::Append> appends,
                 port::Fn<void(std::vector<Result<void>>)> done) override;
+    void write(port::Fn<Result<void>(port::Store&)> work,
+               port::Fn<void(Result<void>)> done) override;
     // After stop() neither `work` nor `done` is run: there is nothing to answer with.
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
 

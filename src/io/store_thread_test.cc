@@ -30,6 +30,11 @@ public:
         }
         return results;
     }
+    Result<void> update_posts(std::span<port::PostUpdate const> updates) override {
+        commit_thread = std::this_thread::get_id();
+        if (updates.empty()) return fail(Code::conflict, "none");
+        return {};
+    }
     Result<port::Loaded> load(SessionId) override { return port::Loaded{}; }
     Result<std::vector<port::Frame>> page(SessionId, Seq, std::size_t) override { return {}; }
     Result<std::vector<Seq>> lookup(SessionId, std::span<std::string const>) override { return {}; }
@@ -60,6 +65,10 @@ public:
     }
     Result<std::uint64_t> feed_head() override { return 0; }
     Result<std::optional<SessionId>> find_created(Bits128 const&) override { return {}; }
+    Result<std::vector<port::PostRow>> due_posts(std::string const&, Time, std::uint32_t) override {
+        return {};
+    }
+    Result<std::optional<port::PostRow>> post(port::PostKey const&) override { return {}; }
     Result<void> ping() override {
         read_thread = std::this_thread::get_id();
         return {};

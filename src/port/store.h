@@ -2,11 +2,11 @@
 // What a store author writes: a plain blocking class of rows and bytes. It decodes nothing but its
 // own rows.
 //
-// Threads: commit() is called by one thread at a time (the writer); all other members by one thread
-// at a time (the reader), at the same moment as a commit. What a commit returned as done, a later
-// read sees. Errors: store_unavailable (may come back), store_full (the disk), fail_stop (a sync
-// failed: nothing is ever written again by this object), internal (damage found: the row and file
-// are named in `detail`).
+// Threads: commit() and update_posts() are called by one thread at a time (the writer); all other
+// members by one thread at a time (the reader), at the same moment as a commit. What a commit
+// returned as done, a later read sees. Errors: store_unavailable (may come back), store_full (the
+// disk), fail_stop (a sync failed: nothing is ever written again by this object), internal (damage
+// found: the row and file are named in `detail`).
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -78,6 +78,46 @@ struct ArtifactRow {
     std::shared_ptr<std::string const> bytes;  // never null
 };
 
+// What a session sends and does not wait for. Stored with the append that sends it.
+struct PostKey {
+    SessionId from;
+    Seq seq = 0;  // the event that sends it
+    std::uint32_t n = 0;
+    friend auto operator<=>(PostKey const&, PostKey const&) = default;
+};
+
+// `dead` and `disabled` are tried no more, `delivered` is kept for whoever asks what became of it.
+enum class PostState : std::uint8_t { pending, delivered, dead, disabled };
+
+struct PostRow {
+    PostKey key;
+    std::string kind;    // who delivers it: "session", "webhook"
+    std::string target;  // the id of a session, a URL
+    std::string body;    // opaque here. Checksummed by the store with its key.
+    // The session that its delivery makes. Its number is taken from now on.
+    std::optional<SessionId> makes = {};
+    PostState state = PostState::pending;
+    Time created{};
+    Time next_at{};  // while it is pending: when it is to be tried
+    std::uint32_t attempts = 0;
+    std::int32_t last_status = 0;  // of HTTP; 0: none
+    std::string last_error = {};
+    std::optional<Time> delivered = {};
+    friend bool operator==(PostRow const&, PostRow const&) = default;
+};
+
+// What became of a post. Nothing else of its row ever changes.
+struct PostUpdate {
+    PostKey key;
+    bool gone = false;  // its row goes; the rest says nothing
+    PostState state = PostState::pending;
+    Time next_at{};
+    std::uint32_t attempts = 0;
+    std::int32_t last_status = 0;
+    std::string last_error = {};
+    std::optional<Time> delivered = {};
+};
+
 // One session's append: whole or not at all. Fails alone with conflict when the session's head is
 // not `after`.
 struct Append {
@@ -93,6 +133,8 @@ struct Append {
     std::vector<PendingRow> pending;  // inserted or replaced by (call, generation)
     std::vector<KeyRow> keys;
     std::vector<ArtifactRow> artifacts;
+    std::vector<PostRow> posts;       // key.from == session; they stay when the session goes
+    std::vector<PostKey> taken = {};  // posts of others that this append takes up: their rows go
     std::optional<SnapshotRow> snapshot;  // replaces an older one
     std::optional<Bits128> create_key;    // remembered with the session for find_created()
     // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and
@@ -160,12 +202,15 @@ public:
 
     // How often this store was opened, counted durably: the epoch of this owner. From 1.
     [[nodiscard]] virtual Epoch epoch() const = 0;
-    // One more than the largest session number ever used. Read once, at start.
+    // One more than the largest session number ever used, or taken by a post. Read once, at start.
     [[nodiscard]] virtual std::uint64_t next_session_number() = 0;
 
     // One transaction and one sync for all; results in the order of `appends`, each standing or
     // falling alone.
     [[nodiscard]] virtual std::vector<Result<void>> commit(std::span<Append const> appends) = 0;
+
+    // One transaction and one sync for all. A row that is not there is passed over.
+    [[nodiscard]] virtual Result<void> update_posts(std::span<PostUpdate const> updates) = 0;
 
     [[nodiscard]] virtual Result<Loaded> load(SessionId session) = 0;
     // Frames that hold events from `from` on, in order, until `max_bytes` of content are reached
@@ -212,6 +257,12 @@ public:
     [[nodiscard]] virtual Result<std::uint64_t> feed_head() = 0;
     [[nodiscard]] virtual Result<std::optional<SessionId>> find_created(
         Bits128 const& create_key) = 0;
+    // Pending posts of the kind with next_at <= until, by (next_at, sender's number, seq, n), at
+    // most `limit`.
+    [[nodiscard]] virtual Result<std::vector<PostRow>> due_posts(std::string const& kind,
+                                                                 Time until,
+                                                                 std::uint32_t limit) = 0;
+    [[nodiscard]] virtual Result<std::optional<PostRow>> post(PostKey const& key) = 0;
     // A cheap question that fails while the store cannot serve: /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };

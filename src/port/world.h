@@ -44,6 +44,9 @@ class Journal {
 public:
     virtual ~Journal() = default;
     virtual void commit(std::vector<Append> appends, Fn<void(std::vector<Result<void>>)> done) = 0;
+    // Runs `work` where commits are made, between two of them: what is not an append. Then `done`
+    // with its result on the loop.
+    virtual void write(Fn<Result<void>(Store&)> work, Fn<void(Result<void>)> done) = 0;
     // Runs `work` where it may block on the store's reading members; then `done` on the loop.
     virtual void read(Fn<void(Store&)> work, Fn<void()> done) = 0;
 };

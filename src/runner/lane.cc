@@ -111,7 +111,9 @@ void Lane::look_up() {
         }
         if (earlier_.contains(wanted.earlier)) wanted.earlier.clear();
         if (progress_.contains(wanted.progress)) wanted.progress.clear();
-        bool const nothing = !wanted.receipt && wanted.earlier.empty() && wanted.progress.empty();
+        if (taken_.contains(wanted.taken)) wanted.taken.clear();
+        bool const nothing = !wanted.receipt && wanted.earlier.empty() && wanted.progress.empty() &&
+                             wanted.taken.empty();
         if (!nothing) questions.emplace_back(i, std::move(wanted));
     }
     if (questions.empty()) return judge();
@@ -167,17 +169,44 @@ void Lane::keep_waiting(std::vector<Asked> rest) {
     inbox_ = std::move(rest);
 }
 
+namespace {
+
+// Whose terms a turn that the command starts would have: of the session's agent, which the command
+// names when it makes the session.
+std::string const& agent_of(State const& state, Command const& command) {
+    if (auto const* create = std::get_if<Create>(&command.body)) return create->agent;
+    auto const* deliver = std::get_if<Deliver>(&command.body);
+    auto const* run = deliver ? std::get_if<StartRun>(&deliver->what) : nullptr;
+    return run && state.lifecycle == Lifecycle::none ? run->agent : state.agent;
+}
+
+}  // namespace
+
+// The post's row goes with the append that takes it up, which remembers it by key.
+void Lane::take_up(PostKey const& post, Command const& command, Decision const& decision,
+                   port::Append& append) {
+    CHECK(!decision.events.empty());
+    std::string key = taken_key(command);
+    taken_.insert(key);
+    append.keys.push_back({std::move(key), decision.events.front().seq});
+    append.taken.push_back({post.from, post.seq, post.n});
+}
+
 void Lane::judge_one(Asked& asked, Draft& draft) {
     if (asked.look) {
         leaving_.push_back({{}, Answer{}, std::move(asked.look)});
         return;
     }
     asked.command.found = found_for(asked.command, std::move(asked.found));
-    auto const* const create = std::get_if<Create>(&asked.command.body);
-    std::string const& agent = create ? create->agent : state_->agent;
-    if (auto terms = host_.effects().terms(agent)) asked.command.terms = std::move(*terms);
+    if (auto terms = host_.effects().terms(agent_of(*state_, asked.command)))
+        asked.command.terms = std::move(*terms);
     asked.command.model_until = model_until();
+    asked.command.next_session = host_.next_session();
     Decision decision = decide(*state_, host_.epoch(), asked.command, host_.limits());
+    host_.take_sessions(decision.sessions);
+    for (Post const& post : decision.posts)
+        draft.append.posts.push_back(post_row(*state_, post, asked.command.at));
+    if (decision.took) take_up(*decision.took, asked.command, decision, draft.append);
     for (Event& event : decision.events) {
         remember_closed(event);
         for (std::string& key : keys_of(event))
@@ -213,6 +242,7 @@ void Lane::send(Draft draft) {
     stored_wake_ = append.wake_at;
     wake_known_ = true;
     fresh_ = std::move(draft.records);
+    sending_ = append.posts;
     host_.writer().append(std::move(append), [self = shared_from_this()](Result<void> durable) {
         self->committed(std::move(durable));
     });
@@ -222,6 +252,7 @@ void Lane::committed(Result<void> durable) {
     if (!durable) return forget(durable.error());
     remember(fresh_);
     host_.appended(*this, std::exchange(fresh_, {}));
+    if (!sending_.empty()) host_.posted(std::exchange(sending_, {}));
     release();
 }
 
@@ -253,6 +284,8 @@ void Lane::forget(Error const& error) {
     closed_.clear();
     earlier_.clear();
     progress_.clear();
+    taken_.clear();
+    sending_.clear();
     wake_known_ = false;
     for (Answered& out : std::exchange(leaving_, {})) {
         if (out.look) {

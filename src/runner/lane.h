@@ -28,6 +28,9 @@ public:
     virtual ~Host() = default;
     [[nodiscard]] virtual Time now() const = 0;
     [[nodiscard]] virtual Random random() = 0;
+    // The number of the next new session, and that `count` of them are used from now on.
+    [[nodiscard]] virtual std::uint64_t next_session() const = 0;
+    virtual void take_sessions(std::uint64_t count) = 0;
     [[nodiscard]] virtual Epoch epoch() const = 0;
     [[nodiscard]] virtual session::Limits const& limits() const { return session::usual_limits; }
     [[nodiscard]] virtual port::Journal& journal() = 0;
@@ -45,6 +48,8 @@ public:
     virtual void wake_soon(SessionId session, Time at) = 0;
     // These records of the lane have become durable; its state() holds them.
     virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
+    // What the lane sent with them, which is durable too.
+    virtual void posted(std::vector<port::PostRow> posts) = 0;
     // The lane has nothing in flight and may be put away.
     virtual void rested(SessionId session) = 0;
     virtual void delta(SessionId session, session::AskModel const& ask,
@@ -115,6 +120,8 @@ private:
     void look_up();
     void judge();
     void judge_one(Asked& asked, struct Draft& draft);
+    void take_up(session::PostKey const& post, session::Command const& command,
+                 session::Decision const& decision, port::Append& append);
     void keep_waiting(std::vector<Asked> rest);
     void send(struct Draft draft);
     void committed(Result<void> durable);
@@ -154,6 +161,7 @@ private:
     std::vector<wire::RecordPtr> recent_;
     std::size_t recent_bytes_ = 0;
     std::vector<wire::RecordPtr> fresh_;  // of the append that is on its way
+    std::vector<port::PostRow> sending_;  // likewise
     Seq snapshot_seq_ = 0;
     std::optional<Time> stored_wake_;  // what the store holds …
     bool wake_known_ = false;          // … if that is known
@@ -163,6 +171,7 @@ private:
     std::map<std::pair<CallNo, Generation>, session::Receipt> closed_;
     std::map<std::string, session::Found::Earlier> earlier_;
     std::set<std::string> progress_;
+    std::set<std::string> taken_;
     std::map<std::pair<CallNo, Generation>, std::pair<std::uint32_t, std::set<Sha256>>>
         notes_;  // of this append
 

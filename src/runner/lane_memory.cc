@@ -20,6 +20,7 @@ void Lane::remember(std::vector<wire::RecordPtr> const& records) {
     if (closed_.size() > closed_max) closed_.clear();
     if (earlier_.size() > closed_max) earlier_.clear();
     if (progress_.size() > closed_max) progress_.clear();
+    if (taken_.size() > closed_max) taken_.clear();
 }
 
 void Lane::forget_oldest() {
@@ -66,6 +67,7 @@ Found Lane::found_for(Command const& command, Found fetched) {
     if (auto known = earlier_.find(wanted.earlier); known != earlier_.end())
         fetched.earlier = known->second;
     if (progress_.contains(wanted.progress)) fetched.progress_known = true;
+    if (taken_.contains(wanted.taken)) fetched.taken = true;
     return fetched;
 }
 

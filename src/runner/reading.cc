@@ -146,15 +146,15 @@ Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wa
         if (wanted.note) done = find_notes(store, session, *wanted.receipt, *wanted.note, found);
         if (!done) return std::unexpected(std::move(done.error()));
     }
-    std::vector<std::string> keys;
-    if (!wanted.earlier.empty()) keys.push_back(wanted.earlier);
-    if (!wanted.progress.empty()) keys.push_back(wanted.progress);
-    if (keys.empty()) return found;
+    if (wanted.earlier.empty() && wanted.progress.empty() && wanted.taken.empty()) return found;
+    std::vector<std::string> const keys{wanted.earlier, wanted.progress, wanted.taken};
     auto seqs = store.lookup(session, keys);
     if (!seqs) return std::unexpected(std::move(seqs.error()));
-    if (!wanted.progress.empty()) found.progress_known = seqs->back() != 0;
-    if (wanted.earlier.empty() || seqs->front() == 0) return found;
-    auto done = find_earlier(store, session, seqs->front(), found);
+    auto const seq = [&](std::size_t i) { return keys[i].empty() ? 0 : (*seqs)[i]; };
+    found.progress_known = seq(1) != 0;
+    found.taken = seq(2) != 0;
+    if (seq(0) == 0) return found;
+    auto done = find_earlier(store, session, seq(0), found);
     if (!done) return std::unexpected(std::move(done.error()));
     return found;
 }

@@ -1,5 +1,7 @@
 #include "runner/rows.h"
 
+#include "wire/post_json.h"
+
 namespace dormouse::runner {
 
 using namespace dormouse::session;
@@ -36,6 +38,19 @@ port::PendingRow pending_row(PendingChange const& change) {
             change.deadline,
             change.paused,
             change.settled};
+}
+
+// Those between sessions are tried in the order of their sender's events, whatever its clock says.
+port::PostRow post_row(State const& state, Post const& post, Time at) {
+    port::PostRow row;
+    row.key = {state.id, post.seq, post.n};
+    row.kind = "session";
+    row.target = post.to.text();
+    row.body = wire::write_post(post.what);
+    auto const* run = std::get_if<StartRun>(&post.what);
+    if (run && run->run == 1) row.makes = post.to;
+    row.created = at;
+    return row;
 }
 
 port::SessionRow session_row(State const& state) {

@@ -3,6 +3,7 @@
 
 #include "port/store.h"
 #include "session/key.h"
+#include "session/post.h"
 #include "session/state.h"
 #include "wire/record.h"
 
@@ -12,6 +13,9 @@ namespace dormouse::runner {
 
 [[nodiscard]] port::PendingRow pending_row(session::PendingChange const& change);
 [[nodiscard]] port::SessionRow session_row(session::State const& state);
+// A post that waits to be delivered, from now on.
+[[nodiscard]] port::PostRow post_row(session::State const& state, session::Post const& post,
+                                     Time at);
 // The session's row, when one of the events changes what it shows.
 [[nodiscard]] std::optional<port::SessionRow> changed_row(
     session::State const& state, std::vector<wire::RecordPtr> const& records);

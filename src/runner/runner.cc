@@ -13,7 +13,11 @@ Runner::Runner(World world, Options options)
       options_(options),
       clock_(world.clock),
       writer_(world.loop, world.journal),
-      next_number_(options.next_session_number) {}
+      next_number_(options.next_session_number),
+      outbox_({world.loop, world.journal},
+              [this](SessionId to, Command::Body body, Actor by, Reply reply) {
+                  command(to, std::move(body), {std::move(by)}, std::move(reply));
+              }) {}
 
 Runner::~Runner() {
     *alive_ = false;
@@ -48,7 +52,18 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
     lane(session)->receive(make(std::move(body), std::move(asker)), std::move(reply));
 }
 
+void Runner::posted(std::vector<port::PostRow> posts) {
+    auto const others = std::ranges::stable_partition(
+        posts, [](port::PostRow const& post) { return post.kind == "session"; });
+    std::vector<port::PostRow> outside(std::make_move_iterator(others.begin()),
+                                       std::make_move_iterator(others.end()));
+    posts.erase(others.begin(), others.end());
+    if (!posts.empty()) outbox_.add(std::move(posts));
+    if (!outside.empty() && post_sink_) post_sink_(std::move(outside));
+}
+
 void Runner::store_failed(Error const& error) {
+    outbox_.doubt();
     if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
     if (on_failed_) on_failed_();
 }
@@ -281,6 +296,7 @@ void Runner::tick(SessionId session) {
 
 void Runner::scan() {
     if (failed_) return;
+    outbox_.scan();
     scan_page(now() + options_.scan_every, std::nullopt);
 }
 

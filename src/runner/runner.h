@@ -6,6 +6,7 @@
 
 #include "runner/held_clock.h"
 #include "runner/lane.h"
+#include "runner/outbox.h"
 
 #include <functional>
 #include <list>
@@ -89,6 +90,9 @@ public:
     // Every append of every session, as soon as it is durable.
     using AppendSink = std::function<void(Lane const&, std::vector<wire::RecordPtr> const&)>;
     void on_append(AppendSink sink) { append_sink_ = std::move(sink); }
+    // What sessions have sent to others than sessions, as soon as it is durable.
+    using PostSink = std::function<void(std::vector<port::PostRow>)>;
+    void on_post(PostSink sink) { post_sink_ = std::move(sink); }
     // How many sessions retention has just deleted, after each batch that deleted some.
     void on_swept(std::function<void(std::size_t)> swept) { on_swept_ = std::move(swept); }
     void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
@@ -108,6 +112,9 @@ private:
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         if (append_sink_) append_sink_(lane, records);
     }
+    void posted(std::vector<port::PostRow> posts) override;
+    [[nodiscard]] std::uint64_t next_session() const override { return next_number_; }
+    void take_sessions(std::uint64_t count) override { next_number_ += count; }
     void rested(SessionId session) override;
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
 
@@ -159,6 +166,8 @@ private:
     port::Fn<void()> drained_;
     DeltaSink delta_sink_;
     AppendSink append_sink_;
+    PostSink post_sink_;
+    Outbox outbox_;
     std::function<void()> on_failed_;
     std::function<void(std::size_t)> on_swept_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

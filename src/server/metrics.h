@@ -134,6 +134,10 @@ public:
 
     void commit(std::vector<port::Append> appends,
                 port::Fn<void(std::vector<Result<void>>)> done) override;
+    void write(port::Fn<Result<void>(port::Store&)> work,
+               port::Fn<void(Result<void>)> done) override {
+        to_.write(std::move(work), std::move(done));
+    }
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
         to_.read(std::move(work), std::move(done));
     }

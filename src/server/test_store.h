@@ -22,6 +22,7 @@ struct TestDisk {
     };
     std::map<SessionId, Kept> sessions;
     std::map<Bits128, SessionId> created;
+    std::map<port::PostKey, port::PostRow> posts;
     Epoch epoch = 0;
 };
 
@@ -37,6 +38,11 @@ public:
     [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override {
         for (port::Append const& append : appends) take(append);
         return std::vector<Result<void>>(appends.size());
+    }
+    [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates) override {
+        for (port::PostUpdate const& update : updates)
+            if (update.gone) disk_->posts.erase(update.key);
+        return {};
     }
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override {
         port::Loaded out;
@@ -126,6 +132,16 @@ public:
         auto const found = disk_->created.find(key);
         return found == disk_->created.end() ? std::nullopt : std::optional(found->second);
     }
+    [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const&, Time,
+                                                               std::uint32_t) override {
+        std::vector<port::PostRow> out;
+        for (auto const& [key, row] : disk_->posts) out.push_back(row);
+        return out;
+    }
+    [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override {
+        auto const found = disk_->posts.find(key);
+        return found == disk_->posts.end() ? std::nullopt : std::optional(found->second);
+    }
     [[nodiscard]] Result<void> ping() override { return {}; }
 
 private:
@@ -137,6 +153,8 @@ private:
         TestDisk::Kept& kept = disk_->sessions[append.session];
         if (append.row) kept.row = *append.row;
         if (append.create_key) disk_->created[*append.create_key] = append.session;
+        for (auto const& row : append.posts) disk_->posts.emplace(row.key, row);
+        for (auto const& key : append.taken) disk_->posts.erase(key);
         if (append.erase) {
             kept = {kept.row, {}, {}, {}, {}, {}};
             return;

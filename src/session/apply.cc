@@ -25,6 +25,7 @@ struct Fold {
         state.labels = e.labels;
         state.created_by = e.by;
         state.created_idem = e.idem;
+        state.parent = e.parent;
         state.created = event.at;
     }
 
@@ -32,7 +33,7 @@ struct Fold {
         ++state.messages;
         state.turns = std::max(state.turns, e.turn);
         if (!state.turn || state.turn->no != e.turn) {
-            state.queue.push_back({event.seq, e.turn, e.source, e.by});
+            state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run});
             return;
         }
         if (e.answers) return;  // the submission beside it is what the turn takes up
@@ -56,6 +57,7 @@ struct Fold {
         turn.newest_item = event.seq;
         if (e.again) {
             turn.by = state.last_turn->by;
+            turn.run = state.last_turn->run;
             turn.step = state.last_turn->step;
             turn.attempt = state.last_turn->attempt;
             turn.committed = false;
@@ -64,6 +66,7 @@ struct Fold {
             auto const input = std::ranges::find(state.queue, e.input, &QueuedInput::seq);
             CHECK(input != state.queue.end());
             turn.by = input->by;
+            turn.run = input->run;
             state.queue.erase(input);
         }
         state.turn = std::move(turn);
@@ -273,7 +276,7 @@ struct Fold {
         state.last_turn =
             LastTurn{turn.no,   turn.input,   turn.cause, turn.by,
                      turn.step, turn.attempt, turn.usage, e.finish == FinishReason::error,
-                     e.error};
+                     e.error,   turn.run};
         state.turn.reset();
     }
 

@@ -4,6 +4,7 @@
 // I/O.
 
 #include "session/event.h"
+#include "session/post.h"
 
 namespace dormouse::session {
 
@@ -174,6 +175,21 @@ struct Delete {
     bool only_completed = false;       // wrong_state while it is anything else
 };
 
+// A post has come. It is taken up once (applied), whatever the session is by now; a repeat is a
+// duplicate; what can never be taken is refused, and its sender gets Undelivered.
+struct Deliver {
+    PostKey key;
+    PostBody what;
+};
+
+// Back to the sender: what it sent to `to` was refused for good.
+struct Undelivered {
+    PostKey key;
+    SessionId to;
+    PostBody what;
+    Trouble error;
+};
+
 // What was found by key before deciding. The lane looks up what wanted() in key.h names.
 struct Found {
     std::optional<Receipt> receipt;  // of the pause that the command names, when that is closed
@@ -186,12 +202,13 @@ struct Found {
         std::string idem;
     };
     std::optional<Earlier> earlier;
+    bool taken = false;  // this post, or that it could not be delivered, was taken up before
 };
 
 struct Command {
     using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
                               GateOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
-                              Change, Delete>;
+                              Change, Delete, Deliver, Undelivered>;
     Time at{};
     Random random{};
     Actor by{};
@@ -201,6 +218,8 @@ struct Command {
     // How long the request to the model that is open may take, if not as long as is usual: one that
     // waits for its turn is given up only after it was sent.
     std::optional<Time> model_until = {};
+    // The number for the next session that this command starts; the others follow it.
+    std::uint64_t next_session = 0;
     Body body;
     Found found = {};
 };

@@ -5,6 +5,7 @@
 #include "session/command.h"
 #include "session/key.h"
 #include "session/limits.h"
+#include "session/post.h"
 #include "session/state.h"
 
 namespace dormouse::session {
@@ -31,6 +32,10 @@ struct Decision {
     Result<Answer> answer;
     std::vector<PendingChange> pending = {};  // what the events do to the rows of pending calls
     std::vector<KeptArtifact> artifacts = {};
+    std::vector<Post> posts = {};
+    std::uint64_t sessions = 0;  // so many numbers were used, from Command::next_session on
+    // The post that the command brought was taken up: it is remembered with this append.
+    std::optional<PostKey> took = {};
 };
 
 // Brings `state` forward by exactly the events it returns. Expiries that are due by the command's

@@ -22,6 +22,7 @@ struct SessionCreated {
     Json labels;  // object or null
     Actor by;
     std::string idem;  // digest of the request that bore an Idempotency-Key
+    std::optional<Parent> parent = {};
 };
 
 // A user message. Belongs to turn `turn`, at once (steer, or an idle session) or later (queue).
@@ -34,6 +35,7 @@ struct InputReceived {
     // This input is the answer to that pause; the model sees it as the call's outcome.
     std::optional<PendingId> answers;
     std::string idem;
+    std::uint32_t run = 0;  // of the task that this session is; 0: none
 };
 
 struct InputDropped {

@@ -102,6 +102,22 @@ std::string earlier_key(std::string const& idem_key) {
     return idem_key.empty() ? "" : "i" + idem_key;
 }
 
+namespace {
+
+std::string taken_key(char kind, PostKey const& key) {
+    return kind + key.from.bare() + '.' + std::to_string(key.seq) + '.' + std::to_string(key.n);
+}
+
+}  // namespace
+
+std::string taken_key(Command const& command) {
+    if (auto const* c = std::get_if<Deliver>(&command.body)) return taken_key('o', c->key);
+    if (auto const* c = std::get_if<Undelivered>(&command.body)) return taken_key('u', c->key);
+    return {};
+}
+
+bool is_taken_key(std::string_view key) { return key.starts_with('o') || key.starts_with('u'); }
+
 std::string progress_key(PendingId const& pending, std::string const& key) {
     return pause_prefix('p', pending.call, pending.generation) + short_hex(sha256(key));
 }
@@ -131,6 +147,7 @@ std::vector<std::string> keys_of(Event const& event) {
 Wanted wanted(State const& state, Command const& command) {
     Wanted out;
     out.earlier = earlier_key(command.idem_key);
+    out.taken = taken_key(command);
     std::visit(Wants{state, out}, command.body);
     return out;
 }

@@ -5,6 +5,8 @@
 //   p<call>.<generation>.<16 hex>     progress, by its key
 //   n<call>.<generation>.<16 hex>     a note, by its digest
 //   N<call>.<generation>.<k>          the k-th note of that pause
+//   o<sender's 22>.<event>.<n>        a post that was taken up
+//   u<sender's 22>.<event>.<n>        that one of its own could not be delivered
 // Receipts need none: the pending call's row holds their event.
 
 #include "session/command.h"
@@ -24,11 +26,15 @@ struct Wanted {
     std::optional<PendingId> receipt;  // of a pause that is closed (or was never opened)
     std::string earlier;               // key of an earlier request; empty: none
     std::string progress;              // key of progress; empty: none
+    std::string taken;                 // key of a post; empty: none
     std::optional<Sha256> note;  // the notes of `receipt`, and whether this digest is among them
 };
 [[nodiscard]] Wanted wanted(State const& state, Command const& command);
 
 [[nodiscard]] std::string earlier_key(std::string const& idem_key);
+// Of the post that the command brings; empty: it brings none.
+[[nodiscard]] std::string taken_key(Command const& command);
+[[nodiscard]] bool is_taken_key(std::string_view key);
 [[nodiscard]] std::string progress_key(PendingId const& pending, std::string const& key);
 [[nodiscard]] std::string note_key(CallNo call, Generation generation, Sha256 const& digest);
 [[nodiscard]] std::string note_slot_key(CallNo call, Generation generation, std::uint32_t number);

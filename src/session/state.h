@@ -110,6 +110,7 @@ struct OpenTurn {
     Actor by;
     Time started{};
     TurnTerms terms;
+    std::uint32_t run = 0;       // of the task that this session is; 0: none
     std::uint32_t step = 0;      // the newest step, asked or committed
     std::uint32_t attempt = 0;   // the newest attempt of that step
     bool committed = true;       // that step has its reply
@@ -134,6 +135,7 @@ struct LastTurn {
     Usage usage;
     bool failed = false;
     std::optional<Trouble> error = {};
+    std::uint32_t run = 0;
     friend bool operator==(LastTurn const&, LastTurn const&) = default;
 };
 
@@ -142,6 +144,7 @@ struct QueuedInput {
     TurnNo turn = 0;
     InputSource source = InputSource::prompt;
     Actor by;
+    std::uint32_t run = 0;
     friend bool operator==(QueuedInput const&, QueuedInput const&) = default;
 };
 
@@ -164,6 +167,7 @@ struct State {
     Actor created_by;
     std::string created_idem;  // of the request that created it, if that bore an Idempotency-Key
     std::optional<SessionId> forked_from;
+    std::optional<Parent> parent;
     Time created{};
     Time updated{};
     std::optional<Time> ended;

@@ -24,6 +24,13 @@ enum class Activity : std::uint8_t { idle, busy, retry, waiting_async };
 
 enum class PromptMode : std::uint8_t { queue, steer, interrupt, reject };
 
+// Whose task a session is.
+struct Parent {
+    SessionId session;
+    TaskNo task = 0;
+    friend bool operator==(Parent const&, Parent const&) = default;
+};
+
 // How a crash in mid-run is met (P4).
 enum class CrashPolicy : std::uint8_t { retry, ask, never };
 

@@ -30,6 +30,10 @@ public:
 
     void commit(std::vector<port::Append> appends,
                 port::Fn<void(std::vector<Result<void>>)> done) override;
+    void write(port::Fn<Result<void>(port::Store&)> work,
+               port::Fn<void(Result<void>)> done) override {
+        inner_.write(std::move(work), std::move(done));
+    }
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
         inner_.read(std::move(work), std::move(done));
     }

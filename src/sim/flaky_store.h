@@ -23,6 +23,11 @@ public:
         return {appends.size(), fail(Code::internal, "a reader does not commit")};
     }
 
+    [[nodiscard]] Result<void> update_posts(
+        std::span<port::PostUpdate const> /*updates*/) override {
+        return fail(Code::internal, "a reader does not write");
+    }
+
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override {
         return ask([&] { return store_.load(session); });
     }
@@ -83,6 +88,13 @@ public:
     }
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& key) override {
         return ask([&] { return store_.find_created(key); });
+    }
+    [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
+                                                               std::uint32_t limit) override {
+        return ask([&] { return store_.due_posts(kind, until, limit); });
+    }
+    [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override {
+        return ask([&] { return store_.post(key); });
     }
     [[nodiscard]] Result<void> ping() override {
         return ask([&] { return store_.ping(); });

@@ -60,6 +60,24 @@ void StoreOnLoop::put(port::Append const& append, Result<void>& result) {
     if (result) durable_(append);
 }
 
+// As a commit: it may be lost, or done and reported as lost.
+void StoreOnLoop::write(port::Fn<Result<void>(port::Store&)> work,
+                        port::Fn<void(Result<void>)> done) {
+    auto act = [this, work = std::move(work), done = std::move(done)]() mutable {
+        bool const lost = stopped_ || world_.chance(faults_.commit_lost);
+        Result<void> result = fail(Code::store_unavailable, "the simulated store lost it");
+        if (!lost) result = work(store_);
+        if (world_.chance(faults_.commit_hidden))
+            result = fail(Code::store_unavailable, "the simulated store hid it");
+        auto answer = [result = std::move(result), done = std::move(done)]() mutable {
+            done(std::move(result));
+        };
+        world_.after(in_order(world_.between(Duration(0), Duration(2)), last_commit_),
+                     std::move(answer));
+    };
+    world_.after(in_order(delay(Duration(6)), last_commit_), std::move(act));
+}
+
 void StoreOnLoop::read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) {
     auto ask = [this, work = std::move(work), done = std::move(done)]() mutable {
         work(flaky_);

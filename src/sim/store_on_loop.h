@@ -29,6 +29,8 @@ public:
 
     void commit(std::vector<port::Append> appends,
                 port::Fn<void(std::vector<Result<void>>)> done) override;
+    void write(port::Fn<Result<void>(port::Store&)> work,
+               port::Fn<void(Result<void>)> done) override;
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
 
     // The next commit's sync fails.

@@ -52,6 +52,8 @@ struct Read {
     void operator()(SessionCreated& e) const {
         e = {string("projectID"), string("agentID"), string("alias"), string("title"),
              string("cwd"),       value("labels"),   actor("by"),     string("idem")};
+        if (auto const task = parse_numbered("tsk_", string("taskID")))
+            e.parent = Parent{task->session, static_cast<TaskNo>(task->number)};
     }
     void operator()(InputReceived& e) const {
         e.turn = number("turn");
@@ -61,6 +63,7 @@ struct Read {
         e.by = actor("by");
         e.answers = PendingId::parse(string("answers"));
         e.idem = string("idem");
+        e.run = number("run");
     }
     void operator()(InputDropped& e) const { e = {message(), string("why")}; }
     void operator()(TurnStarted& e) const {

@@ -21,6 +21,9 @@ struct Write {
         json_member("labels", e.labels);
         out.member("by", actor_text(e.by));
         text_member("idem", e.idem);
+        if (!e.parent) return;
+        out.member("parentID", e.parent->session.text());
+        out.member("taskID", numbered_id("tsk_", e.parent->session, e.parent->task));
     }
     void operator()(InputReceived const& e) const {
         message_id(event.seq);
@@ -29,6 +32,7 @@ struct Write {
         out.member("by", actor_text(e.by));
         if (e.answers) out.member("answers", e.answers->text());
         text_member("idem", e.idem);
+        if (e.run > 0) out.member("run", e.run);
     }
     void operator()(InputDropped const& e) const {
         message_id(e.input);

@@ -36,15 +36,18 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
     } else if constexpr (N == 7) {
         auto const& [a, b, c, d, e, f, g] = body;
         return std::tie(a, b, c, d, e, f, g);
-    } else {
+    } else if constexpr (N == 8) {
         auto const& [a, b, c, d, e, f, g, h] = body;
         return std::tie(a, b, c, d, e, f, g, h);
+    } else {
+        auto const& [a, b, c, d, e, f, g, h, i] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i);
     }
 }
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    8, 7, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5};
+    9, 8, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -153,9 +156,11 @@ std::vector<Event> one_of_each() {
     auto const add = [&](Event::Body body, TurnNo turn = 3) {
         out.push_back(event(std::move(body), turn));
     };
-    add(SessionCreated{"default", "ops", "ops-1", "Ship", "/src", value, by, "k.d"}, 0);
+    add(SessionCreated{"default", "ops", "ops-1", "Ship", "/src", value, by, "k.d",
+                       Parent{id(), 3}},
+        0);
     add(InputReceived{4, InputSource::mail, PromptMode::steer, Json::trusted("[]"), by, pending(),
-                      "k.d"});
+                      "k.d", 2});
     add(InputDropped{12, "cancelled"});
     add(TurnStarted{3, 2, InputSource::task, terms, true});
     add(ModelRequested{2, 3, 41, 5});

@@ -112,6 +112,7 @@ OpenTurn read_turn(State& state, json::View v) {
     turn.cause = parse_source(string(v, "cause"));
     turn.by = actor(v, "by");
     turn.started = time(v, "started");
+    turn.run = number(v, "run");
     turn.step = number(v, "step");
     turn.attempt = number(v, "attempt");
     turn.committed = v["committed"].boolean_or(true);
@@ -141,7 +142,8 @@ LastTurn read_last_turn(json::View v) {
                   number(v, "attempt"),
                   read_usage(v["usage"]),
                   v["failed"].boolean_or(false),
-                  {}};
+                  {},
+                  number(v, "run")};
     if (v["error"].exists()) last.error = trouble(v);
     return last;
 }
@@ -157,6 +159,8 @@ void read_profile(State& state, json::View v) {
     if (!v["labels"].is_null()) state.labels = v["labels"].copy();
     state.created_by = actor(v, "createdBy");
     state.created_idem = string(v, "createdIdem");
+    if (auto const task = parse_numbered("tsk_", string(v, "parent")))
+        state.parent = Parent{task->session, static_cast<TaskNo>(task->number)};
     if (v["forkedFrom"].exists()) state.forked_from = SessionId::parse(string(v, "forkedFrom"));
     state.created = time(v, "created");
     state.updated = time(v, "updated");
@@ -183,10 +187,11 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     for (json::View call : list(v["calls"])) read_call(state, call);
     for (json::View input : list(v["queue"])) {
         auto const item = list(input);
-        state.queue.push_back({static_cast<Seq>(item.at(0).integer_or(0)),
-                               static_cast<TurnNo>(item.at(1).integer_or(0)),
-                               parse_source(item.at(2).string_or("")),
-                               parse_actor(item.at(3).string_or(""))});
+        state.queue.push_back(
+            {static_cast<Seq>(item.at(0).integer_or(0)),
+             static_cast<TurnNo>(item.at(1).integer_or(0)), parse_source(item.at(2).string_or("")),
+             parse_actor(item.at(3).string_or("")),
+             item.size() > 4 ? static_cast<std::uint32_t>(item[4].integer_or(0)) : 0});
     }
     return state;
 }

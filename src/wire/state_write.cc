@@ -101,7 +101,8 @@ void write_turn(json::Writer& out, State const& state, OpenTurn const& turn) {
     out.member("cause", source_text(turn.cause)).member("by", actor_text(turn.by));
     out.member("started", to_ms(turn.started))
         .member("step", turn.step)
-        .member("attempt", turn.attempt);
+        .member("attempt", turn.attempt)
+        .member("run", turn.run);
     out.member("committed", turn.committed).member("failures", turn.failures);
     out.member("newestItem", turn.newest_item).member("steered", turn.steered);
     if (turn.finish) out.member("finish", text(*turn.finish));
@@ -127,7 +128,8 @@ void write_last_turn(json::Writer& out, LastTurn const& last) {
     out.member("cause", source_text(last.cause))
         .member("by", actor_text(last.by))
         .member("step", last.step);
-    out.member("attempt", last.attempt).member("failed", last.failed).key("usage");
+    out.member("attempt", last.attempt).member("run", last.run);
+    out.member("failed", last.failed).key("usage");
     write_usage(out, last.usage);
     if (last.error) trouble(out, *last.error);
     out.end_object();
@@ -142,6 +144,9 @@ void write_profile(json::Writer& out, State const& state) {
         .member("labels", state.labels)
         .member("createdBy", actor_text(state.created_by));
     out.member("createdIdem", state.created_idem);
+    if (state.parent) {
+        out.member("parent", numbered_id("tsk_", state.parent->session, state.parent->task));
+    }
     if (state.forked_from) out.member("forkedFrom", state.forked_from->text());
     out.member("created", to_ms(state.created)).member("updated", to_ms(state.updated));
     time_member(out, "ended", state.ended);
@@ -166,7 +171,7 @@ std::string write_state(State const& state) {
     out.end_array().key("queue").begin_array();
     for (QueuedInput const& input : state.queue) {
         out.begin_array().value(input.seq).value(input.turn).value(source_text(input.source));
-        out.value(actor_text(input.by)).end_array();
+        out.value(actor_text(input.by)).value(input.run).end_array();
     }
     out.end_array().end_object();
     return out.take();

@@ -30,6 +30,11 @@ public:
     void store_failed(Error const&) override { ++failures; }
     void wake_soon(SessionId, Time at) override { wakes.push_back(at); }
     void appended(Lane const&, std::vector<wire::RecordPtr> const&) override {}
+    void posted(std::vector<port::PostRow> posts) override {
+        sent.insert(sent.end(), posts.begin(), posts.end());
+    }
+    [[nodiscard]] std::uint64_t next_session() const override { return next_number; }
+    void take_sessions(std::uint64_t count) override { next_number += count; }
     void rested(SessionId) override { ++rests; }
     void delta(SessionId, session::AskModel const&, port::Delta const& delta) override {
         deltas.push_back(delta.text);
@@ -44,6 +49,8 @@ public:
     TestEffects work;
     Epoch owner = 1;
     bool drains = false;
+    std::vector<port::PostRow> sent;
+    std::uint64_t next_number = 100;
     int offered_later = 0;
     int rests = 0;
     int failures = 0;

@@ -96,6 +96,12 @@ public:
         if (hold) return held_.push_back(std::move(work));
         loop_.post(std::move(work));
     }
+    void write(port::Fn<Result<void>(port::Store&)> work,
+               port::Fn<void(Result<void>)> done) override {
+        loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
+            done(work(*store));
+        });
+    }
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
         ++reads;
         loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {

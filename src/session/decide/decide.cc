@@ -1,6 +1,7 @@
 #include "session/decide/decider.h"
 
 #include "session/limits.h"
+#include "session/posts.h"
 
 #include <algorithm>
 
@@ -26,6 +27,7 @@ void Decider::emit(Event::Body body) {
     event.body = std::move(body);
     for (PendingChange& change : pending_changes(state, event))
         pending.push_back(std::move(change));
+    for (Post& post : posts_of(state, events, event)) posts.push_back(std::move(post));
     apply(state, event);
     events.push_back(std::move(event));
 }
@@ -45,6 +47,10 @@ std::optional<Receipt> Decider::closed(PendingId const& pending) const {
 
 PendingId Decider::new_pending(Call const& call) {
     return {state.id, call.no, call.generation + 1, draw()};
+}
+
+SessionId Decider::new_session() {
+    return SessionId::make(command.next_session + sessions_++, draw());
 }
 
 Receipt Decider::receipt(PendingId const& pending, SubmissionKind kind, CallStatus status,
@@ -90,8 +96,20 @@ std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
                 Json::trusted(extra));
 }
 
+namespace {
+
+// May be judged on a state that is no session yet.
+bool is_creation(State const& state, Command const& command) {
+    if (std::holds_alternative<Create>(command.body)) return true;
+    auto const* deliver = std::get_if<Deliver>(&command.body);
+    bool const first_run = deliver && std::holds_alternative<StartRun>(deliver->what);
+    return first_run && state.lifecycle == Lifecycle::none;
+}
+
+}  // namespace
+
 Decision decide(State& state, Epoch epoch, Command const& command, Limits const& limits) {
-    bool const creates = std::holds_alternative<Create>(command.body);
+    bool const creates = is_creation(state, command);
     bool const exists = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
     if (!creates && !exists) return {{}, unknown(), {}};
     Activity const before = activity(state);
@@ -105,8 +123,13 @@ Decision decide(State& state, Epoch epoch, Command const& command, Limits const&
     if (state.lifecycle != Lifecycle::deleted) advance(decider);
     if (!decider.events.empty() && activity(state) != before)
         decider.events.back().activity = activity(state);
-    return {std::move(decider.events), std::move(answer), std::move(decider.pending),
-            std::move(decider.artifacts)};
+    return {std::move(decider.events),
+            std::move(answer),
+            std::move(decider.pending),
+            std::move(decider.artifacts),
+            std::move(decider.posts),
+            decider.sessions(),
+            decider.took};
 }
 
 }  // namespace dormouse::session

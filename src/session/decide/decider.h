@@ -32,11 +32,18 @@ public:
     std::vector<Event> events;
     std::vector<PendingChange> pending;
     std::vector<KeptArtifact> artifacts;
+    std::vector<Post> posts;
+    std::optional<PostKey> took;
     // Pauses of calls that start in the very append of their reply: they need not stand in the
     // reply too.
     std::map<CallNo, PauseTerms> at_once;
 
+    // A session that does not exist yet: its first command makes it.
+    [[nodiscard]] SessionId new_session();
+    [[nodiscard]] std::uint64_t sessions() const { return sessions_; }
+
 private:
+    std::uint64_t sessions_ = 0;
     std::uint32_t drawn_ = 0;
 };
 
@@ -107,6 +114,8 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, Move const& c);
 [[nodiscard]] Judged judge(Decider& d, Change const& c);
 [[nodiscard]] Judged judge(Decider& d, Delete const& c);
+[[nodiscard]] Judged judge(Decider& d, Deliver const& c);
+[[nodiscard]] Judged judge(Decider& d, Undelivered const& c);
 
 [[nodiscard]] inline Judged done(Decider const& d) { return Answer{.seq = d.state.head}; }
 [[nodiscard]] bool is_full(State const& state);

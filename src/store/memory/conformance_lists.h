@@ -33,6 +33,102 @@ TEST_P(StoreConformance, keys_are_looked_up_in_order_and_a_missing_one_is_zero) 
               (std::vector<port::KeyRow>{{binary, 4}, {"a", 9}, {"b", 2}}));
 }
 
+inline port::PostRow post(std::uint64_t from, Seq seq, std::uint32_t n, std::string kind,
+                          std::int64_t next_at) {
+    port::PostRow row;
+    row.key = {session(from), seq, n};
+    row.kind = std::move(kind);
+    row.target = session(77).text();
+    row.body = std::string("body\0of ", 8) + std::to_string(seq);
+    row.created = at(1);
+    row.next_at = at(next_at);
+    return row;
+}
+
+TEST_P(StoreConformance, posts_come_by_their_time_and_place_and_each_kind_alone) {
+    auto first = create(2, "acme", 3);
+    first.posts = {post(2, 3, 0, "session", 5), post(2, 1, 1, "session", 5),
+                   post(2, 1, 0, "session", 5), post(2, 2, 0, "webhook", 1)};
+    commit_one(first);
+    auto second = create(1, "acme", 1);
+    second.posts = {post(1, 1, 0, "session", 6), post(1, 1, 1, "session", 9)};
+    commit_one(second);
+    auto const due = store().due_posts("session", at(8), 10).value();
+    EXPECT_EQ(due, (std::vector<port::PostRow>{first.posts[2], first.posts[1], first.posts[0],
+                                               second.posts[0]}));
+    EXPECT_EQ(store().due_posts("session", at(8), 2).value().size(), 2u);
+    EXPECT_TRUE(store().due_posts("webhook", at(0), 10).value().empty());
+    EXPECT_EQ(store().post(first.posts[3].key).value(), first.posts[3]);
+    EXPECT_FALSE(store().post({session(3), 2, 0}).value());
+}
+
+TEST_P(StoreConformance, a_post_goes_with_the_append_that_takes_it_up) {
+    auto first = create(1, "acme");
+    first.posts = {post(1, 1, 0, "session", 0), post(1, 1, 1, "session", 0)};
+    commit_one(first);
+    auto taker = create(2, "acme");
+    taker.taken = {first.posts[0].key};
+    commit_one(taker);
+    EXPECT_EQ(store().due_posts("session", at(0), 10).value(),
+              (std::vector<port::PostRow>{first.posts[1]}));
+    auto refused = append(2, 7);  // the session is not there
+    refused.taken = {first.posts[1].key};
+    EXPECT_FALSE(store().commit({&refused, 1})[0]);
+    EXPECT_TRUE(store().post(first.posts[1].key).value());
+}
+
+TEST_P(StoreConformance, posts_outlive_their_sender) {
+    auto first = create(1, "acme");
+    commit_one(first);
+    auto last = append(1, 1);
+    last.erase = true;
+    last.posts = {post(1, 2, 0, "session", 0)};
+    commit_one(last);
+    EXPECT_EQ(store().due_posts("session", at(0), 10).value(), last.posts);
+}
+
+TEST_P(StoreConformance, what_became_of_a_post_is_kept_or_it_goes) {
+    auto first = create(1, "acme");
+    first.posts = {post(1, 1, 0, "webhook", 0), post(1, 1, 1, "webhook", 0)};
+    commit_one(first);
+    port::PostUpdate tried;
+    tried.key = first.posts[0].key;
+    tried.attempts = 2;
+    tried.next_at = at(40);
+    tried.last_status = 503;
+    tried.last_error = "busy";
+    port::PostUpdate gone;
+    gone.key = first.posts[1].key;
+    gone.gone = true;
+    port::PostUpdate unknown;
+    unknown.key = {session(9), 1, 0};
+    std::vector<port::PostUpdate> const updates{tried, gone, unknown};
+    ASSERT_TRUE(store().update_posts(updates));
+    auto kept = first.posts[0];
+    kept.attempts = 2;
+    kept.next_at = at(40);
+    kept.last_status = 503;
+    kept.last_error = "busy";
+    EXPECT_EQ(store().post(tried.key).value(), kept);
+    EXPECT_FALSE(store().post(gone.key).value());
+    tried.state = port::PostState::delivered;
+    tried.delivered = at(50);
+    ASSERT_TRUE(store().update_posts({&tried, 1}));
+    EXPECT_TRUE(store().due_posts("webhook", at(99), 9).value().empty());
+    EXPECT_EQ(store().post(tried.key).value()->delivered, at(50));
+}
+
+TEST_P(StoreConformance, a_number_that_a_post_has_taken_is_not_given_again) {
+    auto first = create(1, "acme");
+    first.posts = {post(1, 1, 0, "session", 0)};
+    first.posts[0].makes = session(77);
+    commit_one(first);
+    EXPECT_EQ(store().next_session_number(), 78u);
+    reopen();
+    EXPECT_EQ(store().next_session_number(), 78u);
+    EXPECT_EQ(store().post(first.posts[0].key).value(), first.posts[0]);
+}
+
 TEST_P(StoreConformance, due_sessions_come_by_time_then_number_page_by_page) {
     std::vector<port::Append> batch;
     for (std::uint64_t number = 1; number <= 9; ++number) {

@@ -37,7 +37,10 @@ MemoryStore::MemoryStore(std::shared_ptr<MemoryDisk> disk, std::size_t feed_kept
 
 std::uint64_t MemoryStore::next_session_number() {
     std::scoped_lock const lock(disk_->mutex);
-    return disk_->sessions.empty() ? 1 : disk_->sessions.rbegin()->first + 1;
+    std::uint64_t largest = disk_->sessions.empty() ? 0 : disk_->sessions.rbegin()->first;
+    for (auto const& [key, row] : disk_->posts)
+        if (row.makes) largest = std::max(largest, row.makes->number());
+    return largest + 1;
 }
 
 std::vector<Result<void>> MemoryStore::commit(std::span<Append const> appends) {
@@ -114,6 +117,8 @@ void MemoryStore::apply(Append const& append) {
     }
     if (append.create_key) disk_->created.emplace(*append.create_key, number);
     add_to_feed(append);
+    for (auto const& row : append.posts) disk_->posts.emplace(row.key, row);
+    for (auto const& key : append.taken) disk_->posts.erase(key);
     if (append.erase) return erase(number, session);
     session.frames.emplace(append.frame.first, append.frame);
     if (append.wake_changed) set_wake(number, session, append.wake_at);
@@ -350,6 +355,48 @@ Result<port::FeedPage> MemoryStore::feed(std::string const& project, std::uint64
 Result<std::uint64_t> MemoryStore::feed_head() {
     std::scoped_lock const lock(disk_->mutex);
     return disk_->feed_head;
+}
+
+Result<void> MemoryStore::update_posts(std::span<port::PostUpdate const> updates) {
+    std::scoped_lock const lock(disk_->mutex);
+    for (port::PostUpdate const& update : updates) {
+        auto const found = disk_->posts.find(update.key);
+        if (found == disk_->posts.end()) continue;
+        if (update.gone) {
+            disk_->posts.erase(found);
+            continue;
+        }
+        port::PostRow& row = found->second;
+        row.state = update.state;
+        row.next_at = update.next_at;
+        row.attempts = update.attempts;
+        row.last_status = update.last_status;
+        row.last_error = update.last_error;
+        row.delivered = update.delivered;
+    }
+    return {};
+}
+
+Result<std::vector<port::PostRow>> MemoryStore::due_posts(std::string const& kind, Time until,
+                                                          std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::map<std::tuple<Time, std::uint64_t, Seq, std::uint32_t>, port::PostRow const*> due;
+    for (auto const& [key, row] : disk_->posts) {
+        bool const waits = row.state == port::PostState::pending && row.kind == kind;
+        if (!waits || row.next_at > until) continue;
+        due.emplace(std::tuple(row.next_at, key.from.number(), key.seq, key.n), &row);
+        if (due.size() > limit) due.erase(std::prev(due.end()));
+    }
+    std::vector<port::PostRow> found;
+    for (auto const& [place, row] : due) found.push_back(*row);
+    return found;
+}
+
+Result<std::optional<port::PostRow>> MemoryStore::post(port::PostKey const& key) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const found = disk_->posts.find(key);
+    if (found == disk_->posts.end()) return std::nullopt;
+    return found->second;
 }
 
 Result<std::optional<SessionId>> MemoryStore::find_created(Bits128 const& create_key) {

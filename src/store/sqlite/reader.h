@@ -47,6 +47,9 @@ public:
                                               std::size_t max_bytes);
     [[nodiscard]] Result<std::uint64_t> feed_head();
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key);
+    [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
+                                                               std::uint32_t limit);
+    [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key);
     [[nodiscard]] Result<void> ping();
     [[nodiscard]] Result<std::uint64_t> largest_number();
 
@@ -64,6 +67,7 @@ private:
     [[nodiscard]] Result<port::Frame> frame(SessionId session, Query const& row,
                                             Seq expected) const;
     [[nodiscard]] Result<std::optional<port::FeedRow>> feed_row(Query const& row) const;
+    [[nodiscard]] Result<port::PostRow> post_row(Query const& row) const;
     [[nodiscard]] Result<std::uint64_t> number(Read name);
     [[nodiscard]] Result<std::optional<port::SnapshotRow>> snapshot(SessionId session);
     [[nodiscard]] Result<std::optional<Time>> wake_at(SessionId session);

@@ -3,6 +3,7 @@
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace dormouse::store::sqlite {
@@ -88,9 +89,11 @@ Result<std::vector<SessionId>> Reader::completed_until(Time at, std::uint32_t li
 }
 
 Result<std::uint64_t> Reader::largest_number() {
-    auto largest = query(Read::largest_number);
-    if (auto const row = largest.next(); !row) return std::unexpected(row.error());
-    return static_cast<std::uint64_t>(largest.integer(0));
+    auto const largest = number(Read::largest_number);
+    if (!largest) return largest;
+    auto const made = number(Read::largest_made);
+    if (!made) return made;
+    return std::max(*largest, *made);
 }
 
 Result<void> Reader::add_due(Query& query, std::vector<port::Due>& found) const {

@@ -115,8 +115,21 @@ CREATE TABLE artifacts(k INTEGER PRIMARY KEY, sum INTEGER NOT NULL, data BLOB NO
 constexpr char const* completed =
     "CREATE INDEX sessions_completed ON sessions(updated) WHERE status = 'completed';";
 
-constexpr std::array<char const*, 4> steps_of_this_release{tables, views, feed_and_artifacts,
-                                                           completed};
+// What sessions send. k = sender's number << 24 | the event that sends it. state: 0 pending,
+// 1 delivered, 2 dead, 3 disabled. makes: the number of the session that its delivery makes; its id
+// is the target. sum: checksum over k, n and data.
+constexpr char const* posts = R"sql(
+CREATE TABLE posts(id INTEGER PRIMARY KEY, k INTEGER NOT NULL, n INTEGER NOT NULL,
+  state INTEGER NOT NULL, next_at INTEGER NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL,
+  makes INTEGER, created INTEGER NOT NULL, attempts INTEGER NOT NULL, last_status INTEGER NOT NULL,
+  last_error TEXT NOT NULL, delivered INTEGER, sum INTEGER NOT NULL, data BLOB NOT NULL,
+  UNIQUE(k, n)) STRICT;
+CREATE INDEX posts_due ON posts(kind, next_at, k, n) WHERE state = 0;
+CREATE INDEX posts_makes ON posts(makes) WHERE makes IS NOT NULL;
+)sql";
+
+constexpr std::array<char const*, 5> steps_of_this_release{tables, views, feed_and_artifacts,
+                                                           completed, posts};
 
 }  // namespace
 

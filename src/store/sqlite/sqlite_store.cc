@@ -112,6 +112,10 @@ std::vector<Result<void>> SqliteStore::commit(std::span<port::Append const> appe
     return writer_->commit(appends);
 }
 
+Result<void> SqliteStore::update_posts(std::span<port::PostUpdate const> updates) {
+    return writer_->update_posts(updates);
+}
+
 Result<port::Loaded> SqliteStore::load(SessionId session) { return reader_->load(session); }
 
 Result<std::vector<port::Frame>> SqliteStore::page(SessionId session, Seq from,
@@ -180,6 +184,15 @@ Result<std::uint64_t> SqliteStore::feed_head() { return reader_->feed_head(); }
 
 Result<std::optional<SessionId>> SqliteStore::find_created(Bits128 const& create_key) {
     return reader_->find_created(create_key);
+}
+
+Result<std::vector<port::PostRow>> SqliteStore::due_posts(std::string const& kind, Time until,
+                                                          std::uint32_t limit) {
+    return reader_->due_posts(kind, until, limit);
+}
+
+Result<std::optional<port::PostRow>> SqliteStore::post(port::PostKey const& key) {
+    return reader_->post(key);
 }
 
 Result<void> SqliteStore::ping() {

@@ -46,6 +46,7 @@ public:
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] std::uint64_t next_session_number() override;
     [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override;
+    [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates) override;
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
                                                         std::size_t max_bytes) override;
@@ -73,6 +74,9 @@ public:
                                               std::size_t max_bytes) override;
     [[nodiscard]] Result<std::uint64_t> feed_head() override;
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
+    [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
+                                                               std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override;
     [[nodiscard]] Result<void> ping() override;
 
 private:

@@ -64,6 +64,14 @@ constexpr auto writes = in_order<Write>({
     {Write::erase_artifacts, "DELETE FROM artifacts WHERE k > ?1 AND k < ?2"},
     {Write::add_feed, "INSERT INTO feed(n, k, project) VALUES(?1, ?2, ?3)"},
     {Write::trim_feed, "DELETE FROM feed WHERE n <= ?1"},
+    {Write::add_post,
+     "INSERT INTO posts(k, n, state, next_at, kind, target, makes, created, attempts, last_status,"
+     " last_error, delivered, sum, data)"
+     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+    {Write::take_post, "DELETE FROM posts WHERE k = ?1 AND n = ?2"},
+    {Write::put_post,
+     "UPDATE posts SET state = ?3, next_at = ?4, attempts = ?5, last_status = ?6, last_error = ?7,"
+     " delivered = ?8 WHERE k = ?1 AND n = ?2"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -76,6 +84,11 @@ constexpr auto writes = in_order<Write>({
 #define PENDING_TOOL " CROSS JOIN names t ON t.id = p.tool "
 // ?4: a tool's name, or '' for all. ?5: a set of statuses, bit by bit.
 #define PENDING_CHOICE " AND (?4 = '' OR t.name = ?4) AND (?5 >> p.status) & 1 "
+
+#define POST_COLUMNS                                                                               \
+    "SELECT s.id, o.k, o.n, o.state, o.next_at, o.kind, o.target, o.makes, o.created, o.attempts," \
+    " o.last_status, o.last_error, o.delivered, o.sum, o.data "
+#define POST_SENDER " CROSS JOIN sessions s ON s.no = o.k >> 24 "
 
 constexpr auto reads = in_order<Read>({
     {Read::begin, "BEGIN"},
@@ -145,6 +158,11 @@ constexpr auto reads = in_order<Read>({
      "abs(f.k) >> 24 LEFT JOIN journal j ON j.k = f.k"
      " WHERE f.n > ?1 AND f.n <= ?2 AND f.project = (SELECT id FROM names WHERE name = ?3)"
      " ORDER BY f.n"},
+    {Read::due_posts, POST_COLUMNS "FROM posts o INDEXED BY posts_due" POST_SENDER
+                                   "WHERE o.state = 0 AND o.kind = ?1 AND o.next_at <= ?2"
+                                   " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
+    {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.k = ?1 AND o.n = ?2"},
+    {Read::largest_made, "SELECT max(makes) FROM posts WHERE makes IS NOT NULL"},
 });
 
 #undef SESSION_COLUMNS
@@ -152,6 +170,8 @@ constexpr auto reads = in_order<Read>({
 #undef PENDING_COLUMNS
 #undef PENDING_TOOL
 #undef PENDING_CHOICE
+#undef POST_COLUMNS
+#undef POST_SENDER
 
 }  // namespace
 

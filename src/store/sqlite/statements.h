@@ -37,6 +37,9 @@ enum class Write : std::uint8_t {
     erase_artifacts,
     add_feed,
     trim_feed,
+    add_post,
+    take_post,
+    put_post,
 };
 
 enum class Read : std::uint8_t {
@@ -68,6 +71,9 @@ enum class Read : std::uint8_t {
     feed_head,
     feed_oldest,
     feed,
+    due_posts,
+    post,
+    largest_made,
 };
 
 // In the order of the enumerations.

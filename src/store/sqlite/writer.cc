@@ -102,9 +102,31 @@ void Writer::roll_back(Failure const& failure) {
 }
 
 void Writer::count_sessions(std::span<Append const> appends, Results const& results) {
-    for (std::size_t i = 0; i < appends.size(); ++i)
-        if (results[i])
-            next_number_ = std::max<std::uint64_t>(next_number_, appends[i].session.number() + 1);
+    for (std::size_t i = 0; i < appends.size(); ++i) {
+        if (!results[i]) continue;
+        std::uint64_t largest = appends[i].session.number();
+        for (auto const& post : appends[i].posts)
+            if (post.makes) largest = std::max(largest, post.makes->number());
+        next_number_ = std::max<std::uint64_t>(next_number_, largest + 1);
+    }
+}
+
+Result<void> Writer::update_posts(std::span<port::PostUpdate const> updates) {
+    if (stopped_) return std::unexpected(stopped_error());
+    auto const failed = [&](Error error) {
+        Failure failure{Reach::batch, std::move(error)};
+        roll_back(failure);
+        return std::unexpected(std::move(failure.error));
+    };
+    if (auto begun = run(Write::begin); !begun) return failed(std::move(begun.error()));
+    for (auto const& update : updates)
+        if (auto done = write_update(update); !done) return failed(std::move(done.error()));
+    if (auto committed = query(Write::commit).run(); !committed) {
+        if (is_sync_failure(sqlite3_extended_errcode(connection_.handle())))
+            committed.error().code = Code::fail_stop;
+        return failed(std::move(committed.error()));
+    }
+    return {};
 }
 
 Writer::Step Writer::apply_apart(Append const& append) {

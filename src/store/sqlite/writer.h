@@ -28,6 +28,8 @@ public:
 
     [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends);
 
+    [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates);
+
     // These two may be called from another thread.
     [[nodiscard]] bool stopped() const {
         return stopped_;
@@ -66,6 +68,8 @@ private:
     [[nodiscard]] Result<void> write_snapshot(port::Append const& append);
     [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
     [[nodiscard]] Result<void> write_feed(port::Append const& append, Known known);
+    [[nodiscard]] Result<void> write_posts(port::Append const& append);
+    [[nodiscard]] Result<void> write_update(port::PostUpdate const& update);
     [[nodiscard]] Result<void> trim_feed();
     [[nodiscard]] Result<void> erase(std::int64_t number);
     [[nodiscard]] Result<std::int64_t> intern(std::string_view name);

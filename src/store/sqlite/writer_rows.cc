@@ -28,6 +28,7 @@ Result<void> Writer::write(Append const& append, Known known) {
         if (!done) return done;
     }
     if (auto done = write_feed(append, known); !done) return done;
+    if (auto done = write_posts(append); !done) return done;
     if (append.erase) return erase(known.number);
     if (auto done = write_frame(append); !done) return done;
     if (auto done = write_artifacts(append); !done) return done;
@@ -84,6 +85,42 @@ Result<void> Writer::write_artifacts(Append const& append) {
         if (!done) return done;
     }
     return {};
+}
+
+Result<void> Writer::write_posts(Append const& append) {
+    for (auto const& row : append.posts) {
+        CHECK(row.key.from == append.session);
+        auto const key = key_of(row.key.from.number(), row.key.seq);
+        std::optional<std::int64_t> makes;
+        if (row.makes) makes = static_cast<std::int64_t>(row.makes->number());
+        std::optional<std::int64_t> delivered;
+        if (row.delivered) delivered = to_ms(*row.delivered);
+        auto add = query(Write::add_post);
+        add.bind(key).bind(std::int64_t{row.key.n}).bind(static_cast<std::int64_t>(row.state));
+        add.bind(to_ms(row.next_at)).bind(row.kind).bind(row.target).bind(makes);
+        add.bind(to_ms(row.created)).bind(std::int64_t{row.attempts});
+        add.bind(std::int64_t{row.last_status}).bind(row.last_error).bind(delivered);
+        add.bind(checksum(key, row.key.n, row.body)).bind_bytes(row.body);
+        if (auto done = add.run(); !done) return done;
+    }
+    for (auto const& key : append.taken) {
+        auto take = query(Write::take_post);
+        auto done = take.bind(key_of(key.from.number(), key.seq)).bind(std::int64_t{key.n}).run();
+        if (!done) return done;
+    }
+    return {};
+}
+
+Result<void> Writer::write_update(port::PostUpdate const& update) {
+    auto const key = key_of(update.key.from.number(), update.key.seq);
+    if (update.gone)
+        return query(Write::take_post).bind(key).bind(std::int64_t{update.key.n}).run();
+    std::optional<std::int64_t> delivered;
+    if (update.delivered) delivered = to_ms(*update.delivered);
+    auto put = query(Write::put_post);
+    put.bind(key).bind(std::int64_t{update.key.n}).bind(static_cast<std::int64_t>(update.state));
+    put.bind(to_ms(update.next_at)).bind(std::int64_t{update.attempts});
+    return put.bind(std::int64_t{update.last_status}).bind(update.last_error).bind(delivered).run();
 }
 
 // A number that an append took and gave back (its savepoint was undone) stays unused.

@@ -1,0 +1,120 @@
+#include "runner/outbox.h"
+
+#include "base/check.h"
+#include "wire/post_json.h"
+
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+Outbox::Outbox(World world, Send send) : world_(world), send_(std::move(send)) {}
+
+void Outbox::add(std::vector<port::PostRow> posts) {
+    if (settled_ != doubts_) return;  // the scan brings them, in order with what came before them
+    if (known_.size() + posts.size() > known_max) return doubt();
+    for (port::PostRow& post : posts) enqueue(std::move(post));
+}
+
+void Outbox::enqueue(port::PostRow post) {
+    auto const to = SessionId::parse(post.target);
+    CHECK(to && post.kind == "session");
+    if (!known_.insert(post.key).second) return;
+    Pair const pair{post.key.from, *to};
+    Queue& queue = queues_[pair];
+    queue.push_back(std::move(post));
+    if (queue.size() == 1) deliver(pair);
+}
+
+void Outbox::scan() {
+    if (std::exchange(scanning_, true)) return;
+    auto const limit = static_cast<std::uint32_t>(std::min(known_.size(), known_max)) + page;
+    auto question = [limit](port::Store& store) {
+        return store.due_posts("session", Time::max(), limit);
+    };
+    port::ask(
+        world_.journal, std::move(question),
+        [this, alive = alive_, limit, doubts = doubts_](Result<std::vector<port::PostRow>> found) {
+            if (*alive) scanned(doubts, limit, std::move(found));
+        });
+}
+
+void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
+                     Result<std::vector<port::PostRow>> found) {
+    scanning_ = false;
+    if (!found) return;
+    bool const all = found->size() < limit;
+    if (all) settled_ = std::max(settled_, doubts);
+    for (port::PostRow& post : *found) {
+        if (known_.size() < known_max) enqueue(std::move(post));
+    }
+}
+
+void Outbox::deliver(Pair const& pair) {
+    port::PostRow const& post = queues_.at(pair).front();
+    auto what = wire::read_post(post.body);
+    if (!what) return again(pair);  // of a newer release: it waits for that
+    PostKey const key{post.key.from, post.key.seq, post.key.n};
+    send_(pair.second, Deliver{key, std::move(*what)}, {ActorType::session, pair.first.text()},
+          [this, alive = alive_, pair](Result<Answer> answer) {
+              if (*alive) delivered(pair, std::move(answer));
+          });
+}
+
+void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
+    if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
+    if (info(answer.error().code).next == Next::retry) return again(pair);
+    send_back(pair, answer.error());
+}
+
+void Outbox::send_back(Pair const& pair, Error const& why) {
+    port::PostRow const& post = queues_.at(pair).front();
+    auto what = wire::read_post(post.body);
+    CHECK(what.has_value());
+    PostKey const key{post.key.from, post.key.seq, post.key.n};
+    Undelivered back{
+        key, pair.second, std::move(*what), {std::string(info(why.code).text), why.detail}};
+    send_(pair.first, std::move(back), {ActorType::runtime, ""},
+          [this, alive = alive_, pair](Result<Answer> answer) {
+              if (*alive) sent_back(pair, std::move(answer));
+          });
+}
+
+// A sender that is gone need not know.
+void Outbox::sent_back(Pair const& pair, Result<Answer> answer) {
+    if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
+    if (info(answer.error().code).next == Next::retry) return again(pair);
+    next(pair, true);
+}
+
+// A row that could not be removed is found by the next scan, and is a duplicate then.
+void Outbox::next(Pair const& pair, bool remove) {
+    auto const queue = queues_.find(pair);
+    port::PostKey const done = queue->second.front().key;
+    queue->second.pop_front();
+    bool const more = !queue->second.empty();
+    if (!more) queues_.erase(queue);
+    if (more) deliver(pair);
+    if (!remove) {
+        known_.erase(done);
+        return;
+    }
+    auto work = [done](port::Store& store) {
+        port::PostUpdate update;
+        update.key = done;
+        update.gone = true;
+        return store.update_posts({&update, 1});
+    };
+    world_.journal.write(std::move(work), [this, alive = alive_, done](Result<void> /*result*/) {
+        if (*alive) known_.erase(done);
+    });
+}
+
+void Outbox::again(Pair const& pair) {
+    world_.loop.after(retry_every, [this, alive = alive_, pair] {
+        if (*alive) deliver(pair);
+    });
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,72 @@
+#pragma once
+// Delivers what sessions send to each other. A post stands in the store until the append that takes
+// it up, so a kill between the two delivers it again; the receiver remembers which ones it has.
+// From one session to another posts arrive in the order in which they were sent: one of them is on
+// its way at a time. Everything here runs on the loop.
+
+#include "runner/lane.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace dormouse::runner {
+
+class Outbox {
+public:
+    // Gives a session a command in the name of another.
+    using Send = std::function<void(SessionId to, session::Command::Body body, session::Actor by,
+                                    Lane::Reply reply)>;
+    struct World {
+        port::Loop& loop;
+        port::Journal& journal;
+    };
+    // Everything in `world` outlives this.
+    Outbox(World world, Send send);
+    ~Outbox() { *alive_ = false; }
+    Outbox(Outbox const&) = delete;
+    Outbox& operator=(Outbox const&) = delete;
+
+    // These have just become durable. Of other kinds than "session" none may be among them.
+    void add(std::vector<port::PostRow> posts);
+    // An append whose end is not known may have sent something: until the store has been asked,
+    // nothing that was sent after it is delivered.
+    void doubt() { ++doubts_; }
+    // Asks the store for what has been sent and not been delivered. At start, and now and then.
+    void scan();
+
+    [[nodiscard]] std::size_t waiting() const { return known_.size(); }
+
+private:
+    using Pair = std::pair<SessionId, SessionId>;  // from, to
+    using Queue = std::deque<port::PostRow>;
+
+    void enqueue(port::PostRow post);
+    void scanned(std::uint64_t doubts, std::uint32_t limit,
+                 Result<std::vector<port::PostRow>> found);
+    void deliver(Pair const& pair);
+    void delivered(Pair const& pair, Result<session::Answer> answer);
+    void send_back(Pair const& pair, Error const& why);
+    void sent_back(Pair const& pair, Result<session::Answer> answer);
+    // The front one is done with; `remove`: its row is still there.
+    void next(Pair const& pair, bool remove);
+    void again(Pair const& pair);
+
+    static constexpr std::size_t known_max = 16'384;
+    static constexpr std::uint32_t page = 256;
+    static constexpr Duration retry_every{1'000};
+
+    World world_;
+    Send send_;
+    std::map<Pair, Queue> queues_;  // oldest first; none is empty
+    std::set<port::PostKey> known_;
+    // Nothing is delivered out of memory before a scan that began after the newest doubt has seen
+    // all.
+    std::uint64_t doubts_ = 1;
+    std::uint64_t settled_ = 0;
+    bool scanning_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dormouse::runner

@@ -1,0 +1,209 @@
+#include "runner/outbox.h"
+
+#include "runner/testing/runner_fixture.h"
+#include "store/memory/memory_store.h"
+#include "wire/post_json.h"
+
+namespace dormouse::runner::testing {
+namespace {
+
+using namespace session;
+
+using Journal = TestJournal<store::MemoryStore, store::MemoryDisk>;
+
+SessionId numbered(std::uint64_t number) {
+    return SessionId::make(number, {0, 0, 0, 0, 0, 1, 2, 3});
+}
+
+class OutboxTest : public RunnerTestOn<Journal> {
+protected:
+    Deliver first_run(SessionId from, Seq seq = 7) {
+        StartRun run;
+        run.task = 1;
+        run.project = "default";
+        run.agent = "demo";
+        run.title = "look it up";
+        run.parts = session::testing::Given::parts("please");
+        return {{from, seq, 0}, run};
+    }
+    [[nodiscard]] std::vector<port::PostRow> waiting() {
+        return journal.store->due_posts("session", Time::max(), 100).value();
+    }
+    // A child of `parent` whose first run has been asked of its model.
+    SessionId child_of(SessionId parent) {
+        SessionId const child = numbered(500);
+        EXPECT_EQ(ask(child, first_run(parent)), "applied");
+        return child;
+    }
+};
+
+TEST_F(OutboxTest, TheFirstRunMakesTheSessionAndAsksItsModel) {
+    SessionId const parent = new_session();
+    SessionId const child = child_of(parent);
+    State const state = stored(child);
+    EXPECT_EQ(state.lifecycle, Lifecycle::active);
+    EXPECT_EQ(state.parent, (Parent{parent, 1}));
+    EXPECT_EQ(state.title, "look it up");
+    ASSERT_TRUE(state.turn);
+    EXPECT_EQ(state.turn->cause, InputSource::task);
+    EXPECT_EQ(state.turn->run, 1u);
+    EXPECT_EQ(effects.asked.size(), 1u);
+}
+
+TEST_F(OutboxTest, ARepeatIsADuplicateAlsoForANewProcess) {
+    SessionId const parent = new_session();
+    SessionId const child = child_of(parent);
+    Seq const head = stored(child).head;
+    EXPECT_EQ(ask(child, first_run(parent)), "duplicate");
+    restart();
+    runner->start();
+    loop.run();
+    Seq const adopted = stored(child).head;
+    EXPECT_EQ(ask(child, first_run(parent)), "duplicate");
+    EXPECT_EQ(stored(child).head, adopted);
+    EXPECT_LE(head, adopted);
+    EXPECT_EQ(stored(child).turns, 1u);
+}
+
+TEST_F(OutboxTest, ASecondRunNeedsTheSessionOfTheFirst) {
+    SessionId const parent = new_session();
+    Deliver second = first_run(parent);
+    std::get<StartRun>(second.what).run = 2;
+    EXPECT_EQ(ask(numbered(600), second), "not_found");
+    EXPECT_EQ(stored(numbered(600)).lifecycle, Lifecycle::none);
+}
+
+// The parent here knows of no such task: what it refuses goes back, and the row goes with it.
+TEST_F(OutboxTest, WhatCanNeverBeTakenIsDoneWith) {
+    SessionId const parent = new_session();
+    runner->start();
+    loop.run();
+    (void)child_of(parent);
+    effects.reply({});
+    loop.run();
+    EXPECT_TRUE(waiting().empty());
+}
+
+TEST_F(OutboxTest, ThePostIsInTheAppendThatEndsTheRun) {
+    SessionId const child = child_of(numbered(900));
+    journal.hold = true;
+    effects.reply({});
+    loop.run();
+    auto const& sent = journal.sent.back();
+    ASSERT_EQ(sent.posts.size(), 1u);
+    EXPECT_EQ(sent.posts[0].key.from, child);
+    EXPECT_EQ(sent.posts[0].target, numbered(900).text());
+    auto const what = wire::read_post(sent.posts[0].body);
+    ASSERT_TRUE(what);
+    auto const& ended = std::get<RunEnded>(*what);
+    EXPECT_EQ(ended.run, 1u);
+    EXPECT_EQ(ended.finish, FinishReason::stop);
+}
+
+// Alone: what is sent is answered by the test.
+class OutboxAlone : public ::testing::Test {
+protected:
+    OutboxAlone() { outbox.scan(), loop.run(); }
+
+    static port::PostRow post(Seq seq, std::uint64_t to = 2) {
+        port::PostRow row;
+        row.key = {numbered(1), seq, 0};
+        row.kind = "session";
+        row.target = numbered(to).text();
+        row.body = wire::write_post(StopRun{static_cast<TaskNo>(seq), 1, false, "enough"});
+        return row;
+    }
+    // Stores them as an append of their sender does.
+    void store(std::vector<port::PostRow> posts) {
+        port::Append append;
+        append.session = numbered(1);
+        append.after = stored_ ? 1 : 0;
+        append.frame = {append.after + 1, 1, "[]"};
+        append.posts = std::move(posts);
+        append.row = port::SessionRow{numbered(1), "p", "a", "", "", "active", {}, {}};
+        stored_ = true;
+        ASSERT_TRUE(journal.store->commit({&append, 1})[0]);
+    }
+    void answer(Result<Answer> answer) {
+        auto reply = std::move(replies.front());
+        replies.erase(replies.begin());
+        reply(std::move(answer));
+        loop.run();
+    }
+
+    TestLoop loop;
+    Journal journal{loop};
+    std::vector<std::string> sent;  // "<event>-><receiver's number>", "back <event>"
+    std::vector<Lane::Reply> replies;
+    Outbox outbox{
+        {loop, journal}, [this](SessionId to, Command::Body body, Actor const&, Lane::Reply reply) {
+            if (auto const* c = std::get_if<Deliver>(&body)) {
+                sent.push_back(std::to_string(c->key.seq) + "->" + std::to_string(to.number()));
+            } else {
+                sent.push_back("back " + std::to_string(std::get<Undelivered>(body).key.seq));
+            }
+            replies.push_back(std::move(reply));
+        }};
+
+private:
+    bool stored_ = false;
+};
+
+TEST_F(OutboxAlone, OneAtATimeFromASenderToAReceiver) {
+    outbox.add({post(1), post(2), post(3, 9)});
+    EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "3->9"}));
+    answer(Answer{});
+    EXPECT_EQ(sent.back(), "2->2");
+}
+
+TEST_F(OutboxAlone, ARefusalForNowIsTriedAgainBeforeWhatFollows) {
+    outbox.add({post(1), post(2)});
+    answer(fail(Code::overloaded, "later"));
+    EXPECT_EQ(sent.size(), 1u);
+    loop.advance(Duration(1'000));
+    EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "1->2"}));
+    answer(Answer{});
+    EXPECT_EQ(sent.back(), "2->2");
+}
+
+TEST_F(OutboxAlone, ARefusalForGoodGoesBackToTheSender) {
+    store({post(1)});
+    outbox.add({post(1)});
+    answer(fail(Code::not_found, "gone"));
+    EXPECT_EQ(sent.back(), "back 1");
+    answer(Answer{.outcome = Answer::Outcome::duplicate});
+    EXPECT_FALSE(journal.store->post({numbered(1), 1, 0}).value());
+    EXPECT_EQ(outbox.waiting(), 0u);
+}
+
+TEST_F(OutboxAlone, ASenderThatIsGoneNeedNotKnow) {
+    store({post(1)});
+    outbox.add({post(1)});
+    answer(fail(Code::not_found, "gone"));
+    answer(fail(Code::not_found, "gone too"));
+    EXPECT_FALSE(journal.store->post({numbered(1), 1, 0}).value());
+}
+
+// An append whose end is not known may have sent post 1: post 2, which is known of, waits for it.
+TEST_F(OutboxAlone, NothingOvertakesWhatAnAppendOfUnknownEndHasSent) {
+    store({post(1), post(2)});
+    outbox.doubt();
+    outbox.add({post(2)});
+    EXPECT_TRUE(sent.empty());
+    outbox.scan();
+    loop.run();
+    EXPECT_EQ(sent, (std::vector<std::string>{"1->2"}));
+    answer(Answer{});
+    EXPECT_EQ(sent.back(), "2->2");
+}
+
+TEST_F(OutboxAlone, AScanDoesNotSendAgainWhatIsOnItsWay) {
+    store({post(1)});
+    outbox.add({post(1)});
+    outbox.scan();
+    loop.run();
+    EXPECT_EQ(sent.size(), 1u);
+}
+
+}  // namespace
+}  // namespace dormouse::runner::testing

@@ -1,0 +1,84 @@
+#include "session/decide/decider.h"
+
+// What other sessions send. Each post is taken up once: the key that the lane remembers it by is
+// written in the append that takes it up.
+namespace dormouse::session {
+
+namespace {
+
+Judged begin_run(Decider& d, PostKey const& key, StartRun const& run) {
+    State& state = d.state;
+    if (is_full(state)) return journal_full();
+    if (state.lifecycle == Lifecycle::none) {
+        if (run.run != 1) return unknown();
+        d.emit(SessionCreated{run.project,
+                              run.agent,
+                              {},
+                              run.title,
+                              run.cwd,
+                              {},
+                              run.by,
+                              {},
+                              Parent{key.from, run.task}});
+    } else if (state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::error) {
+        return wrong_state(state, "prompt");
+    }
+    d.emit(InputReceived{
+        state.turns + 1, InputSource::task, PromptMode::queue, run.parts, run.by, {}, {}, run.run});
+    return done(d);
+}
+
+Judged stop_run(Decider& d, StopRun const& stop) {
+    State& state = d.state;
+    for (QueuedInput const& input : std::vector(state.queue)) {
+        if (input.run == stop.run) d.emit(InputDropped{input.seq, stop.why});
+    }
+    if (state.turn && state.turn->run == stop.run)
+        end_turn(d, FinishReason::cancelled, std::nullopt, stop.why);
+    if (stop.ends && state.lifecycle != Lifecycle::completed)
+        return judge(d, Move{Move::To::end, stop.why});
+    return done(d);
+}
+
+struct Take {
+    Decider& d;
+    PostKey const& key;
+
+    Judged operator()(StartRun const& run) const { return begin_run(d, key, run); }
+    Judged operator()(StopRun const& stop) const { return stop_run(d, stop); }
+    Judged operator()(RunEnded const&) const { return unknown(); }
+};
+
+struct TakeBack {
+    Decider& d;
+    Undelivered const& back;
+
+    template <class Any> Judged operator()(Any const&) const { return done(d); }
+};
+
+// What changed nothing needs not be remembered.
+Judged remembered(Decider& d, PostKey const& key, std::size_t before, Judged judged) {
+    if (!judged) return judged;
+    if (d.events.size() == before) {
+        judged->outcome = Answer::Outcome::duplicate;
+    } else {
+        d.took = key;
+    }
+    return judged;
+}
+
+}  // namespace
+
+Judged judge(Decider& d, Deliver const& c) {
+    if (d.command.found.taken) return Answer{.outcome = Answer::Outcome::duplicate};
+    std::size_t const before = d.events.size();
+    return remembered(d, c.key, before, std::visit(Take{d, c.key}, c.what));
+}
+
+Judged judge(Decider& d, Undelivered const& c) {
+    if (d.command.found.taken) return Answer{.outcome = Answer::Outcome::duplicate};
+    std::size_t const before = d.events.size();
+    return remembered(d, c.key, before, std::visit(TakeBack{d, c}, c.what));
+}
+
+}  // namespace dormouse::session

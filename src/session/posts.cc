@@ -1,0 +1,62 @@
+#include "session/posts.h"
+
+namespace dormouse::session {
+
+namespace {
+
+struct Sends {
+    State const& before;
+    std::vector<Event> const& earlier;
+    std::vector<Post>& out;
+
+    // A run of the task that this session is has ended with the turn that it began.
+    void operator()(TurnEnded const& e) const {
+        if (!before.parent || before.turn->run == 0) return;
+        RunEnded ended{before.parent->task, before.turn->run, e.finish, said(), {}, false};
+        if (e.error) ended.error = e.error->message;
+        send(before.parent->session, std::move(ended));
+    }
+    // A run that had not begun.
+    void operator()(InputDropped const& e) const {
+        for (QueuedInput const& input : before.queue) {
+            if (input.seq != e.input || input.run == 0 || !before.parent) continue;
+            send(before.parent->session,
+                 RunEnded{
+                     before.parent->task, input.run, FinishReason::cancelled, {}, e.why, false});
+        }
+    }
+    // Whatever of it the parent has not heard of yet.
+    void operator()(SessionEnded const&) const { gone("The session was ended."); }
+    void operator()(SessionDeleted const&) const { gone("The session was deleted."); }
+    template <class Other> void operator()(Other const&) const {}
+
+private:
+    void gone(std::string why) const {
+        if (!before.parent) return;
+        send(before.parent->session,
+             RunEnded{before.parent->task, 0, FinishReason::cancelled, {}, std::move(why), true});
+    }
+    // The reply that ends a turn stands in its append.
+    Json said() const {
+        for (auto event = earlier.rbegin(); event != earlier.rend(); ++event) {
+            if (auto const* reply = std::get_if<ModelReplied>(&event->body)) return reply->parts;
+        }
+        return {};
+    }
+    void send(SessionId to, PostBody what) const { out.push_back({to, 0, 0, std::move(what)}); }
+};
+
+}  // namespace
+
+std::vector<Post> posts_of(State const& before, std::vector<Event> const& earlier,
+                           Event const& event) {
+    std::vector<Post> out;
+    std::visit(Sends{before, earlier, out}, event.body);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i].seq = event.seq;
+        out[i].n = static_cast<std::uint32_t>(i);
+    }
+    return out;
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,16 @@
+#pragma once
+// Which posts an event sends.
+
+#include "session/post.h"
+#include "session/state.h"
+
+#include <vector>
+
+namespace dormouse::session {
+
+// REQUIRES: `before` is the state that `event` is applied to; `earlier` are the events before it in
+// its append.
+[[nodiscard]] std::vector<Post> posts_of(State const& before, std::vector<Event> const& earlier,
+                                         Event const& event);
+
+}  // namespace dormouse::session

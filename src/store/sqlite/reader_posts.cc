@@ -1,0 +1,71 @@
+// What sessions have sent and has not arrived.
+#include "store/sqlite/layout.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/reader_transaction.h"
+
+namespace dormouse::store::sqlite {
+
+using port::PostRow;
+using port::PostState;
+
+// The file holds these numbers.
+static_assert(static_cast<int>(PostState::pending) == 0 &&
+              static_cast<int>(PostState::delivered) == 1 &&
+              static_cast<int>(PostState::dead) == 2 && static_cast<int>(PostState::disabled) == 3);
+
+// Columns of POST_COLUMNS.
+Result<PostRow> Reader::post_row(Query const& row) const {
+    auto const from = session_id(row.text(0));
+    if (!from) return std::unexpected(from.error());
+    auto const key = row.integer(1);
+    PostRow out;
+    out.key = {*from, seq_of(key), static_cast<std::uint32_t>(row.integer(2))};
+    out.state = static_cast<PostState>(row.integer(3));
+    out.next_at = from_ms(row.integer(4));
+    out.kind = row.text(5);
+    out.target = row.text(6);
+    if (row.maybe_integer(7)) out.makes = SessionId::parse(out.target);
+    out.created = from_ms(row.integer(8));
+    out.attempts = static_cast<std::uint32_t>(row.integer(9));
+    out.last_status = static_cast<std::int32_t>(row.integer(10));
+    out.last_error = row.text(11);
+    if (auto const delivered = row.maybe_integer(12)) out.delivered = from_ms(*delivered);
+    out.body = row.text(14);
+    if (checksum(key, out.key.n, out.body) != row.integer(13))
+        return damaged("a post of " + from->text() + ", event " + std::to_string(out.key.seq));
+    return out;
+}
+
+Result<std::vector<PostRow>> Reader::due_posts(std::string const& kind, Time until,
+                                               std::uint32_t limit) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto rows = query(Read::due_posts);
+    rows.bind(kind).bind(to_ms(until)).bind(std::int64_t{limit});
+    std::vector<PostRow> found;
+    for (;;) {
+        auto const there = rows.next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return found;
+        auto row = post_row(rows);
+        if (!row) return std::unexpected(std::move(row.error()));
+        found.push_back(std::move(*row));
+    }
+}
+
+Result<std::optional<PostRow>> Reader::post(port::PostKey const& key) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    if (key.from.number() >= number_end || key.seq >= seq_end) return std::nullopt;
+    auto one = query(Read::post);
+    one.bind(key_of(key.from.number(), key.seq)).bind(std::int64_t{key.n});
+    auto const there = one.next();
+    if (!there) return std::unexpected(there.error());
+    if (!*there) return std::nullopt;
+    auto row = post_row(one);
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (row->key.from != key.from) return std::nullopt;
+    return std::move(*row);
+}
+
+}  // namespace dormouse::store::sqlite

@@ -1,0 +1,81 @@
+#include "wire/post_json.h"
+
+#include "json/json.h"
+#include "wire/names.h"
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+
+// The text parts of a reply, one after the other, as one JSON string.
+Json text_of(Json const& parts) {
+    std::string text;
+    json::View(parts).elements([&](json::View part) {
+        if (part["type"].string_or("") == "text") text += part["text"].string_or("");
+    });
+    return Json::trusted(json::quote(text));
+}
+
+struct Write {
+    json::Writer& out;
+
+    void operator()(StartRun const& p) const {
+        out.member("kind", "start_run").member("task", p.task).member("run", p.run);
+        out.member("projectID", p.project).member("agentID", p.agent).member("title", p.title);
+        out.member("cwd", p.cwd).member("parts", p.parts).member("by", actor_text(p.by));
+    }
+    void operator()(StopRun const& p) const {
+        out.member("kind", "stop_run").member("task", p.task).member("run", p.run);
+        out.member("ends", p.ends).member("why", p.why);
+    }
+    void operator()(RunEnded const& p) const {
+        out.member("kind", "run_ended").member("task", p.task).member("run", p.run);
+        out.member("finishReason", text(p.finish)).member("said", text_of(p.said));
+        out.member("error", p.error).member("gone", p.gone);
+    }
+};
+
+std::uint32_t number(json::View v, std::string_view name) {
+    return static_cast<std::uint32_t>(v[name].integer_or(0));
+}
+
+std::string string(json::View v, std::string_view name) { return v[name].string_or(""); }
+
+}  // namespace
+
+std::string write_post(PostBody const& what) {
+    json::Writer out;
+    out.begin_object();
+    std::visit(Write{out}, what);
+    return out.end_object().take();
+}
+
+Result<PostBody> read_post(std::string_view text) {
+    json::View const v(text);
+    std::string const kind = string(v, "kind");
+    if (kind == "start_run") {
+        return StartRun{number(v, "task"),      number(v, "run"),
+                        string(v, "projectID"), string(v, "agentID"),
+                        string(v, "title"),     string(v, "cwd"),
+                        v["parts"].copy(),      parse_actor(string(v, "by"))};
+    }
+    if (kind == "stop_run") {
+        return StopRun{number(v, "task"), number(v, "run"), v["ends"].boolean_or(false),
+                       string(v, "why")};
+    }
+    if (kind == "run_ended") {
+        return RunEnded{
+            number(v, "task"),
+            number(v, "run"),
+            parse<FinishReason>(string(v, "finishReason")).value_or(FinishReason::error),
+            v["said"].copy(),
+            string(v, "error"),
+            v["gone"].boolean_or(false)};
+    }
+    return fail(Code::newer_format,
+                "A post of kind '" + kind + "' was written by a newer release.");
+}
+
+}  // namespace dormouse::wire

@@ -1,0 +1,18 @@
+#pragma once
+// Posts between sessions as the bytes of their rows.
+
+#include <dormouse/error.h>
+
+#include "session/post.h"
+
+#include <string>
+#include <string_view>
+
+namespace dormouse::wire {
+
+// {"kind":"start_run",…}
+[[nodiscard]] std::string write_post(session::PostBody const& what);
+// REQUIRES: `text` was written by write_post, of this release or another. Errors: newer_format.
+[[nodiscard]] Result<session::PostBody> read_post(std::string_view text);
+
+}  // namespace dormouse::wire
