@@ -1,4 +1,5 @@
-# add_layer(<folder under src> DEPS <folder>... LINK <library>...) declares one layer.
+# add_layer(<folder under src> [COLD] DEPS <folder>... LINK <library>...) declares one layer. COLD:
+# nothing in it is worth the time of -O2, which whoever builds for the first time waits for.
 #
 # Includes are written from src/ ("store/sqlite/sqlite_store.h"). A layer sees only its own
 # headers and those of the layers it names, because each layer's include root is a directory
@@ -8,7 +9,7 @@
 # belongs to an executable, not to the layer: in the archive it would stand in for the test
 # runner's main.
 function(add_layer folder)
-  cmake_parse_arguments(ARG "" "" "DEPS;LINK;TEST_DEPS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "DEPS;LINK;TEST_DEPS;TEST_LINK" ${ARGN})
   string(REPLACE "/" "_" target ${folder})
   list(TRANSFORM ARG_DEPS REPLACE "/" "_")
   list(TRANSFORM ARG_TEST_DEPS REPLACE "/" "_")
@@ -35,6 +36,9 @@ function(add_layer folder)
   target_include_directories(${target} PUBLIC ${root})
   target_compile_options(${target} PUBLIC -ffile-prefix-map=${root}/=src/
                          -ffile-prefix-map=layers/${target}/=src/)
+  if(ARG_COLD)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   target_link_libraries(${target} PUBLIC ${ARG_DEPS} dormouse_public
                         PRIVATE dormouse_flags ${ARG_LINK})
   if(NOT DORMOUSE_TESTS)
