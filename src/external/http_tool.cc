@@ -2,9 +2,9 @@
 
 #include "external/body_template.h"
 #include "external/http_answer.h"
-#include "external/signature.h"
 #include "external/url_template.h"
 #include "json/json.h"
+#include "webhook/signature.h"
 
 #include <algorithm>
 #include <array>
@@ -48,7 +48,7 @@ void sign(port::HttpRequest& request, HttpTool const& tool, std::string const& i
     request.headers.push_back({"webhook-id", id});
     request.headers.push_back({"webhook-timestamp", std::to_string(seconds)});
     request.headers.push_back(
-        {"webhook-signature", webhook_signature(tool.secret, id, seconds, request.body)});
+        {"webhook-signature", webhook::standard_signature(tool.secret, id, seconds, request.body)});
 }
 
 void limit_to(port::HttpRequest& request, Duration limit) {

@@ -1,7 +1,7 @@
 #include "external/http_tool.h"
 
-#include "external/signature.h"
 #include "json/json.h"
+#include "webhook/signature.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -151,14 +151,14 @@ TEST_F(HttpToolTest, ASecretSignsTheRequest) {
     start();
     EXPECT_EQ(client.header("webhook-id"), call.pending.text());
     EXPECT_EQ(client.header("webhook-timestamp"), "1795290000");
-    EXPECT_EQ(
-        client.header("webhook-signature"),
-        webhook_signature(options.secret, call.pending.text(), 1'795'290'000, client.request.body));
+    EXPECT_EQ(client.header("webhook-signature"),
+              webhook::standard_signature(options.secret, call.pending.text(), 1'795'290'000,
+                                          client.request.body));
 }
 
 TEST(WebhookSignature, IsThatOfStandardWebhooks) {
-    EXPECT_EQ(webhook_signature("whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH", "msg_1", 1'795'290'000,
-                                R"({"a":1})"),
+    EXPECT_EQ(webhook::standard_signature("whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH", "msg_1",
+                                          1'795'290'000, R"({"a":1})"),
               "v1,FcHnDgOgfhErwFMQqPzovPtvW2nqCkP3hiDQHGxd1cw=");
 }
 

@@ -1,0 +1,161 @@
+#include "webhook/signature.h"
+
+#include "base/sha256.h"
+#include "base/text.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace dormouse::webhook {
+
+namespace {
+
+constexpr std::size_t signatures_max = 32;  // of one delivery, for rotation
+
+// By their digests: takes as long for any wrong value.
+bool same(std::string_view a, std::string_view b) { return same_digest(sha256(a), sha256(b)); }
+
+std::string key_of(std::string_view secret) {
+    constexpr std::string_view prefix = "whsec_";
+    if (!secret.starts_with(prefix)) return std::string(secret);
+    return parse_base64(secret.substr(prefix.size())).value_or(std::string(secret));
+}
+
+std::unexpected<Error> bad(std::string why) { return fail(Code::bad_signature, std::move(why)); }
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return out;
+}
+
+// Every candidate is compared with every secret, also behind one that fits.
+template <class Expected>
+bool any_fits(std::span<std::string const> secrets, std::string_view given, Expected expected) {
+    bool fits = false;
+    for (std::string const& secret : secrets)
+        fits |= !secret.empty() && same(expected(secret), given);
+    return fits;
+}
+
+Result<void> in_time(std::int64_t seconds, Time now) {
+    std::int64_t const skew = to_ms(now) - seconds * 1'000;
+    if (skew <= tolerance.count() && skew >= -tolerance.count()) return {};
+    return fail(Code::stale_signature,
+                "The signature is right, and its time is more than 5 minutes from now.",
+                Json::trusted("{\"skewMs\":" + std::to_string(skew) + "}"));
+}
+
+// Seconds since the epoch that can be counted in milliseconds.
+std::optional<std::int64_t> seconds_of(std::string_view text) {
+    auto const number = parse_number(text);
+    if (!number || *number > 253'402'300'799) return std::nullopt;
+    return static_cast<std::int64_t>(*number);
+}
+
+std::string content_id(std::string_view body) { return digest_text(sha256(body)); }
+
+// Standard Webhooks' own names, or those of the service that it comes from.
+std::string_view either(Headers const& headers, std::string_view part) {
+    std::string_view const value = headers("webhook-" + std::string(part));
+    return value.empty() ? headers("svix-" + std::string(part)) : value;
+}
+
+Result<std::string> verify_standard(std::span<std::string const> secrets, Headers const& headers,
+                                    std::string_view body, Time now) {
+    std::string const id(either(headers, "id"));
+    auto const seconds = seconds_of(either(headers, "timestamp"));
+    std::string_view given = either(headers, "signature");
+    if (id.empty() || !seconds || given.empty())
+        return bad("Send webhook-id, webhook-timestamp (seconds) and webhook-signature.");
+    if (id.size() > delivery_id_max) return bad("A webhook-id may have 256 bytes.");
+    bool fits = false;
+    for (std::size_t n = 0; n < signatures_max && !given.empty(); ++n) {
+        std::size_t const end = std::min(given.find(' '), given.size());
+        fits |= any_fits(secrets, given.substr(0, end), [&](std::string const& secret) {
+            return standard_signature(secret, id, *seconds, body);
+        });
+        given.remove_prefix(std::min(end + 1, given.size()));
+    }
+    if (!fits) return bad("No webhook-signature fits the body under a secret of this source.");
+    if (auto timely = in_time(*seconds, now); !timely)
+        return std::unexpected(std::move(timely.error()));
+    return id;
+}
+
+Result<std::string> verify_hex(std::span<std::string const> secrets, std::string_view header,
+                               bool prefix_required, Headers const& headers,
+                               std::string_view body) {
+    constexpr std::string_view prefix = "sha256=";
+    std::string given = lower(headers(header));
+    bool const prefixed = given.starts_with(prefix);
+    if (given.empty() || (prefix_required && !prefixed))
+        return bad("Send " + std::string(header) + ": sha256= and 64 hex digits.");
+    if (prefixed) given.erase(0, prefix.size());
+    if (!any_fits(secrets, given,
+                  [&](std::string const& secret) { return plain_signature(secret, body); }))
+        return bad("The " + std::string(header) +
+                   " does not fit the body under a secret of this source.");
+    return content_id(body);
+}
+
+// The id is not signed: what is remembered of it keeps a sender from taking it twice, the content's
+// own digest keeps others from sending the same again.
+Result<std::string> verify_plain(std::span<std::string const> secrets, Headers const& headers,
+                                 std::string_view body) {
+    auto id = verify_hex(secrets, "x-webhook-signature", false, headers, body);
+    std::string_view const given = headers("webhook-id");
+    if (given.size() > delivery_id_max) return bad("A webhook-id may have 256 bytes.");
+    return id && !given.empty() ? std::string(given) : id;
+}
+
+Result<std::string> verify_github(std::span<std::string const> secrets, Headers const& headers,
+                                  std::string_view body) {
+    auto id = verify_hex(secrets, "x-hub-signature-256", true, headers, body);
+    std::string_view const given = headers("x-github-delivery");
+    if (given.size() > delivery_id_max) return bad("An X-GitHub-Delivery may have 256 bytes.");
+    return id && !given.empty() ? std::string(given) : id;
+}
+
+Result<std::string> verify_slack(std::span<std::string const> secrets, Headers const& headers,
+                                 std::string_view body, Time now) {
+    std::string_view const stamp = headers("x-slack-request-timestamp");
+    auto const seconds = seconds_of(stamp);
+    std::string const given = lower(headers("x-slack-signature"));
+    if (!seconds || given.empty())
+        return bad("Send X-Slack-Request-Timestamp and X-Slack-Signature.");
+    std::string const content = "v0:" + std::string(stamp) + ":" + std::string(body);
+    if (!any_fits(secrets, given, [&](std::string const& secret) {
+            return "v0=" + plain_signature(secret, content);
+        }))
+        return bad("The X-Slack-Signature does not fit the body under a secret of this source.");
+    if (auto timely = in_time(*seconds, now); !timely)
+        return std::unexpected(std::move(timely.error()));
+    return content_id(content);
+}
+
+}  // namespace
+
+std::string standard_signature(std::string_view secret, std::string_view id, std::int64_t seconds,
+                               std::string_view body) {
+    std::string const content =
+        std::string(id) + "." + std::to_string(seconds) + "." + std::string(body);
+    return "v1," + base64(hmac_sha256(key_of(secret), content));
+}
+
+std::string plain_signature(std::string_view secret, std::string_view body) {
+    return hex(hmac_sha256(secret, body));
+}
+
+Result<std::string> verify(Kind kind, std::span<std::string const> secrets, Headers const& headers,
+                           std::string_view body, Time now) {
+    switch (kind) {
+        case Kind::standard: return verify_standard(secrets, headers, body, now);
+        case Kind::hmac: return verify_plain(secrets, headers, body);
+        case Kind::github: return verify_github(secrets, headers, body);
+        case Kind::slack: return verify_slack(secrets, headers, body, now);
+    }
+    return bad("There is no such kind of signature.");
+}
+
+}  // namespace dormouse::webhook
