@@ -135,6 +135,7 @@ struct DeliveredRow {
 // A signed payload for which no call was there, kept until one comes.
 struct KeptRow {
     DeliveredRow delivery;
+    std::string delivery_id;
     Time at{};
     std::string source;
     std::string project;
@@ -309,8 +310,8 @@ public:
     [[nodiscard]] virtual Result<void> keep(KeptRow const& /*row*/) {
         return fail(Code::internal, "this store keeps no deliveries");
     }
-    // Forgets those that are kept since before `until`.
-    [[nodiscard]] virtual Result<void> drop_kept(Time /*until*/) { return {}; }
+    // Forgets these of the kept ones; writes, as keep() does.
+    [[nodiscard]] virtual Result<void> drop_kept(std::span<Bits128 const> /*keys*/) { return {}; }
     // A cheap question that fails while the store cannot serve: /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };

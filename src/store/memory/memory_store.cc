@@ -447,9 +447,9 @@ Result<void> MemoryStore::keep(port::KeptRow const& row) {
     return {};
 }
 
-Result<void> MemoryStore::drop_kept(Time until) {
+Result<void> MemoryStore::drop_kept(std::span<Bits128 const> keys) {
     std::scoped_lock const lock(disk_->mutex);
-    std::erase_if(disk_->kept, [&](auto const& one) { return one.second.at < until; });
+    for (Bits128 const& key : keys) disk_->kept.erase(key);
     return {};
 }
 

@@ -53,11 +53,12 @@ Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
         if (!row) return std::unexpected(row.error());
         if (!*row) return found;
         found.push_back({.delivery = {bits_of(rows.text(0)), bits_of(rows.text(1))},
-                         .at = from_ms(rows.integer(2)),
-                         .source = std::string(rows.text(3)),
-                         .project = std::string(rows.text(4)),
-                         .reference = std::string(rows.text(5)),
-                         .body = std::string(rows.text(6))});
+                         .delivery_id = std::string(rows.text(2)),
+                         .at = from_ms(rows.integer(3)),
+                         .source = std::string(rows.text(4)),
+                         .project = std::string(rows.text(5)),
+                         .reference = std::string(rows.text(6)),
+                         .body = std::string(rows.text(7))});
     }
 }
 

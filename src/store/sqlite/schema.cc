@@ -140,8 +140,8 @@ UPDATE pending SET ref = (SELECT nullif(json_extract(j.data,
 CREATE INDEX pending_by_ref ON pending(project, ref, no, call, gen) WHERE ref IS NOT NULL;
 
 CREATE TABLE delivered(key BLOB PRIMARY KEY, digest BLOB NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE kept(key BLOB PRIMARY KEY, digest BLOB NOT NULL, at INTEGER NOT NULL,
-  source TEXT NOT NULL, project TEXT NOT NULL, ref TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE TABLE kept(key BLOB PRIMARY KEY, digest BLOB NOT NULL, id TEXT NOT NULL,
+  at INTEGER NOT NULL, source TEXT NOT NULL, project TEXT NOT NULL, ref TEXT NOT NULL, body TEXT NOT NULL) STRICT;
 CREATE INDEX kept_by_time ON kept(at);
 
 CREATE TABLE secrets(no INTEGER NOT NULL, call INTEGER NOT NULL, gen INTEGER NOT NULL,

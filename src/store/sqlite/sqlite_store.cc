@@ -210,7 +210,9 @@ Result<std::vector<port::KeptRow>> SqliteStore::kept(std::uint32_t limit) {
 
 Result<void> SqliteStore::keep(port::KeptRow const& row) { return writer_->keep(row); }
 
-Result<void> SqliteStore::drop_kept(Time until) { return writer_->drop_kept(until); }
+Result<void> SqliteStore::drop_kept(std::span<Bits128 const> keys) {
+    return writer_->drop_kept(keys);
+}
 
 Result<void> SqliteStore::ping() {
     if (writer_->stopped())

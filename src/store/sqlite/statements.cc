@@ -80,9 +80,8 @@ constexpr auto writes = in_order<Write>({
     {Write::forget_kept, "DELETE FROM kept WHERE key = ?1"},
     {Write::find_delivered, "SELECT 1 FROM delivered WHERE key = ?1"},
     {Write::add_kept,
-     "INSERT INTO kept(key, digest, at, source, project, ref, body) VALUES(?1, ?2, ?3, ?4, ?5, ?6,"
-     " ?7)"},
-    {Write::drop_kept, "DELETE FROM kept WHERE at < ?1"},
+     "INSERT INTO kept(key, digest, id, at, source, project, ref, body) VALUES(?1, ?2, ?3, ?4, ?5,"
+     " ?6, ?7, ?8)"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -185,7 +184,7 @@ constexpr auto reads = in_order<Read>({
     {Read::delivered, "SELECT digest FROM delivered WHERE key = ?1"},
     {Read::kept_one, "SELECT digest FROM kept WHERE key = ?1"},
     {Read::kept,
-     "SELECT key, digest, at, source, project, ref, body FROM kept INDEXED BY kept_by_time"
+     "SELECT key, digest, id, at, source, project, ref, body FROM kept INDEXED BY kept_by_time"
      " WHERE at >= ?1 ORDER BY at LIMIT ?2"},
 });
 

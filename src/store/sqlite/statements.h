@@ -46,7 +46,6 @@ enum class Write : std::uint8_t {
     forget_kept,
     find_delivered,
     add_kept,
-    drop_kept,
 };
 
 enum class Read : std::uint8_t {

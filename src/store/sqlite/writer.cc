@@ -111,10 +111,6 @@ Result<void> Writer::keep(port::KeptRow const& row) {
     return transact([&] { return write_kept(row); });
 }
 
-Result<void> Writer::drop_kept(Time until) {
-    return transact([&] { return query(Write::drop_kept).bind(to_ms(until)).run(); });
-}
-
 void Writer::roll_back(Failure const& failure) {
     if (failure.error.code == Code::fail_stop) stopped_ = true;
     if (!connection_.in_transaction()) return;

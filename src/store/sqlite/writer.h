@@ -31,7 +31,7 @@ public:
 
     [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates);
     [[nodiscard]] Result<void> keep(port::KeptRow const& row);
-    [[nodiscard]] Result<void> drop_kept(Time until);
+    [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
 
     // These two may be called from another thread.
     [[nodiscard]] bool stopped() const {

@@ -207,8 +207,19 @@ Result<void> Writer::write_kept(port::KeptRow const& row) {
         if (*found) return fail(Code::conflict, "this delivery is known");
     }
     auto add = query(Write::add_kept);
-    add.bind_bytes(key).bind_bytes(bytes_of(row.delivery.digest)).bind(to_ms(row.at));
-    return add.bind(row.source).bind(row.project).bind(row.reference).bind(row.body).run();
+    add.bind_bytes(key).bind_bytes(bytes_of(row.delivery.digest)).bind(row.delivery_id);
+    add.bind(to_ms(row.at)).bind(row.source);
+    return add.bind(row.project).bind(row.reference).bind(row.body).run();
+}
+
+Result<void> Writer::drop_kept(std::span<Bits128 const> keys) {
+    return transact([&]() -> Result<void> {
+        for (Bits128 const& key : keys) {
+            auto done = query(Write::forget_kept).bind_bytes(bytes_of(key)).run();
+            if (!done) return done;
+        }
+        return {};
+    });
 }
 
 Result<void> Writer::write_snapshot(Append const& append) {
