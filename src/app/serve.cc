@@ -2,6 +2,7 @@
 #include "app/observe.h"
 #include "app/programs.h"
 #include "app/token.h"
+#include "app/webhooks.h"
 
 #include "agent/catalogue.h"
 #include "agent/effects.h"
@@ -21,6 +22,7 @@
 #include "server/api.h"
 #include "server/metrics.h"
 #include "server/transport.h"
+#include "server/webhooks.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -114,7 +116,8 @@ public:
                    .limits = session_limits(config_.limits),
                    .completed_after = config_.retention.completed_after}),
           gate_(gate_options(config_, std::move(secrets)), clock_),
-          api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_}),
+          api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_,
+                webhook_sources(config_)}),
           http_(loop_, http_options(config_.limits, address_), api_, log_) {
         metrics_.models = [this] { return model_loads(registry_, effects_.models()); };
         metrics_.connections = [this] {
@@ -134,6 +137,7 @@ public:
             log_.info("completed sessions deleted", {{"sessions", std::to_string(deleted)}});
         });
         runner_.start();
+        api_.webhooks().start();
         announce();
         loop_.run();
         threads_.stop();

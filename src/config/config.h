@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::config {
@@ -173,6 +174,25 @@ struct Gate {
     friend bool operator==(Gate const&, Gate const&) = default;
 };
 
+enum class SourceKind : std::uint8_t { standard, hmac, github, slack };
+
+// Who may send webhooks, and what they mean.
+struct Source {
+    std::string id;
+    SourceKind kind = SourceKind::standard;
+    std::vector<Secret> secrets = {};  // those that are set; none: the source is not there
+    std::string project = "default";
+    std::vector<std::string> tools = {};  // names, patterns resolved; empty: all
+    std::string pending = {};             // JSON pointers into the payload, as is all below
+    std::string external_ref = {};
+    std::string output = {};
+    std::string error = {};
+    std::string title = {};
+    std::vector<std::pair<std::string, std::string>> when = {};  // what must stand there
+    std::uint32_t line = 0;                                      // of its heading
+    friend bool operator==(Source const&, Source const&) = default;
+};
+
 struct Config {
     std::string file = {};  // where it was read; empty: there was none
     Server server = {};
@@ -183,6 +203,7 @@ struct Config {
     std::vector<Agent> agents = {};
     std::vector<Tool> tools = {};
     std::vector<Gate> gates = {};
+    std::vector<Source> sources = {};
     friend bool operator==(Config const&, Config const&) = default;
 
     [[nodiscard]] bool has_demo() const { return server.demo.value_or(agents.empty()); }

@@ -144,6 +144,25 @@ constexpr std::string_view text =
 # then, for as long again; after that it is denied).
 #on_expiry = "escalate:bob"
 #forbid_requester = true
+
+# Who may send results as signed webhooks, to POST /async-tool/webhook/ci.
+#[[source]]
+#id = "ci"
+# standard (Standard Webhooks), hmac (X-Webhook-Signature), github or slack
+#kind = "standard"
+# Any of them will do, so that they can be changed; none is set: 404.
+#secrets_env = ["DORMOUSE_CI", "DORMOUSE_CI_OLD"]
+#project = "default"
+#tools = ["deploy"]
+# Where the payload names the call: by its pendingID or by what its job is called.
+#pending = "/pendingID"
+#external_ref = "/run/id"
+# Where its outcome is; without these two the body is one of POST /async-tool/result or /error.
+#output = "/run/output"
+#error = "/run/error"
+#title = "/run/name"
+# Other payloads are ignored.
+#when = { "/action" = "completed" }
 )toml";
 
 }  // namespace

@@ -16,10 +16,11 @@ constexpr std::int64_t prose_max = 262'144;
 constexpr std::int64_t mib = 1'048'576;
 constexpr std::int64_t many = 1'000'000;
 
-constexpr std::array all_sections{
-    std::string_view("server"),    std::string_view("store"),     std::string_view("limits"),
-    std::string_view("retention"), std::string_view("model"),     std::string_view("agent"),
-    std::string_view("tool"),      std::string_view("tool.poll"), std::string_view("gate")};
+constexpr std::array all_sections{std::string_view("server"), std::string_view("store"),
+                                  std::string_view("limits"), std::string_view("retention"),
+                                  std::string_view("model"),  std::string_view("agent"),
+                                  std::string_view("tool"),   std::string_view("tool.poll"),
+                                  std::string_view("gate"),   std::string_view("source")};
 
 // section, name, kind, fallback, about, {min, max}, words, form, required, none
 constexpr Key all[] = {
@@ -329,11 +330,98 @@ constexpr Key all[] = {
      text_max},
     {"gate", "forbid_requester", Kind::flag, "false",
      "Whoever asked for the turn may not be who allows it."},
+
+    {"source",
+     "id",
+     Kind::text,
+     "",
+     "Names it: POST /async-tool/webhook/ID; default: also without.",
+     1,
+     64,
+     {},
+     Form::id,
+     true},
+    {"source", "kind", Kind::word, "", "How its deliveries are signed.", 0, 0,
+     "standard, hmac, github, slack", Form::any, true},
+    {"source",
+     "secrets_env",
+     Kind::texts,
+     "",
+     "Variables of the environment with the secrets; none is set: 404.",
+     1,
+     128,
+     {},
+     Form::variables,
+     true},
+    {"source",
+     "project",
+     Kind::text,
+     "\"default\"",
+     "The project whose calls it settles.",
+     1,
+     64,
+     {},
+     Form::id},
+    {"source",
+     "tools",
+     Kind::texts,
+     "[]",
+     "The tools whose calls it settles; * stands for any text; empty: all.",
+     1,
+     64,
+     {},
+     Form::pattern},
+    {"source",
+     "pending",
+     Kind::text,
+     "",
+     "JSON pointer to the pendingID; /pendingID unless external_ref is given.",
+     1,
+     1'024,
+     {},
+     Form::pointer},
+    {"source",
+     "external_ref",
+     Kind::text,
+     "",
+     "JSON pointer to what the call's externalRef is.",
+     1,
+     1'024,
+     {},
+     Form::pointer},
+    {"source",
+     "output",
+     Kind::text,
+     "",
+     "JSON pointer to the output; left out: a body as for /async-tool/result.",
+     1,
+     1'024,
+     {},
+     Form::pointer},
+    {"source",
+     "error",
+     Kind::text,
+     "",
+     "JSON pointer to what is an error when it is there and not null.",
+     1,
+     1'024,
+     {},
+     Form::pointer},
+    {"source",
+     "title",
+     Kind::text,
+     "",
+     "JSON pointer to the result's title.",
+     1,
+     1'024,
+     {},
+     Form::pointer},
+    {"source", "when", Kind::table, "",
+     "JSON pointers and what must stand there; other payloads are ignored."},
 };
 
 // Sections ("") and keys that later releases bring.
 constexpr std::pair<std::string_view, std::string_view> later[] = {
-    {"", "source"},
     {"", "notify"},
     {"", "webhook"},
     {"", "mcp"},
@@ -377,7 +465,8 @@ bool comes_later(std::string_view section, std::string_view name) {
 }
 
 bool is_list(std::string_view section) {
-    return section == "model" || section == "agent" || section == "tool" || section == "gate";
+    return section == "model" || section == "agent" || section == "tool" || section == "gate" ||
+           section == "source";
 }
 
 std::string heading(std::string_view section) {

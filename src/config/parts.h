@@ -30,6 +30,7 @@ template <class T> struct Placed {
 [[nodiscard]] Agent read_agent(Section const& section, Reading const& reading);
 [[nodiscard]] Tool read_tool(Section const& section, Reading const& reading);
 [[nodiscard]] Gate read_gate(Section const& section, Reading const& reading);
+[[nodiscard]] Source read_source(Section const& section, Reading const& reading);
 
 [[nodiscard]] std::vector<Header> read_headers(Section const& section, Reading const& reading);
 [[nodiscard]] std::optional<Secret> read_secret(Section const& section, std::string_view name,
@@ -45,6 +46,7 @@ struct Parts {
     std::vector<Placed<Agent>> agents = {};
     std::vector<Placed<Tool>> tools = {};
     std::vector<Placed<Gate>> gates = {};
+    std::vector<Placed<Source>> sources = {};
 };
 // Everything that holds between two parts: names are new, what is named is there. Resolves the
 // patterns of agents' tools.

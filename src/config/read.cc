@@ -94,12 +94,14 @@ Config read_parts(Node const& top, Reading const& reading) {
     Parts parts{.models = file.list<Model>("model", read_model),
                 .agents = file.list<Agent>("agent", read_agent),
                 .tools = file.list<Tool>("tool", read_tool),
-                .gates = file.list<Gate>("gate", read_gate)};
+                .gates = file.list<Gate>("gate", read_gate),
+                .sources = file.list<Source>("source", read_source)};
     relate(config.server, parts, reading.world);
     config.models = values(std::move(parts.models));
     config.agents = values(std::move(parts.agents));
     config.tools = values(std::move(parts.tools));
     config.gates = values(std::move(parts.gates));
+    config.sources = values(std::move(parts.sources));
     return config;
 }
 

@@ -108,6 +108,7 @@ void relate(Server const& server, Parts& parts, World const& world) {
     if (demo) check_demo_names(parts.tools, world);
     unique(parts.agents, &Agent::id, "id", demo ? world.demo_agents : Names{});
     unique(parts.gates, &Gate::id, "id", {});
+    unique(parts.sources, &Source::id, "id", {});
     tools.insert(tools.begin(), own_tools.begin(), own_tools.end());
     for (auto& [agent, section] : parts.agents) {
         if (!agent.model.empty() && !has(models, agent.model)) {
@@ -116,6 +117,8 @@ void relate(Server const& server, Parts& parts, World const& world) {
         }
         agent.tools = resolve(section, agent.tools, tools);
     }
+    for (auto& [source, section] : parts.sources)
+        source.tools = resolve(section, source.tools, tools);
     for (auto const& gate : parts.gates) {
         (void)resolve(gate.section, gate.value.tools, tools);
         check_voters(gate, gate.value.answerers, "");

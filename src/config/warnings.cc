@@ -28,6 +28,11 @@ bool calls_back_from_afar(Tool const& tool) {
 
 std::vector<Problem> warnings(Config const& config) {
     std::vector<Problem> out;
+    for (Source const& source : config.sources) {
+        if (source.secrets.empty())
+            out.push_back({source.line, "[[source]] " + source.id +
+                                            ": none of its secrets_env is set, so it answers 404"});
+    }
     if (!config.server.public_url.empty()) return out;
     for (Tool const& tool : config.tools) {
         if (!calls_back_from_afar(tool)) continue;

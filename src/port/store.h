@@ -52,9 +52,10 @@ struct PendingRow {
     PendingStatus status = PendingStatus::waiting;
     std::string tool;
     Time created{};
-    std::optional<Time> timeout;  // deadline
-    Seq paused = 0;               // tool_started, call_paused or gate_asked that opened it
-    Seq settled = 0;              // the settling event (its receipt); 0 while open
+    std::optional<Time> timeout;    // deadline
+    Seq paused = 0;                 // tool_started, call_paused or gate_asked that opened it
+    Seq settled = 0;                // the settling event (its receipt); 0 while open
+    std::string external_ref = {};  // what the job calls itself; empty: nothing
 
     friend bool operator==(PendingRow const&, PendingRow const&) = default;
 };
@@ -118,6 +119,30 @@ struct PostUpdate {
     std::optional<Time> delivered = {};
 };
 
+// What signs the webhooks of one pause and is in no record. Replaces an older one.
+struct SecretRow {
+    CallNo call = 0;
+    Generation generation = 0;
+    std::string secret;
+};
+
+// A delivery of a source that has been taken. `digest`: of its body.
+struct DeliveredRow {
+    Bits128 key{};
+    Bits128 digest{};
+};
+
+// A signed payload for which no call was there, kept until one comes.
+struct KeptRow {
+    DeliveredRow delivery;
+    std::string delivery_id;
+    Time at{};
+    std::string source;
+    std::string project;
+    std::string reference;  // the externalRef that its call will have
+    std::string body;
+};
+
 // One session's append: whole or not at all. Fails alone with conflict when the session's head is
 // not `after`.
 struct Append {
@@ -135,6 +160,9 @@ struct Append {
     std::vector<ArtifactRow> artifacts;
     std::vector<PostRow> posts;       // key.from == session; they stay when the session goes
     std::vector<PostKey> taken = {};  // posts of others that this append takes up: their rows go
+    std::vector<SecretRow> secrets = {};
+    // Remembered for every session; none of them is kept any more. Those that are known stay.
+    std::vector<DeliveredRow> delivered = {};
     std::optional<SnapshotRow> snapshot;  // replaces an older one
     std::optional<Bits128> create_key;    // remembered with the session for find_created()
     // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and
@@ -161,6 +189,7 @@ struct PendingFilter {
     std::vector<PendingStatus> statuses = {};  // empty: all
     std::string tool = {};                     // empty: all
     std::optional<SessionId> session = {};
+    std::string external_ref = {};  // empty: all. REQUIRES: `session` is not given with it.
     // Page: rows before this one in the order newest session first, then call and generation
     // descending.
     std::optional<PendingId> before = {};  // nonce ignored
@@ -263,6 +292,26 @@ public:
                                                                  Time until,
                                                                  std::uint32_t limit) = 0;
     [[nodiscard]] virtual Result<std::optional<PostRow>> post(PostKey const& key) = 0;
+    // The secret of a pause; nullopt: it has none.
+    [[nodiscard]] virtual Result<std::optional<std::string>> secret(SessionId /*session*/,
+                                                                    CallNo /*call*/,
+                                                                    Generation /*generation*/) {
+        return std::nullopt;
+    }
+    // The digest of a delivery that was taken or is kept; nullopt: it never came.
+    [[nodiscard]] virtual Result<std::optional<Bits128>> delivered(Bits128 const& /*key*/) {
+        return std::nullopt;
+    }
+    // All that is kept, oldest first; at most `limit`.
+    [[nodiscard]] virtual Result<std::vector<KeptRow>> kept(std::uint32_t /*limit*/) {
+        return std::vector<KeptRow>();
+    }
+    // Writes, as commit() does: called by the writer. Keeps a delivery; conflict: it is known.
+    [[nodiscard]] virtual Result<void> keep(KeptRow const& /*row*/) {
+        return fail(Code::internal, "this store keeps no deliveries");
+    }
+    // Forgets these of the kept ones; writes, as keep() does.
+    [[nodiscard]] virtual Result<void> drop_kept(std::span<Bits128 const> /*keys*/) { return {}; }
     // A cheap question that fails while the store cannot serve: /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };

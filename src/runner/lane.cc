@@ -202,11 +202,13 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
         asked.command.terms = std::move(*terms);
     asked.command.model_until = model_until();
     asked.command.next_session = host_.next_session();
+    Beside const beside = take_beside(asked.command);
     Decision decision = decide(*state_, host_.epoch(), asked.command, host_.limits());
     host_.take_sessions(decision.sessions);
     for (Post const& post : decision.posts)
         draft.append.posts.push_back(post_row(*state_, post, asked.command.at));
     if (decision.took) take_up(*decision.took, asked.command, decision, draft.append);
+    add_beside(beside, decision.events, draft.append);
     for (Event& event : decision.events) {
         remember_closed(event);
         for (std::string& key : keys_of(event))

@@ -37,7 +37,43 @@ port::PendingRow pending_row(PendingChange const& change) {
             change.created,
             change.deadline,
             change.paused,
-            change.settled};
+            change.settled,
+            change.external_ref};
+}
+
+Beside take_beside(Command& command) {
+    Beside out;
+    if (auto* const outcome = std::get_if<ToolOutcome>(&command.body)) {
+        if (auto* const terms = std::get_if<PauseTerms>(&outcome->what))
+            out.secrets[outcome->pending.call] = std::exchange(terms->webhook_secret, {});
+    } else if (auto* const reply = std::get_if<ModelReply>(&command.body)) {
+        for (CallSpec& spec : reply->calls) {
+            out.of_reply.push_back(spec.at_once ? std::exchange(spec.at_once->webhook_secret, {})
+                                                : std::string());
+        }
+    } else if (auto const* const submit = std::get_if<Submit>(&command.body)) {
+        for (Bits128 const& key : submit->delivery_keys)
+            out.delivered.push_back({key, submit->delivery_digest});
+    }
+    return out;
+}
+
+void add_beside(Beside const& beside, std::vector<Event> const& events, port::Append& append) {
+    std::map<CallNo, std::string> secrets = beside.secrets;
+    for (Event const& event : events) {
+        if (auto const* const replied = std::get_if<ModelReplied>(&event.body)) {
+            for (std::size_t i = 0; i < beside.of_reply.size(); ++i)
+                secrets[replied->first_call + static_cast<CallNo>(i)] = beside.of_reply[i];
+        } else if (auto const* const paused = std::get_if<CallPaused>(&event.body)) {
+            auto const secret = secrets.find(paused->pending.call);
+            if (secret != secrets.end() && !secret->second.empty())
+                append.secrets.push_back(
+                    {paused->pending.call, paused->pending.generation, secret->second});
+        } else if (std::holds_alternative<Submitted>(event.body)) {
+            append.delivered.insert(append.delivered.end(), beside.delivered.begin(),
+                                    beside.delivered.end());
+        }
+    }
 }
 
 // Those between sessions are tried in the order of their sender's events, whatever its clock says.

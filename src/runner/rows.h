@@ -7,11 +7,24 @@
 #include "session/state.h"
 #include "wire/record.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 namespace dormouse::runner {
 
 [[nodiscard]] port::PendingRow pending_row(session::PendingChange const& change);
+// What a command brings that stands beside the journal, and is in none of its events.
+struct Beside {
+    std::map<CallNo, std::string> secrets = {};      // of the pauses that calls of it make
+    std::vector<std::string> of_reply = {};          // of a reply's calls, in their order
+    std::vector<port::DeliveredRow> delivered = {};  // once it has settled something
+};
+// Takes it out of the command.
+[[nodiscard]] Beside take_beside(session::Command& command);
+// The rows for what came of the command.
+void add_beside(Beside const& beside, std::vector<session::Event> const& events,
+                port::Append& append);
 [[nodiscard]] port::SessionRow session_row(session::State const& state);
 // A post that waits to be delivered, from now on.
 [[nodiscard]] port::PostRow post_row(session::State const& state, session::Post const& post,

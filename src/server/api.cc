@@ -9,6 +9,7 @@
 #include "server/observed.h"
 #include "server/streams.h"
 #include "server/waits.h"
+#include "server/webhooks.h"
 
 #include <algorithm>
 
@@ -98,6 +99,7 @@ Api::Api(Services services)
       feed_streams_(std::make_unique<FeedStreams>(services.loop, services.journal)),
       waits_(std::make_unique<Waits>(services_)),
       changes_(std::make_unique<Changes>(services.runner.now())),
+      webhooks_(std::make_unique<Webhooks>(services_)),
       routes_(all_routes()) {
     services_.runner.on_delta(
         [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
@@ -107,6 +109,7 @@ Api::Api(Services services)
         [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
             changes_->note(lane, records, services_.runner.now());
             feed_streams_->appended();
+            webhooks_->appended(lane, records);
             services_.metrics.appended(records, services_.runner.now());
             log_appended(services_.log, lane.id(), records);
         });
@@ -147,7 +150,8 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     exchange->responder = observed;
     exchange->by = services_.gate.actor(exchange->request);
     exchange->capability = services_.gate.capability(exchange->request);
-    if (exchange->request.body.empty()) {
+    // Nothing of a webhook is read before its signature has been checked.
+    if (exchange->request.body.empty() || is_webhook(exchange->request)) {
         exchange->body = Json::trusted("{}");
     } else {
         auto body = json::check(exchange->request.body);

@@ -9,6 +9,7 @@
 #include "server/gate.h"
 #include "server/http.h"
 #include "server/problem.h"
+#include "webhook/source.h"
 
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ class Metrics;
 class Observed;
 class Streams;
 class Waits;
+class Webhooks;
 
 // What handlers need; all outlive the API.
 struct Services {
@@ -33,6 +35,7 @@ struct Services {
     Gate& gate;
     Metrics& metrics;
     io::Log& log;
+    std::vector<webhook::Source> sources = {};
 };
 
 // One request on its way. Handlers keep it (shared) until they have answered.
@@ -42,7 +45,7 @@ struct Exchange {
     session::Actor by;
     std::optional<PendingId> capability;  // all that it may ask about
     std::shared_ptr<Responder> responder;
-    Json body;  // checked; {} when there was none
+    Json body;  // checked; {} when there was none; not that of a webhook
 
     void json(int status, std::string text,
               std::vector<std::pair<std::string, std::string>> headers = {}) {
@@ -82,6 +85,7 @@ public:
     [[nodiscard]] FeedStreams& feed_streams() { return *feed_streams_; }
     [[nodiscard]] Waits& waits() { return *waits_; }
     [[nodiscard]] Changes& changes() { return *changes_; }
+    [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
 
 private:
     void route(ExchangePtr const& exchange, Observed& observed);
@@ -91,6 +95,7 @@ private:
     std::unique_ptr<FeedStreams> feed_streams_;
     std::unique_ptr<Waits> waits_;
     std::unique_ptr<Changes> changes_;
+    std::unique_ptr<Webhooks> webhooks_;
     std::vector<Route> const routes_;
 };
 

@@ -47,7 +47,16 @@ bool is_json(std::string_view content_type) {
            (bare.starts_with("application/") && bare.ends_with("+json"));
 }
 
+bool is_form(std::string_view content_type) {
+    return lower(content_type).starts_with("application/x-www-form-urlencoded");
+}
+
 }  // namespace
+
+bool is_webhook(HttpRequest const& head) {
+    constexpr std::string_view path = "/async-tool/webhook";
+    return head.path == path || head.path.starts_with(std::string(path) + "/");
+}
 
 Gate::Gate(GateOptions options, port::Clock const& clock)
     : options_(std::move(options)), capabilities_(options_.capability_key), clock_(clock) {
@@ -107,8 +116,11 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
             "Pages of this origin may not call; add it to allowed_origins if they should."};
     }
     if (is_open_path(head.path)) return std::nullopt;
-    if (auto error = refuse_asker(head)) return error;
-    if (has_body(head) && !is_json(head.header("content-type"))) {
+    if (!is_webhook(head)) {
+        if (auto error = refuse_asker(head)) return error;
+    }
+    bool const form = is_webhook(head) && is_form(head.header("content-type"));
+    if (has_body(head) && !form && !is_json(head.header("content-type"))) {
         return Error{Code::unsupported_media_type,
                      "Send the body as `Content-Type: application/json`."};
     }

@@ -28,6 +28,9 @@ struct GateOptions {
     std::string capability_key = {};  // empty: no capability is taken
 };
 
+// Bears a signature in place of a token; its own handler checks that.
+[[nodiscard]] bool is_webhook(HttpRequest const& head);
+
 class Gate {
 public:
     Gate(GateOptions options, port::Clock const& clock);

@@ -14,6 +14,8 @@ void post_decision(Api& api, ExchangePtr const& x);
 void post_progress(Api& api, ExchangePtr const& x);
 void post_claim(Api& api, ExchangePtr const& x);
 void delete_pending(Api& api, ExchangePtr const& x);
+// handlers_webhook.cc
+void post_webhook(Api& api, ExchangePtr const& x);
 // handlers_pending.cc
 void list_pending(Api& api, ExchangePtr const& x);
 void get_pending(Api& api, ExchangePtr const& x);

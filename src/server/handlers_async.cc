@@ -14,7 +14,8 @@ namespace {
 
 std::string receipt_for(ExchangePtr const& x, Receipt const& receipt,
                         std::optional<wire::Consumed> const& consumed) {
-    return x->capability ? brief_receipt(receipt) : receipt_object(receipt, consumed);
+    bool const brief = x->capability || x->by.type == ActorType::webhook;
+    return brief ? brief_receipt(receipt) : receipt_object(receipt, consumed);
 }
 
 std::string outcome_json(ExchangePtr const& x, Answer const& answer,
@@ -107,7 +108,7 @@ std::string brief_receipt(Receipt const& receipt) {
 }
 
 void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
-    command.via = x->capability ? "callback" : "http";
+    if (command.via.empty()) command.via = x->capability ? "callback" : "http";
     PendingId const pending = command.pending;
     door::submit(api.services().runner, api.services().catalogue, std::move(command), x->asker(),
                  [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {

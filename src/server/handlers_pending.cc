@@ -28,7 +28,7 @@ void answer_pending(Api& api, ExchangePtr const& x, PendingId const& pending) {
 
 struct Filter {
     std::vector<std::string> statuses;
-    std::string project, tool, reason;
+    std::string project, tool, reason, external_ref;
     std::size_t limit = 50;
     std::optional<PendingId> cursor;
     std::optional<Time> changed_since;
@@ -38,6 +38,7 @@ struct Filter {
     [[nodiscard]] bool takes(wire::PauseView const& pause, std::string const& tool_name,
                              Time now) const {
         if (!tool.empty() && tool_name != tool) return false;
+        if (!external_ref.empty() && pause.terms.external_ref != external_ref) return false;
         if (!reason.empty() && text(pause.terms.reason) != reason) return false;
         return std::ranges::find(statuses, pending_status(pause, now)) != statuses.end();
     }
@@ -69,6 +70,7 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
     filter.until = api.services().runner.now() + filter.wait;
     filter.project = x->request.query_value("project").value_or("default");
     filter.tool = x->request.query_value("tool").value_or("");
+    filter.external_ref = x->request.query_value("externalRef").value_or("");
     filter.reason = x->request.query_value("reason").value_or("");
     if (x->request.query_value("changedSince")) {
         auto const ms = query.number("changedSince", 0, 0, std::uint64_t{1} << 53);
@@ -245,6 +247,7 @@ void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
     bool const all = filter.statuses.size() == status_names.size();
     if (!all) rows.statuses = {row_status(filter.statuses.front())};
     rows.tool = filter.tool;
+    rows.external_ref = filter.external_ref;
     rows.before = filter.cursor;
     rows.limit = static_cast<std::uint32_t>(filter.limit);
     auto question = [rows](port::Store& store) { return store.list_pending(rows); };

@@ -6,7 +6,7 @@ namespace {
 constexpr std::size_t usual = std::size_t{1} << 20;
 constexpr std::size_t large = std::size_t{8} << 20;  // results and prompts
 constexpr std::string_view pending_query =
-    "sessionID project status tool reason changedSince wait limit cursor";
+    "sessionID project status tool reason externalRef changedSince wait limit cursor";
 }  // namespace
 
 std::vector<Route> all_routes() {
@@ -16,6 +16,8 @@ std::vector<Route> all_routes() {
         {"POST", {"async-tool", "error"}, large, post_error},
         {"POST", {"async-tool", "decision"}, large, post_decision},
         {"POST", {"async-tool", "progress"}, usual, post_progress},
+        {"POST", {"async-tool", "webhook"}, usual, post_webhook},
+        {"POST", {"async-tool", "webhook", "{}"}, usual, post_webhook},
         {"POST", {"c", "{}"}, large, post_capability},
         {"GET", {"c", "{}"}, usual, get_capability},
         {"GET", {"async-tool", "pending"}, usual, list_pending, pending_query},

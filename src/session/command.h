@@ -138,6 +138,10 @@ struct Submit {
         input_digest;  // what the answerer was shown; nullopt: not required of this principal
     Json invalid;      // null: the outcome fits the schema; else an array of {pointer, message}
     Attached attached = {};
+    // Under these the delivery that brought it is remembered once it has settled the call, with a
+    // digest of its body. Not looked at when deciding.
+    std::vector<Bits128> delivery_keys = {};
+    Bits128 delivery_digest = {};
 };
 
 struct Progress {

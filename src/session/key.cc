@@ -44,8 +44,8 @@ private:
 };
 
 PendingChange opened(PendingId const& pending, Call const& call, Event const& event,
-                     std::optional<Time> deadline) {
-    return {pending, std::nullopt, call.spec.tool, event.at, deadline, event.seq, 0};
+                     std::optional<Time> deadline, std::string const& external_ref = {}) {
+    return {pending, std::nullopt, call.spec.tool, event.at, deadline, event.seq, 0, external_ref};
 }
 
 PendingChange settled(Receipt const& receipt, Call const& call, Event const& event) {
@@ -58,6 +58,7 @@ PendingChange settled(Receipt const& receipt, Call const& call, Event const& eve
         change.created = call.pause->since;
         change.paused = call.pause->opened;
         change.deadline = call.pause->deadline;
+        change.external_ref = call.pause->terms.external_ref;
     } else {
         change.paused = call.owed_since;  // early: the pause was never made, tool_started opened it
     }
@@ -69,8 +70,10 @@ struct Changes {
     Event const& event;
     std::vector<PendingChange>& out;
 
-    void operator()(CallPaused const& e) const { open(e.pending, e.deadline); }
-    void operator()(GateAsked const& e) const { open(e.pending, e.deadline); }
+    void operator()(CallPaused const& e) const {
+        open(e.pending, e.deadline, e.terms.external_ref);
+    }
+    void operator()(GateAsked const& e) const { open(e.pending, e.deadline, e.terms.external_ref); }
     void operator()(InDoubt const& e) const {
         open(e.pending, e.deadline);
         if (e.question) open(*e.question, std::nullopt);
@@ -78,7 +81,7 @@ struct Changes {
     void operator()(Reassigned const& e) const {
         Call const& call = before.calls.at(e.pending.call);
         out.push_back({e.pending, std::nullopt, call.spec.tool, call.pause->since, e.deadline,
-                       call.pause->opened, 0});
+                       call.pause->opened, 0, call.pause->terms.external_ref});
     }
     void operator()(Submitted const& e) const { settle(e.receipt); }
     void operator()(Expired const& e) const { settle(e.receipt); }
@@ -88,8 +91,10 @@ struct Changes {
     template <class Other> void operator()(Other const&) const {}
 
 private:
-    void open(PendingId const& pending, std::optional<Time> deadline) const {
-        out.push_back(opened(pending, before.calls.at(pending.call), event, deadline));
+    void open(PendingId const& pending, std::optional<Time> deadline,
+              std::string const& external_ref = {}) const {
+        out.push_back(
+            opened(pending, before.calls.at(pending.call), event, deadline, external_ref));
     }
     void settle(Receipt const& receipt) const {
         out.push_back(settled(receipt, before.calls.at(receipt.pending.call), event));

@@ -48,6 +48,7 @@ struct PendingChange {
     std::optional<Time> deadline;
     Seq paused = 0;
     Seq settled = 0;
+    std::string external_ref = {};
     friend bool operator==(PendingChange const&, PendingChange const&) = default;
 };
 // What `event` does to the rows of pending calls. REQUIRES: `before` is the state that the event is

@@ -130,6 +130,9 @@ struct PauseTerms {
     AnswerTerms answer = {};
     Json state = {};     // the tool's own, given back when it goes on; the model never sees it
     Json metadata = {};  // for audits; nobody acts on it
+    // Signs webhooks about this pause, both ways. The lane takes it out before deciding and keeps
+    // it beside the journal: it is in no event and no state.
+    std::string webhook_secret = {};
     friend bool operator==(PauseTerms const&, PauseTerms const&) = default;
 };
 

@@ -96,8 +96,9 @@ std::optional<Error> refuse(State const& state, Call const& call, Offer const& o
         return Error{Code::not_an_answerer,
                      "You asked for this yourself; somebody else must answer."};
     }
-    // A capability is for the job that was started, never for what people are asked.
-    if (by.type == ActorType::capability && terms.reason != PauseReason::tool_result)
+    // Capabilities and webhooks are for the job that was started, never for what people are asked.
+    bool const job = by.type == ActorType::capability || by.type == ActorType::webhook;
+    if (job && terms.reason != PauseReason::tool_result)
         return wrong_kind(terms.reason).error();
     if (!fits(terms.reason, offer.what.kind)) return wrong_kind(terms.reason).error();
     if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {

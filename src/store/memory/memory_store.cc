@@ -24,7 +24,8 @@ Seq head_of(MemoryDisk::Session const& session) {
 bool matches(PendingRow const& row, port::PendingFilter const& filter) {
     bool const status =
         filter.statuses.empty() || std::ranges::count(filter.statuses, row.status) > 0;
-    return status && (filter.tool.empty() || filter.tool == row.tool);
+    bool const named = filter.external_ref.empty() || filter.external_ref == row.external_ref;
+    return status && named && (filter.tool.empty() || filter.tool == row.tool);
 }
 
 }  // namespace
@@ -116,6 +117,10 @@ void MemoryStore::apply(Append const& append) {
         session.row = std::move(row);
     }
     if (append.create_key) disk_->created.emplace(*append.create_key, number);
+    for (auto const& row : append.delivered) {
+        disk_->delivered.emplace(row.key, row.digest);
+        disk_->kept.erase(row.key);
+    }
     add_to_feed(append);
     for (auto const& row : append.posts) disk_->posts.emplace(row.key, row);
     for (auto const& key : append.taken) disk_->posts.erase(key);
@@ -126,6 +131,8 @@ void MemoryStore::apply(Append const& append) {
         session.pending.insert_or_assign(std::pair(row.call, row.generation), row);
     for (auto const& row : append.keys) session.keys.emplace(row.key, row.seq);
     for (auto const& row : append.artifacts) session.artifacts.emplace(row.seq, row.bytes);
+    for (auto const& row : append.secrets)
+        session.secrets.insert_or_assign({row.call, row.generation}, row.secret);
     if (append.snapshot) session.snapshot = append.snapshot;
 }
 
@@ -404,6 +411,46 @@ Result<std::optional<SessionId>> MemoryStore::find_created(Bits128 const& create
     auto const found = disk_->created.find(create_key);
     if (found == disk_->created.end()) return std::nullopt;
     return disk_->sessions.at(found->second).row.id;
+}
+
+Result<std::optional<std::string>> MemoryStore::secret(SessionId id, CallNo call,
+                                                       Generation generation) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr || !session->secrets.contains({call, generation})) return std::nullopt;
+    return session->secrets.at({call, generation});
+}
+
+Result<std::optional<Bits128>> MemoryStore::delivered(Bits128 const& key) {
+    std::scoped_lock const lock(disk_->mutex);
+    if (auto const found = disk_->delivered.find(key); found != disk_->delivered.end())
+        return found->second;
+    auto const kept = disk_->kept.find(key);
+    if (kept == disk_->kept.end()) return std::nullopt;
+    return kept->second.delivery.digest;
+}
+
+Result<std::vector<port::KeptRow>> MemoryStore::kept(std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::KeptRow> rows;
+    for (auto const& [key, row] : disk_->kept) rows.push_back(row);
+    std::ranges::stable_sort(rows, {}, &port::KeptRow::at);
+    if (rows.size() > limit) rows.resize(limit);
+    return rows;
+}
+
+Result<void> MemoryStore::keep(port::KeptRow const& row) {
+    std::scoped_lock const lock(disk_->mutex);
+    Bits128 const& key = row.delivery.key;
+    if (disk_->delivered.contains(key) || !disk_->kept.emplace(key, row).second)
+        return fail(Code::conflict, "this delivery is known");
+    return {};
+}
+
+Result<void> MemoryStore::drop_kept(std::span<Bits128 const> keys) {
+    std::scoped_lock const lock(disk_->mutex);
+    for (Bits128 const& key : keys) disk_->kept.erase(key);
+    return {};
 }
 
 }  // namespace dormouse::store

@@ -27,6 +27,7 @@ struct MemoryDisk {
         std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
         std::map<std::string, Seq> keys;
         std::map<Seq, std::shared_ptr<std::string const>> artifacts;
+        std::map<std::pair<CallNo, Generation>, std::string> secrets;
     };
     struct Fed {
         std::uint64_t n = 0;
@@ -43,6 +44,8 @@ struct MemoryDisk {
     std::map<Bits128, std::uint64_t> created;       // create_key -> session
     std::deque<Fed> feed;                           // the newest, by n
     std::uint64_t feed_head = 0;
+    std::map<Bits128, Bits128> delivered;  // key -> digest
+    std::map<Bits128, port::KeptRow> kept;
 };
 
 class MemoryStore final : public port::Store {
@@ -85,6 +88,12 @@ public:
     [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
                                                                std::uint32_t limit) override;
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override;
+    [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
+                                                            Generation generation) override;
+    [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
+    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
+    [[nodiscard]] Result<void> keep(port::KeptRow const& row) override;
+    [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
     [[nodiscard]] Result<void> ping() override { return {}; }
 
 private:

@@ -33,7 +33,8 @@ PendingRow pending_row(Query const& row) {
             .created = from_ms(row.integer(4)),
             .timeout = timeout ? std::optional(from_ms(*timeout)) : std::nullopt,
             .paused = static_cast<Seq>(row.integer(6)),
-            .settled = static_cast<Seq>(row.integer(7))};
+            .settled = static_cast<Seq>(row.integer(7)),
+            .external_ref = std::string(row.text(8))};
 }
 
 // Parameters 1 to 6, which all lists of pending rows share.
@@ -159,17 +160,19 @@ Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& fil
 // sessions.
 Result<std::vector<PendingListed>> Reader::list_of_project(PendingFilter const& filter) {
     auto const open = statuses_of(filter) == 1 << static_cast<int>(PendingStatus::waiting);
-    auto rows = query(open ? Read::pending_open : Read::pending_any);
+    bool const named = !filter.external_ref.empty();
+    auto rows = query(named ? Read::pending_by_ref : open ? Read::pending_open : Read::pending_any);
     auto const number =
         filter.before ? static_cast<std::int64_t>(filter.before->session.number()) : number_max;
     bind_filter(rows, number, filter.before, filter);
     rows.bind(filter.project);
+    if (named) rows.bind(filter.external_ref);
     std::vector<PendingListed> found;
     for (;;) {
         auto const row = rows.next();
         if (!row) return std::unexpected(row.error());
         if (!*row) return found;
-        auto const id = session_id(rows.text(8));
+        auto const id = session_id(rows.text(9));
         if (!id) return std::unexpected(id.error());
         found.push_back({*id, pending_row(rows)});
     }

@@ -128,8 +128,28 @@ CREATE INDEX posts_due ON posts(kind, next_at, k, n) WHERE state = 0;
 CREATE INDEX posts_makes ON posts(makes) WHERE makes IS NOT NULL;
 )sql";
 
-constexpr std::array<char const*, 5> steps_of_this_release{tables, views, feed_and_artifacts,
-                                                           completed, posts};
+// ref: the pause's externalRef; NULL when it has none. delivered: what sources sent and was taken,
+// by a hash of source and delivery id, with one of the body. kept: what fits no call yet. secrets:
+// what signs the webhooks of one pause.
+constexpr char const* webhooks = R"sql(
+ALTER TABLE pending ADD COLUMN ref TEXT;
+UPDATE pending SET ref = (SELECT nullif(json_extract(j.data,
+    '$[' || (pending.paused - (j.k & 16777215)) || '][2].externalRef'), '')
+  FROM journal j WHERE j.k = (SELECT max(k) FROM journal
+    WHERE k BETWEEN pending.no << 24 AND pending.no << 24 | pending.paused));
+CREATE INDEX pending_by_ref ON pending(project, ref, no, call, gen) WHERE ref IS NOT NULL;
+
+CREATE TABLE delivered(key BLOB PRIMARY KEY, digest BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE kept(key BLOB PRIMARY KEY, digest BLOB NOT NULL, id TEXT NOT NULL,
+  at INTEGER NOT NULL, source TEXT NOT NULL, project TEXT NOT NULL, ref TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE INDEX kept_by_time ON kept(at);
+
+CREATE TABLE secrets(no INTEGER NOT NULL, call INTEGER NOT NULL, gen INTEGER NOT NULL,
+  secret TEXT NOT NULL, PRIMARY KEY(no, call, gen)) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array<char const*, 6> steps_of_this_release{
+    tables, views, feed_and_artifacts, completed, posts, webhooks};
 
 }  // namespace
 

@@ -195,6 +195,25 @@ Result<std::optional<port::PostRow>> SqliteStore::post(port::PostKey const& key)
     return reader_->post(key);
 }
 
+Result<std::optional<std::string>> SqliteStore::secret(SessionId session, CallNo call,
+                                                       Generation generation) {
+    return reader_->secret(session, call, generation);
+}
+
+Result<std::optional<Bits128>> SqliteStore::delivered(Bits128 const& key) {
+    return reader_->delivered(key);
+}
+
+Result<std::vector<port::KeptRow>> SqliteStore::kept(std::uint32_t limit) {
+    return reader_->kept(limit);
+}
+
+Result<void> SqliteStore::keep(port::KeptRow const& row) { return writer_->keep(row); }
+
+Result<void> SqliteStore::drop_kept(std::span<Bits128 const> keys) {
+    return writer_->drop_kept(keys);
+}
+
 Result<void> SqliteStore::ping() {
     if (writer_->stopped())
         return fail(Code::fail_stop, "a write could not be made durable: reopen the store");

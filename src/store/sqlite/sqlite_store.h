@@ -77,6 +77,12 @@ public:
     [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
                                                                std::uint32_t limit) override;
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override;
+    [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
+                                                            Generation generation) override;
+    [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
+    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
+    [[nodiscard]] Result<void> keep(port::KeptRow const& row) override;
+    [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
     [[nodiscard]] Result<void> ping() override;
 
 private:

@@ -46,11 +46,11 @@ constexpr auto writes = in_order<Write>({
      "excluded.wake_at"},
     {Write::clear_wake, "DELETE FROM owed WHERE no = ?1"},
     {Write::put_pending,
-     "INSERT INTO pending(no, call, gen, status, project, tool, created, timeout, paused, settled)"
-     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+     "INSERT INTO pending(no, call, gen, status, project, tool, created, timeout, paused, settled,"
+     " ref) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, nullif(?11, ''))"
      " ON CONFLICT(no, call, gen) DO UPDATE SET status = excluded.status, tool = excluded.tool,"
      " created = excluded.created, timeout = excluded.timeout, paused = excluded.paused,"
-     " settled = excluded.settled"},
+     " settled = excluded.settled, ref = excluded.ref"},
     {Write::add_key, "INSERT INTO keys(no, key, seq) VALUES(?1, ?2, ?3)"},
     {Write::put_snapshot,
      "INSERT OR REPLACE INTO snapshots(no, seq, format, sum, state) VALUES(?1, ?2, ?3, ?4, ?5)"},
@@ -72,6 +72,16 @@ constexpr auto writes = in_order<Write>({
     {Write::put_post,
      "UPDATE posts SET state = ?3, next_at = ?4, attempts = ?5, last_status = ?6, last_error = ?7,"
      " delivered = ?8 WHERE k = ?1 AND n = ?2"},
+    {Write::put_secret,
+     "INSERT OR REPLACE INTO secrets(no, call, gen, secret) VALUES(?1, ?2, ?3, ?4)"},
+    {Write::erase_secrets, "DELETE FROM secrets WHERE no = ?1"},
+    {Write::add_delivered,
+     "INSERT INTO delivered(key, digest) VALUES(?1, ?2) ON CONFLICT(key) DO NOTHING"},
+    {Write::forget_kept, "DELETE FROM kept WHERE key = ?1"},
+    {Write::find_delivered, "SELECT 1 FROM delivered WHERE key = ?1"},
+    {Write::add_kept,
+     "INSERT INTO kept(key, digest, id, at, source, project, ref, body) VALUES(?1, ?2, ?3, ?4, ?5,"
+     " ?6, ?7, ?8)"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -80,7 +90,7 @@ constexpr auto writes = in_order<Write>({
 #define SESSION_NAMES \
     " CROSS JOIN names p ON p.id = s.project CROSS JOIN names a ON a.id = s.agent "
 #define PENDING_COLUMNS \
-    "SELECT p.call, p.gen, p.status, t.name, p.created, p.timeout, p.paused, p.settled"
+    "SELECT p.call, p.gen, p.status, t.name, p.created, p.timeout, p.paused, p.settled, p.ref"
 #define PENDING_TOOL " CROSS JOIN names t ON t.id = p.tool "
 // ?4: a tool's name, or '' for all. ?5: a set of statuses, bit by bit.
 #define PENDING_CHOICE " AND (?4 = '' OR t.name = ?4) AND (?5 >> p.status) & 1 "
@@ -140,6 +150,13 @@ constexpr auto reads = in_order<Read>({
     {Read::pending_of_session, PENDING_COLUMNS
      " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 AND (p.call, p.gen) < (?2, ?3)" PENDING_CHOICE
      "ORDER BY p.call DESC, p.gen DESC LIMIT ?6"},
+    {Read::pending_by_ref,
+     PENDING_COLUMNS ", s.id FROM pending p INDEXED BY pending_by_ref" PENDING_TOOL
+                     "CROSS JOIN sessions s ON s.no = p.no"
+                     " WHERE s.status <> 'deleted' AND p.project = (SELECT id FROM names WHERE "
+                     "name = ?7) AND p.ref = ?8"
+                     " AND (p.no, p.call, p.gen) < (?1, ?2, ?3)" PENDING_CHOICE
+                     "ORDER BY p.no DESC, p.call DESC, p.gen DESC LIMIT ?6"},
     // Every project has a number above 0. Not count(*): that would read all there are.
     {Read::pending_count,
      "SELECT created FROM pending INDEXED BY pending_open WHERE project > 0 AND status = 0 LIMIT "
@@ -163,6 +180,12 @@ constexpr auto reads = in_order<Read>({
                                    " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
     {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.k = ?1 AND o.n = ?2"},
     {Read::largest_made, "SELECT max(makes) FROM posts WHERE makes IS NOT NULL"},
+    {Read::secret, "SELECT secret FROM secrets WHERE no = ?1 AND call = ?2 AND gen = ?3"},
+    {Read::delivered, "SELECT digest FROM delivered WHERE key = ?1"},
+    {Read::kept_one, "SELECT digest FROM kept WHERE key = ?1"},
+    {Read::kept,
+     "SELECT key, digest, id, at, source, project, ref, body FROM kept INDEXED BY kept_by_time"
+     " WHERE at >= ?1 ORDER BY at LIMIT ?2"},
 });
 
 #undef SESSION_COLUMNS

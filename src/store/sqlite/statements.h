@@ -40,6 +40,12 @@ enum class Write : std::uint8_t {
     add_post,
     take_post,
     put_post,
+    put_secret,
+    erase_secrets,
+    add_delivered,
+    forget_kept,
+    find_delivered,
+    add_kept,
 };
 
 enum class Read : std::uint8_t {
@@ -63,6 +69,7 @@ enum class Read : std::uint8_t {
     pending_open,
     pending_any,
     pending_of_session,
+    pending_by_ref,
     pending_count,
     pending_rows,
     key_rows,
@@ -74,6 +81,10 @@ enum class Read : std::uint8_t {
     due_posts,
     post,
     largest_made,
+    secret,
+    delivered,
+    kept_one,
+    kept,
 };
 
 // In the order of the enumerations.

@@ -94,6 +94,23 @@ std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append
     return results;
 }
 
+Result<void> Writer::transact(std::function<Result<void>()> const& work) {
+    if (stopped_) return std::unexpected(stopped_error());
+    auto done = run(Write::begin);
+    if (done) done = work();
+    if (done) {
+        done = query(Write::commit).run();
+        if (!done && is_sync_failure(sqlite3_extended_errcode(connection_.handle())))
+            done.error().code = Code::fail_stop;
+    }
+    if (!done) roll_back({Reach::batch, done.error()});
+    return done;
+}
+
+Result<void> Writer::keep(port::KeptRow const& row) {
+    return transact([&] { return write_kept(row); });
+}
+
 void Writer::roll_back(Failure const& failure) {
     if (failure.error.code == Code::fail_stop) stopped_ = true;
     if (!connection_.in_transaction()) return;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,8 @@ public:
     [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends);
 
     [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates);
+    [[nodiscard]] Result<void> keep(port::KeptRow const& row);
+    [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
 
     // These two may be called from another thread.
     [[nodiscard]] bool stopped() const {
@@ -67,6 +70,11 @@ private:
     [[nodiscard]] Result<void> write_keys(port::Append const& append);
     [[nodiscard]] Result<void> write_snapshot(port::Append const& append);
     [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
+    [[nodiscard]] Result<void> write_secrets(port::Append const& append, Known known);
+    [[nodiscard]] Result<void> write_delivered(port::Append const& append);
+    [[nodiscard]] Result<void> write_kept(port::KeptRow const& row);
+    // A transaction that belongs to no session.
+    [[nodiscard]] Result<void> transact(std::function<Result<void>()> const& work);
     [[nodiscard]] Result<void> write_feed(port::Append const& append, Known known);
     [[nodiscard]] Result<void> write_posts(port::Append const& append);
     [[nodiscard]] Result<void> write_update(port::PostUpdate const& update);

@@ -18,15 +18,23 @@ static_assert(static_cast<int>(PendingStatus::waiting) == 0 &&
               static_cast<int>(PendingStatus::expired) == 3 &&
               static_cast<int>(PendingStatus::cancelled) == 4);
 
+namespace {
+
+std::string_view bytes_of(Bits128 const& bits) {
+    return {reinterpret_cast<char const*>(bits.data()), bits.size()};
+}
+
+}  // namespace
+
 Result<void> Writer::write(Append const& append, Known known) {
     if (append.row)
         if (auto done = write_session(append, known); !done) return done;
     if (append.create_key) {
-        std::string_view const key(reinterpret_cast<char const*>(append.create_key->data()),
-                                   append.create_key->size());
+        auto const key = bytes_of(*append.create_key);
         auto done = query(Write::add_created).bind_bytes(key).bind(known.number).run();
         if (!done) return done;
     }
+    if (auto done = write_delivered(append); !done) return done;
     if (auto done = write_feed(append, known); !done) return done;
     if (auto done = write_posts(append); !done) return done;
     if (append.erase) return erase(known.number);
@@ -42,6 +50,7 @@ Result<void> Writer::write(Append const& append, Known known) {
     for (auto const& row : append.pending)
         if (auto done = write_pending(row, known); !done) return done;
     if (auto done = write_keys(append); !done) return done;
+    if (auto done = write_secrets(append, known); !done) return done;
     return append.snapshot ? write_snapshot(append) : Result<void>{};
 }
 
@@ -151,7 +160,8 @@ Result<void> Writer::write_pending(PendingRow const& row, Known known) {
         .bind(to_ms(row.created));
     put.bind(timeout)
         .bind(static_cast<std::int64_t>(row.paused))
-        .bind(static_cast<std::int64_t>(row.settled));
+        .bind(static_cast<std::int64_t>(row.settled))
+        .bind(row.external_ref);
     return put.run();
 }
 
@@ -165,6 +175,51 @@ Result<void> Writer::write_keys(Append const& append) {
         if (!done) return done;
     }
     return {};
+}
+
+Result<void> Writer::write_secrets(Append const& append, Known known) {
+    for (auto const& row : append.secrets) {
+        auto put = query(Write::put_secret);
+        put.bind(known.number).bind(std::int64_t{row.call}).bind(std::int64_t{row.generation});
+        if (auto done = put.bind(row.secret).run(); !done) return done;
+    }
+    return {};
+}
+
+Result<void> Writer::write_delivered(Append const& append) {
+    for (auto const& row : append.delivered) {
+        auto const key = bytes_of(row.key);
+        auto done =
+            query(Write::add_delivered).bind_bytes(key).bind_bytes(bytes_of(row.digest)).run();
+        if (done) done = query(Write::forget_kept).bind_bytes(key).run();
+        if (!done) return done;
+    }
+    return {};
+}
+
+Result<void> Writer::write_kept(port::KeptRow const& row) {
+    auto const key = bytes_of(row.delivery.key);
+    {
+        auto known = query(Write::find_delivered);
+        known.bind_bytes(key);
+        auto const found = known.next();
+        if (!found) return std::unexpected(found.error());
+        if (*found) return fail(Code::conflict, "this delivery is known");
+    }
+    auto add = query(Write::add_kept);
+    add.bind_bytes(key).bind_bytes(bytes_of(row.delivery.digest)).bind(row.delivery_id);
+    add.bind(to_ms(row.at)).bind(row.source);
+    return add.bind(row.project).bind(row.reference).bind(row.body).run();
+}
+
+Result<void> Writer::drop_kept(std::span<Bits128 const> keys) {
+    return transact([&]() -> Result<void> {
+        for (Bits128 const& key : keys) {
+            auto done = query(Write::forget_kept).bind_bytes(bytes_of(key)).run();
+            if (!done) return done;
+        }
+        return {};
+    });
 }
 
 Result<void> Writer::write_snapshot(Append const& append) {
@@ -184,7 +239,7 @@ Result<void> Writer::erase(std::int64_t number) {
     for (auto const name : {Write::erase_frames, Write::erase_artifacts})
         if (auto done = query(name).bind(first).bind(last + 1).run(); !done) return done;
     for (auto const name : {Write::erase_pending, Write::erase_keys, Write::erase_snapshot,
-                            Write::clear_wake, Write::mark_deleted})
+                            Write::erase_secrets, Write::clear_wake, Write::mark_deleted})
         if (auto done = query(name).bind(number).run(); !done) return done;
     return {};
 }
