@@ -64,6 +64,7 @@ ROUTES = [
     ('GET', '/api/tools'),
     ('GET', '/api/explain/{}'),
     ('GET', '/api/doctor'),
+    ('POST', '/api/doctor/repair'),
     ('GET', '/openapi.json'),
     ('GET', '/metrics'),
     ('GET', '/healthz'),
@@ -468,6 +469,11 @@ class Objects(Contract):
             self.assertShape(head, EVENT)
         self.assertPage(self.server.get('/api/agents'), AGENT)
         self.assertShape(self.assertStatus(self.server.get('/api/doctor'), 200).json, DOCTOR)
+        report = self.assertStatus(self.server.post('/api/doctor/repair', {'dryRun': True}), 200)
+        self.assertEqual(sorted(report.json), ['events', 'found', 'next', 'sessions'])
+        self.assertEqual(report['found'], [])
+        bad = self.server.post('/api/doctor/repair', {'cursor': 'ses_1'})
+        self.assertEqual((bad.status, bad['code']), (400, 'bad_cursor'))
         message = self.server.messages(session['id'])[0]
         for name in (call['id'], session['id'], receipt['id'], message['id'], call['turnID']):
             told = self.assertStatus(self.server.get(f'/api/explain/{name}'), 200)

@@ -345,8 +345,12 @@ void Grammar::add_checks() {
         ->type_name("ARTIFACT")
         ->required();
     a->add_option("-o,--output", artifact->file, "Write them to this file")->type_name("FILE");
-    add("doctor", "Prove that no session is stuck", "dormouse doctor",
-        std::make_shared<DoctorArgs>());
+    auto const doctor = std::make_shared<DoctorArgs>();
+    auto* const d =
+        add("doctor", "Prove that no session is stuck", "dormouse doctor --repair", doctor);
+    d->add_flag("--check", doctor->check,
+                "Also compare all that is stored beside the journals with them");
+    d->add_flag("--repair", doctor->repair, "The same, and make anew what does not agree");
     add("verify", "Check the data directory while no server uses it",
         "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
 }

@@ -108,7 +108,10 @@ struct ArtifactArgs {
     std::string id;
     std::string file;  // empty: standard output
 };
-struct DoctorArgs {};
+struct DoctorArgs {
+    bool repair = false;
+    bool check = false;
+};
 struct VerifyArgs {};
 struct ManArgs {};
 struct CompletionArgs {

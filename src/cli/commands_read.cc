@@ -187,14 +187,49 @@ Outcome<int> execute(Context const& context, ArtifactArgs const& args) {
     return failure(status::failed, "can not write " + args.file + ": " + std::strerror(errno));
 }
 
-Outcome<int> execute(Context const& context, DoctorArgs const&) {
+namespace {
+
+// Page after page. How many sessions are not in order now.
+Outcome<std::size_t> look_at_all(Context const& context, Client& client, bool dry_run) {
+    std::string cursor;
+    std::size_t wrong = 0;
+    std::int64_t sessions = 0;
+    do {
+        json::Writer body;
+        body.begin_object().member("dryRun", dry_run);
+        if (!cursor.empty()) body.member("cursor", cursor);
+        auto const page = client.post("/api/doctor/repair", body.end_object().json());
+        if (!page) return std::unexpected(page.error());
+        json::View const report(page->body);
+        sessions += report["sessions"].integer_or(0);
+        report["found"].elements([&](json::View one) {
+            if (!one["repaired"].boolean_or(false)) ++wrong;
+        });
+        cursor = report["next"].string_or("");
+        context.show(page->body, repair_text(report, context.style));
+    } while (!cursor.empty());
+    if (!context.global.json)
+        context.out << "looked at " << sessions << " sessions: "
+                    << (wrong == 0 ? "all agree with their journals"
+                                   : std::to_string(wrong) + " do not agree with their journals")
+                    << "\n";
+    return wrong;
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, DoctorArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     auto const reply = client->get("/api/doctor");
     if (!reply) return std::unexpected(reply.error());
     json::View const report(reply->body);
     context.show(reply->body, doctor_text(report, wall_clock(), context.style));
-    return report["ok"].boolean_or(false) ? status::done : status::failed;
+    auto const found = args.check || args.repair ? look_at_all(context, *client, !args.repair)
+                                                 : Outcome<std::size_t>(0);
+    if (!found) return std::unexpected(found.error());
+    bool const well = report["ok"].boolean_or(false) && *found == 0;
+    return well ? status::done : status::failed;
 }
 
 }  // namespace dormouse::cli

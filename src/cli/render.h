@@ -90,6 +90,7 @@ private:
 [[nodiscard]] std::string submission_text(json::View answer);
 // Who settled what, when, and which step used it: the answer of explain.
 [[nodiscard]] std::string explain_text(json::View answer, Time now, Style style);
+[[nodiscard]] std::string repair_text(json::View report, Style style);
 [[nodiscard]] std::string doctor_text(json::View report, Time now, Style style);
 
 // What waits, and the commands that settle it; `flags` is repeated_flags(). Ends in a line break.

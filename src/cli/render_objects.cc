@@ -336,6 +336,17 @@ std::string doctor_text(json::View report, Time now, Style style) {
     return out + nodes_text(report["nodes"]) + queues_text(report["queues"], now);
 }
 
+std::string repair_text(json::View report, Style style) {
+    std::string out;
+    report["found"].elements([&](json::View one) {
+        bool const repaired = one["repaired"].boolean_or(false);
+        out += style(repaired ? Paint::green : Paint::red, repaired ? "repaired" : "wrong") + " " +
+               safe(one["sessionID"]) + ": " + safe(one["what"]) +
+               "\n    next: " + safe(one["next"]) + "\n";
+    });
+    return out;
+}
+
 std::string how_to_settle(json::View call, Time now, std::string const& flags, Style style) {
     auto const id = call["id"].string_or("");
     auto const reason = call["reason"].string_or("");

@@ -163,6 +163,8 @@ struct Append {
     std::vector<SecretRow> secrets = {};
     // Remembered for every session; none of them is kept any more. Those that are known stay.
     std::vector<DeliveredRow> delivered = {};
+    // `pending` and `keys` are all that there are: what stood there goes first.
+    bool rows_anew = false;
     std::optional<SnapshotRow> snapshot;  // replaces an older one
     std::optional<Bits128> create_key;    // remembered with the session for find_created()
     // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and

@@ -44,16 +44,27 @@ void Lane::look(Look look) {
 void Lane::turn() {
     if (shut_ || inbox_.empty()) return;
     shut_ = true;
-    if (state_) {
+    if (state_ && !repairs()) {
         look_up();
     } else {
         load();
     }
 }
 
+// One waits: nothing that was read before is believed.
+bool Lane::repairs() const {
+    return std::ranges::any_of(inbox_, [](Asked const& asked) {
+        return std::holds_alternative<Repair>(asked.command.body) && !asked.look;
+    });
+}
+
 void Lane::load() {
+    bool const anew = repairs();
     port::ask(
-        host_.journal(), [id = id_](port::Store& store) { return read_session(store, id); },
+        host_.journal(),
+        [id = id_, anew](port::Store& store) {
+            return anew ? read_anew(store, id) : read_session(store, id);
+        },
         [self = shared_from_this()](Result<LoadedSession> result) {
             self->loaded(std::move(result));
         });
@@ -65,9 +76,15 @@ void Lane::loaded(Result<LoadedSession> result) {
     snapshot_seq_ = result->snapshot_seq;
     wake_known_ = result->wake_known;
     stored_wake_ = result->wake_at;
+    rows_ = std::move(result->rows);
     recent_.clear();
     recent_bytes_ = 0;
     remember(result->tail);
+    if (rows_) {
+        std::ranges::stable_partition(inbox_, [](Asked const& asked) {
+            return std::holds_alternative<Repair>(asked.command.body) && !asked.look;
+        });
+    }
     bool const exists =
         state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
     // The first command of a new owner: verdicts on what the last one left in doubt (rule 3).
@@ -150,7 +167,9 @@ void Lane::judge() {
     auto next = judged.begin();
     while (next != judged.end() && draft.bytes < append_bytes_max) {
         if (!next->look && !next->looked_up) break;
+        bool const repair = rows_ && std::holds_alternative<Repair>(next->command.body);
         judge_one(*next++, draft);
+        if (repair) break;  // what was looked up for the others is not to be believed
     }
     keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
     if (draft.records.empty()) return release();
@@ -243,11 +262,29 @@ void Lane::send(Draft draft) {
     }
     stored_wake_ = append.wake_at;
     wake_known_ = true;
+    if (rows_) write_rows_anew(append);
     fresh_ = std::move(draft.records);
     sending_ = append.posts;
     host_.writer().append(std::move(append), [self = shared_from_this()](Result<void> durable) {
         self->committed(std::move(durable));
     });
+}
+
+// What this very append adds comes on top of what the journal says.
+void Lane::write_rows_anew(port::Append& append) {
+    append.rows_anew = true;
+    auto const rows = *std::exchange(rows_, {});
+    for (port::PendingRow const& row : rows.pending) {
+        bool const newer = std::ranges::any_of(append.pending, [&](port::PendingRow const& one) {
+            return one.call == row.call && one.generation == row.generation;
+        });
+        if (!newer) append.pending.push_back(row);
+    }
+    append.keys.insert(append.keys.end(), rows.keys.begin(), rows.keys.end());
+    append.row = session_row(*state_);
+    append.snapshot =
+        port::SnapshotRow{state_->head, wire::snapshot_format, wire::write_state(*state_)};
+    snapshot_seq_ = state_->head;
 }
 
 void Lane::committed(Result<void> durable) {
@@ -288,6 +325,7 @@ void Lane::forget(Error const& error) {
     progress_.clear();
     taken_.clear();
     sending_.clear();
+    rows_.reset();
     wake_known_ = false;
     for (Answered& out : std::exchange(leaving_, {})) {
         if (out.look) {

@@ -115,6 +115,8 @@ private:
 
     void turn();
     void load();
+    [[nodiscard]] bool repairs() const;
+    void write_rows_anew(port::Append& append);
     void loaded(Result<LoadedSession> loaded);
     [[nodiscard]] session::Adopt adoption() const;
     void look_up();
@@ -166,6 +168,7 @@ private:
     std::optional<Time> stored_wake_;  // what the store holds …
     bool wake_known_ = false;          // … if that is known
     std::optional<Bits128> create_key_;
+    std::optional<LoadedSession::Rows> rows_;  // to be written anew, with the Repair that waits
 
     // What this lane itself has closed since it was loaded: found here without asking the store.
     std::map<std::pair<CallNo, Generation>, session::Receipt> closed_;

@@ -17,8 +17,16 @@ struct LoadedSession {
     std::vector<wire::RecordPtr> tail;  // from the snapshot (or the start) to the head
     bool wake_known = false;
     std::optional<Time> wake_at;
+    // All of them, made from the journal: set by read_anew.
+    struct Rows {
+        std::vector<port::PendingRow> pending;
+        std::vector<port::KeyRow> keys;
+    };
+    std::optional<Rows> rows = {};
 };
 [[nodiscard]] Result<LoadedSession> read_session(port::Store& store, SessionId session);
+// From nothing but the journal; no snapshot and no row is believed.
+[[nodiscard]] Result<LoadedSession> read_anew(port::Store& store, SessionId session);
 
 // All records with sequence numbers from `from` to `to`, both included.
 [[nodiscard]] Result<std::vector<wire::RecordPtr>> read_records(port::Store& store,

@@ -2,6 +2,8 @@
 
 #include "wire/post_json.h"
 
+#include <utility>
+
 namespace dormouse::runner {
 
 using namespace dormouse::session;

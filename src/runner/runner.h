@@ -7,6 +7,7 @@
 #include "runner/held_clock.h"
 #include "runner/lane.h"
 #include "runner/outbox.h"
+#include "runner/verify.h"
 
 #include <functional>
 #include <list>
@@ -35,6 +36,20 @@ struct Options {
     session::Limits limits = {};
     // Sessions that were completed so long ago are deleted; nullopt: none.
     std::optional<Duration> completed_after = {};
+};
+
+// What was found in a page of sessions, and what became of it.
+struct RepairReport {
+    struct Found {
+        SessionId session;
+        std::string what;
+        bool repaired = false;
+        bool repairable = false;  // all of it can be made anew from the journal
+    };
+    std::uint64_t sessions = 0;  // looked at
+    std::uint64_t events = 0;
+    std::vector<Found> found;
+    std::optional<std::uint64_t> next;  // where the next page goes on
 };
 
 class Runner final : private Host {
@@ -72,6 +87,11 @@ public:
     // The first of these records, about `page_bytes` of them and at least one if there is one.
     static constexpr std::size_t page_bytes = std::size_t{256} << 10;
     void read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
+
+    // Looks at a page of sessions with numbers above `after`, and mends what can be mended.
+    static constexpr std::uint32_t repair_page = 256;
+    void repair(std::uint64_t after, bool dry_run, Asker asker,
+                port::Fn<void(Result<RepairReport>)> done);
 
     [[nodiscard]] Time now() const override { return clock_.now(); }
     [[nodiscard]] bool draining() const override { return draining_; }
@@ -132,6 +152,8 @@ private:
     [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);
     void scan();
     void scan_page(Time until, std::optional<port::Due> after);
+    void mend(VerifyReport const& found, bool dry_run, Asker const& asker,
+              port::Fn<void(Result<RepairReport>)> done);
     void sweep();
     void sweep(std::vector<SessionId> const& completed);
     void sweep_again(Duration delay);

@@ -50,6 +50,8 @@ void get_openapi(Api& api, ExchangePtr const& x);
 void get_metrics(Api& api, ExchangePtr const& x);
 void get_explain(Api& api, ExchangePtr const& x);
 void get_doctor(Api& api, ExchangePtr const& x);
+// handlers_repair.cc
+void post_repair(Api& api, ExchangePtr const& x);
 
 // handlers_acp.cc
 void acp_create(Api& api, ExchangePtr const& x);

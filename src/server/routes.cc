@@ -55,6 +55,7 @@ std::vector<Route> all_routes() {
         {"GET", {"api", "tools"}, usual, get_tools},
         {"GET", {"api", "explain", "{}"}, usual, get_explain},
         {"GET", {"api", "doctor"}, usual, get_doctor},
+        {"POST", {"api", "doctor", "repair"}, usual, post_repair},
         {"GET", {"openapi.json"}, usual, get_openapi},
         {"GET", {"metrics"}, usual, get_metrics},
         {"GET", {"healthz"}, usual, get_health},

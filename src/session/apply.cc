@@ -308,6 +308,8 @@ struct Fold {
 
     void operator()(ArtifactEmitted const& e) const { state.artifact_bytes += e.bytes; }
 
+    void operator()(Repaired const&) const {}
+
 private:
     void abandon_request(OpenTurn& turn) const {
         if (!turn.request) return;

@@ -194,6 +194,11 @@ struct Undelivered {
     Trouble error;
 };
 
+// Written by the lane with all rows of the session made anew from its journal.
+struct Repair {
+    std::string what;  // was found wrong
+};
+
 // What was found by key before deciding. The lane looks up what wanted() in key.h names.
 struct Found {
     std::optional<Receipt> receipt;  // of the pause that the command names, when that is closed
@@ -212,7 +217,7 @@ struct Found {
 struct Command {
     using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
                               GateOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
-                              Change, Delete, Deliver, Undelivered>;
+                              Change, Delete, Deliver, Undelivered, Repair>;
     Time at{};
     Random random{};
     Actor by{};

@@ -259,13 +259,21 @@ struct ArtifactEmitted {
     CallNo call = 0;  // 0: none
 };
 
+// What stood beside the journal and did not agree with it was made anew from it: an entry for
+// audits.
+struct Repaired {
+    std::string what;
+    Actor by;
+};
+
 struct Event {
-    using Body = std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted,
-                              ModelRequested, ModelReplied, ModelFailed, ToolStarted, ToolFinished,
-                              ToolFailed, CallPaused, GateAsked, GateDecided, GateMissing, GateBack,
-                              Submitted, Voted, Reassigned, Polled, Progressed, Claimed, Expired,
-                              Cancelled, InDoubt, Note, TurnEnded, StatusChanged, Forked,
-                              SessionChanged, SessionEnded, SessionDeleted, ArtifactEmitted>;
+    using Body =
+        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
+                     ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
+                     GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
+                     Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
+                     StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
+                     ArtifactEmitted, Repaired>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -7,14 +7,39 @@ namespace dormouse::session {
 namespace {
 
 // In the order of Event::Body.
-constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
-    "session_created", "input_received",  "input_dropped", "turn_started",    "model_requested",
-    "model_replied",   "model_failed",    "tool_started",  "tool_finished",   "tool_failed",
-    "call_paused",     "gate_asked",      "gate_decided",  "gate_missing",    "gate_back",
-    "submitted",       "voted",           "reassigned",    "polled",          "progressed",
-    "claimed",         "expired",         "cancelled",     "in_doubt",        "note",
-    "turn_ended",      "status_changed",  "forked",        "session_changed", "session_ended",
-    "session_deleted", "artifact_emitted"};
+constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{"session_created",
+                                                                               "input_received",
+                                                                               "input_dropped",
+                                                                               "turn_started",
+                                                                               "model_requested",
+                                                                               "model_replied",
+                                                                               "model_failed",
+                                                                               "tool_started",
+                                                                               "tool_finished",
+                                                                               "tool_failed",
+                                                                               "call_paused",
+                                                                               "gate_asked",
+                                                                               "gate_decided",
+                                                                               "gate_missing",
+                                                                               "gate_back",
+                                                                               "submitted",
+                                                                               "voted",
+                                                                               "reassigned",
+                                                                               "polled",
+                                                                               "progressed",
+                                                                               "claimed",
+                                                                               "expired",
+                                                                               "cancelled",
+                                                                               "in_doubt",
+                                                                               "note",
+                                                                               "turn_ended",
+                                                                               "status_changed",
+                                                                               "forked",
+                                                                               "session_changed",
+                                                                               "session_ended",
+                                                                               "session_deleted",
+                                                                               "artifact_emitted",
+                                                                               "repaired"};
 
 }  // namespace
 

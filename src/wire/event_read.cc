@@ -177,6 +177,7 @@ struct Read {
     }
     void operator()(SessionEnded& e) const { e.by = actor("by"); }
     void operator()(SessionDeleted& e) const { e.by = actor("by"); }
+    void operator()(Repaired& e) const { e = {string("what"), actor("by")}; }
     void operator()(ArtifactEmitted& e) const {
         e = {string("name"), string("mime"),
              static_cast<std::uint64_t>(data["bytes"].integer_or(0)), read_digest(data["digest"]),

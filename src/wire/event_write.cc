@@ -199,6 +199,9 @@ struct Write {
     }
     void operator()(SessionEnded const& e) const { out.member("by", actor_text(e.by)); }
     void operator()(SessionDeleted const& e) const { out.member("by", actor_text(e.by)); }
+    void operator()(Repaired const& e) const {
+        out.member("what", e.what).member("by", actor_text(e.by));
+    }
     void operator()(ArtifactEmitted const& e) const {
         out.member("artifactID", numbered_id("art_", session, event.seq)).member("name", e.name);
         out.member("mime", e.mime).member("bytes", e.bytes).member("digest", digest_text(e.digest));

@@ -47,7 +47,8 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    9, 8, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5};
+    9, 8, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2, 2, 5,
+    3, 4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5, 2};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -200,6 +201,7 @@ std::vector<Event> one_of_each() {
     add(SessionEnded{by}, 0);
     add(SessionDeleted{by}, 0);
     add(ArtifactEmitted{"plan.txt", "text/plain", 9, sha256("artifact!"), 9});
+    add(Repaired{"pending row 1.1: missing", by});
     return out;
 }
 

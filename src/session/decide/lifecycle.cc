@@ -107,6 +107,11 @@ Judged judge(Decider& d, Change const& c) {
     return done(d);
 }
 
+Judged judge(Decider& d, Repair const& c) {
+    d.emit(Repaired{c.what, d.command.by});
+    return done(d);
+}
+
 Judged judge(Decider& d, Delete const& c) {
     if (c.if_match && *c.if_match != d.state.head) return changed_since();
     if (c.only_completed && d.state.lifecycle != Lifecycle::completed) {

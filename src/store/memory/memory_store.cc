@@ -95,8 +95,9 @@ Result<void> MemoryStore::check_keys(Append const& append) const {
     std::set<std::string_view> fresh;
     for (auto const& row : append.keys) {
         CHECK(row.key.size() <= 64);
-        if (!fresh.insert(row.key).second ||
-            (session != nullptr && session->keys.contains(row.key)))
+        bool const taken =
+            session != nullptr && !append.rows_anew && session->keys.contains(row.key);
+        if (!fresh.insert(row.key).second || taken)
             return fail(Code::conflict, "a key of " + append.session.text() + " is taken");
     }
     return {};
@@ -127,6 +128,10 @@ void MemoryStore::apply(Append const& append) {
     if (append.erase) return erase(number, session);
     session.frames.emplace(append.frame.first, append.frame);
     if (append.wake_changed) set_wake(number, session, append.wake_at);
+    if (append.rows_anew) {
+        session.pending.clear();
+        session.keys.clear();
+    }
     for (auto const& row : append.pending)
         session.pending.insert_or_assign(std::pair(row.call, row.generation), row);
     for (auto const& row : append.keys) session.keys.emplace(row.key, row.seq);

@@ -121,7 +121,7 @@ TEST(SqliteStore, a_flipped_bit_in_the_journal_is_named_and_not_served) {
     for (auto const* const flip : {"data = substr(data, 1, 7) || 'X' || substr(data, 9)",
                                    "sum = sum + 1", "n = n + 1", "k = k + 1"}) {
         SCOPED_TRACE(flip);
-        directory.run("CREATE TABLE kept AS SELECT * FROM journal");
+        directory.run("CREATE TABLE before_damage AS SELECT * FROM journal");
         directory.run("UPDATE journal SET " + std::string(flip) + " WHERE k = (1 << 24) + 2");
         store = open_in(directory);
         for (auto const& error :
@@ -134,7 +134,8 @@ TEST(SqliteStore, a_flipped_bit_in_the_journal_is_named_and_not_served) {
         EXPECT_TRUE(store->load(session(2))) << "other sessions go on";
         store.reset();
         directory.run(
-            "DELETE FROM journal; INSERT INTO journal SELECT * FROM kept; DROP TABLE kept");
+            "DELETE FROM journal; INSERT INTO journal SELECT * FROM before_damage; DROP TABLE "
+            "before_damage");
     }
 }
 

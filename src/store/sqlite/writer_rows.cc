@@ -47,6 +47,9 @@ Result<void> Writer::write(Append const& append, Known known) {
                 : query(Write::clear_wake).bind(known.number).run();
         if (!done) return done;
     }
+    if (append.rows_anew)
+        for (auto const name : {Write::erase_pending, Write::erase_keys})
+            if (auto done = query(name).bind(known.number).run(); !done) return done;
     for (auto const& row : append.pending)
         if (auto done = write_pending(row, known); !done) return done;
     if (auto done = write_keys(append); !done) return done;

@@ -1,0 +1,54 @@
+#include "runner/rebuild.h"
+
+#include "runner/reading.h"
+#include "runner/rows.h"
+#include "session/key.h"
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+Result<Rebuilt> rebuild(SessionId const& session, std::vector<wire::RecordPtr> const& records) {
+    Rebuilt out;
+    out.state.id = session;
+    for (wire::RecordPtr const& record : records) {
+        Event const& event = record->event;
+        if (event.seq != out.state.head + 1) {
+            return fail(Code::internal,
+                        "event " + std::to_string(out.state.head + 1) + " is missing");
+        }
+        for (PendingChange const& change : pending_changes(out.state, event))
+            out.pending[{change.pending.call, change.pending.generation}] = pending_row(change);
+        for (std::string& key : keys_of(event)) out.keys.emplace(std::move(key), event.seq);
+        if (auto const* e = std::get_if<ArtifactEmitted>(&event.body))
+            out.artifacts.emplace(event.seq, *e);
+        apply(out.state, event);
+    }
+    if (records.empty()) return fail(Code::internal, "it is empty");
+    return out;
+}
+
+Result<LoadedSession> read_anew(port::Store& store, SessionId session) {
+    auto const loaded = store.load(session);
+    if (!loaded) return std::unexpected(loaded.error());
+    if (!loaded->row || loaded->row->status == "deleted") return read_session(store, session);
+    auto records = read_records(store, session, 1, SIZE_MAX >> 1);
+    if (!records) return std::unexpected(std::move(records.error()));
+    auto rebuilt = rebuild(session, *records);
+    if (!rebuilt) return std::unexpected(std::move(rebuilt.error()));
+    auto const keys = store.key_rows(session);
+    if (!keys) return std::unexpected(keys.error());
+    LoadedSession out;
+    out.state = std::move(rebuilt->state);
+    out.tail = std::move(*records);
+    out.rows.emplace();
+    for (auto& [key, row] : rebuilt->pending) out.rows->pending.push_back(std::move(row));
+    for (auto& [key, seq] : rebuilt->keys) out.rows->keys.push_back({key, seq});
+    // Which posts were taken up no event says.
+    for (port::KeyRow const& row : *keys) {
+        if (is_taken_key(row.key) && row.seq <= out.state.head) out.rows->keys.push_back(row);
+    }
+    return out;
+}
+
+}  // namespace dormouse::runner

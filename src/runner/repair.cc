@@ -1,0 +1,73 @@
+// Repair: what stands beside a journal and does not agree with it is made anew from it, by the
+// session's own lane, with an entry in the journal. Journals themselves are never changed.
+#include "runner/runner.h"
+
+#include <algorithm>
+#include <map>
+
+namespace dormouse::runner {
+
+using namespace session;
+
+namespace {
+
+struct Work {
+    RepairReport report;
+    std::size_t open = 0;
+    port::Fn<void(Result<RepairReport>)> done;
+};
+
+// One of each session: all that was found, in one sentence.
+std::map<SessionId, std::string> by_session(std::vector<Finding> const& findings, bool repairable) {
+    std::map<SessionId, std::string> out;
+    for (Finding const& finding : findings) {
+        if (can_be_repaired(finding) != repairable) continue;
+        std::string& what = out[finding.session];
+        if (what.size() < 1'000) what += (what.empty() ? "" : "; ") + finding.what;
+    }
+    return out;
+}
+
+}  // namespace
+
+void Runner::repair(std::uint64_t after, bool dry_run, Asker asker,
+                    port::Fn<void(Result<RepairReport>)> done) {
+    auto question = [after](port::Store& store) { return verify_page(store, after, repair_page); };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_, dry_run, asker = std::move(asker),
+               done = std::move(done)](Result<VerifyReport> found) mutable {
+                  if (!*alive) return;
+                  if (!found) return done(std::unexpected(std::move(found.error())));
+                  mend(*found, dry_run, asker, std::move(done));
+              });
+}
+
+void Runner::mend(VerifyReport const& found, bool dry_run, Asker const& asker,
+                  port::Fn<void(Result<RepairReport>)> done) {
+    auto const work = std::make_shared<Work>();
+    work->report.sessions = found.sessions;
+    work->report.events = found.events;
+    work->report.next = found.next;
+    work->done = std::move(done);
+    // Rows of a session whose journal is damaged may be all that tells of what was lost.
+    auto const beyond = by_session(found.findings, false);
+    for (auto const& [session, what] : beyond)
+        work->report.found.push_back({session, what, false, false});
+    auto damaged = by_session(found.findings, true);
+    std::erase_if(damaged, [&](auto const& one) { return beyond.contains(one.first); });
+    for (auto const& [session, what] : damaged)
+        work->report.found.push_back({session, what, false, true});
+    if (dry_run || damaged.empty()) return work->done(std::move(work->report));
+    work->open = damaged.size();
+    for (auto const& [session, what] : damaged) {
+        command(session, Repair{what}, asker, [work, session](Result<Answer> const& answer) {
+            auto const entry = std::ranges::find_if(work->report.found, [&](auto const& one) {
+                return one.session == session && one.repairable;
+            });
+            entry->repaired = answer.has_value();
+            if (--work->open == 0) work->done(std::move(work->report));
+        });
+    }
+}
+
+}  // namespace dormouse::runner
