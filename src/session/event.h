@@ -259,13 +259,22 @@ struct ArtifactEmitted {
     CallNo call = 0;  // 0: none
 };
 
+// The turn's interceptors let it begin. What they add comes right after it, as an input.
+struct TurnChecked {};
+
+// Its interceptors were told that this turn had ended.
+struct TurnTold {
+    TurnNo turn = 0;
+};
+
 struct Event {
     using Body = std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted,
                               ModelRequested, ModelReplied, ModelFailed, ToolStarted, ToolFinished,
                               ToolFailed, CallPaused, GateAsked, GateDecided, GateMissing, GateBack,
                               Submitted, Voted, Reassigned, Polled, Progressed, Claimed, Expired,
                               Cancelled, InDoubt, Note, TurnEnded, StatusChanged, Forked,
-                              SessionChanged, SessionEnded, SessionDeleted, ArtifactEmitted>;
+                              SessionChanged, SessionEnded, SessionDeleted, ArtifactEmitted, TurnChecked,
+                              TurnTold>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "submitted",       "voted",           "reassigned",    "polled",          "progressed",
     "claimed",         "expired",         "cancelled",     "in_doubt",        "note",
     "turn_ended",      "status_changed",  "forked",        "session_changed", "session_ended",
-    "session_deleted", "artifact_emitted"};
+    "session_deleted", "artifact_emitted", "turn_checked",  "turn_told"};
 
 }  // namespace
 
