@@ -80,7 +80,8 @@ TEST_F(RuntimeTest, ADeniedToolNeverRunsAndTheModelIsToldWhy) {
     at_rest(asleep.id);
     EXPECT_EQ(guarded_runs, 0);
     bool told = false;
-    for (Event const& event : runtime->events(asleep.id).value())
+    auto const all_of_them = runtime->events(asleep.id).value();
+    for (Event const& event : all_of_them)
         told = told || event.data.text().contains("it is Friday");
     EXPECT_TRUE(told);
 }

@@ -68,7 +68,8 @@ protected:
     }
     std::size_t count(SessionId session, std::string_view type) {
         std::size_t found = 0;
-        for (Event const& event : runtime->events(session).value()) found += event.type == type;
+        auto const all_of_them = runtime->events(session).value();
+        for (Event const& event : all_of_them) found += event.type == type;
         return found;
     }
 

@@ -103,7 +103,8 @@ inline std::string name_of(port::PendingListed const& listed) {
 // All that a store answers, as text: two stores with the same rows give the same.
 inline std::string everything(port::Store& store) {
     std::string out = "next " + std::to_string(store.next_session_number());
-    for (auto const& post : store.due_posts("session", Time::max(), 1'000'000).value())
+    auto const all_of_them = store.due_posts("session", Time::max(), 1'000'000).value();
+    for (auto const& post : all_of_them)
         out += "\npost " + post.key.from.text() + " " + std::to_string(post.key.seq) + "." +
                std::to_string(post.key.n) + " " + post.target + post.body;
     auto const dues = store.due(Time::max(), std::nullopt, 1'000'000).value();
