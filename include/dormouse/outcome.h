@@ -57,6 +57,15 @@ struct PauseOptions {
     std::optional<Duration> estimated = {};   // for people; nullopt: as the tool declares
     std::vector<std::string> answerers = {};  // names or "role:…"; empty: whoever has the right to
     std::uint32_t need = 1;                   // how many of them must agree
+    // Told by POST when the pause ends; http or https. Empty: nobody is.
+    std::string webhook_url = {};
+};
+
+// Bytes for people to read or download, kept with the call. At most 8 an outcome, 8 MiB together.
+struct Artifact {
+    std::string name;  // of a file
+    std::string bytes;
+    std::string mime = {};  // media type; empty: application/octet-stream
 };
 
 // The call is done.
@@ -65,9 +74,16 @@ template <class T> struct Done {
     Done(T of, std::string headline, Json about = {})
         : value(std::move(of)), title(std::move(headline)), metadata(std::move(about)) {}
 
+    // Done{value}.with({"plan.txt", text}): durable with the outcome, in the same write.
+    Done&& with(Artifact artifact) && {
+        artifacts.push_back(std::move(artifact));
+        return std::move(*this);
+    }
+
     T value;
     std::string title = {};
     Json metadata = {};
+    std::vector<Artifact> artifacts = {};
 };
 // The result comes later, from outside. The model sees the placeholder meanwhile.
 template <class T> struct Pending {
@@ -121,7 +137,9 @@ public:
     template <std::convertible_to<T> U> Outcome(U value) : what_(Done<T>(std::move(value))) {}
     template <std::convertible_to<T> U>
     Outcome(Done<U> one)
-        : what_(Done<T>(std::move(one.value), std::move(one.title), std::move(one.metadata))) {}
+        : what_(Done<T>(std::move(one.value), std::move(one.title), std::move(one.metadata))) {
+        std::get<0>(what_).artifacts = std::move(one.artifacts);
+    }
     template <std::convertible_to<T> U>
     Outcome(Pending<U> one)
         : what_(Pending<T>(std::move(one.placeholder), std::move(one.options))) {}

@@ -216,7 +216,8 @@ decltype(auto) invoke(F const& function, In const& input, Call const& call) {
 }
 
 // Not templates: what is done with values that have been written.
-[[nodiscard]] RawOutcome done(Result<Json> output, std::string title, Json metadata);
+[[nodiscard]] RawOutcome done(Result<Json> output, std::string title, Json metadata,
+                              std::vector<Artifact> artifacts);
 [[nodiscard]] RawOutcome paused(Await await, Result<Json> placeholder, PauseOptions options);
 [[nodiscard]] RawOutcome misread(Error const& error);
 [[nodiscard]] RawOutcome failed(Error const& error);
@@ -234,7 +235,8 @@ template <class T> Result<Json> shown(T const& placeholder) {
 template <class T> RawOutcome lower(Outcome<T> outcome) {
     auto& what = outcome.what();
     if (auto* one = std::get_if<Done<T>>(&what))
-        return done(to_json(one->value), std::move(one->title), std::move(one->metadata));
+        return done(to_json(one->value), std::move(one->title), std::move(one->metadata),
+                    std::move(one->artifacts));
     if (auto* one = std::get_if<Pending<T>>(&what))
         return paused(await::Result{}, shown(one->placeholder), std::move(one->options));
     if (auto* one = std::get_if<NeedInput<T>>(&what))

@@ -156,12 +156,7 @@ void AgentEffects::start_on_loop(Tool const& tool, Key key, RunTool run, ToolCal
         running_.erase(key);
         done(outcome_of(run, std::move(result)));
     };
-    StopTool stop = tool.start(std::move(call), std::move(finished));
-    if (*over) return;  // it was quicker than its start
-    running_[key] = [over, stop = std::move(stop)]() mutable {
-        *over = true;
-        if (stop) stop();
-    };
+    keep(key, over, tool.start(std::move(call), std::move(finished)));
 }
 
 void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, AskGate ask,
@@ -204,8 +199,29 @@ void AgentEffects::poll(Tool const& tool, Key key, PollTool const& poll, port::O
         running_.erase(key);
         done(outcome_of(pending, key.second, std::move(result)));
     };
-    StopTool stop = tool.poll(std::move(call), std::move(finished));
-    if (*over) return;
+    keep(key, over, tool.poll(std::move(call), std::move(finished)));
+}
+
+void AgentEffects::ask_turn(port::TurnRequest request, port::Outcome done) {
+    TurnOutcome none{request.ask.turn, request.ask.ended};
+    if (!registry_.turns()) {
+        if (!none.ended)
+            none.refused = "the interceptor '" + request.ask.names.front() + "' is not there any more";
+        return done(std::move(none));
+    }
+    Key const key{request.session, request.id};
+    auto const over = std::make_shared<bool>(false);
+    auto finished = [this, key, over, done = std::move(done)](TurnOutcome outcome) mutable {
+        if (std::exchange(*over, true)) return;
+        running_.erase(key);
+        done(std::move(outcome));
+    };
+    keep(key, over, registry_.turns()(std::move(request), std::move(finished)));
+}
+
+// What was begun and is not over yet.
+void AgentEffects::keep(Key key, std::shared_ptr<bool> const& over, StopTool stop) {
+    if (*over) return;  // it was quicker than its start
     running_[key] = [over, stop = std::move(stop)]() mutable {
         *over = true;
         if (stop) stop();
@@ -213,7 +229,7 @@ void AgentEffects::poll(Tool const& tool, Key key, PollTool const& poll, port::O
 }
 
 void AgentEffects::stop(SessionId session, EffectId id) {
-    if (id.call == 0) return models_.stop(session, id);
+    if (id.call == 0) models_.stop(session, id);
     // Taken out first: what ends may look at what runs.
     if (auto stopped = running_.extract({session, id})) stopped.mapped()();
 }

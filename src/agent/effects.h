@@ -31,6 +31,7 @@ public:
                   port::Outcome done) override;
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
+    void ask_turn(port::TurnRequest request, port::Outcome done) override;
     void stop(SessionId session, session::EffectId id) override;
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
                                                   session::EffectId id) const override {
@@ -53,6 +54,7 @@ private:
     void start_on_loop(Tool const& tool, Key key, session::RunTool run, ToolCall call,
                        port::Outcome done);
 
+    void keep(Key key, std::shared_ptr<bool> const& over, StopTool stop);
     void poll(Tool const& tool, Key key, session::PollTool const& poll, port::Outcome done);
 
     Registry const& registry_;

@@ -117,6 +117,12 @@ struct Gate {
     bool may_block = false;
 };
 
+// Interceptors of turns, by the names that the terms of agents bear. Without effects: asked again
+// after a crash. On the loop; must not block. `done` is called once, perhaps before it returns, and
+// never after the stop. It keeps a time limit.
+using AskTurn =
+    std::function<StopTool(port::TurnRequest request, port::Fn<void(session::TurnOutcome)> done)>;
+
 struct Agent {
     std::string id;
     std::string description;
@@ -136,7 +142,9 @@ public:
     void add(Tool tool);
     void add(Gate gate);
     void add(Agent agent);
+    void set(AskTurn turns) { turns_ = std::move(turns); }
 
+    [[nodiscard]] AskTurn const& turns() const { return turns_; }  // may be empty
     [[nodiscard]] Tool const* tool(std::string_view name) const;
     [[nodiscard]] Gate const* gate(std::string_view name) const;
     [[nodiscard]] Agent const* agent(std::string_view id) const;
@@ -155,6 +163,7 @@ private:
     std::map<std::string, json::Schema, std::less<>> schemas_;  // by tool
     std::vector<Gate> gates_;
     std::vector<Agent> agents_;
+    AskTurn turns_;
 };
 
 }  // namespace dormouse::agent

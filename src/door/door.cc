@@ -95,6 +95,7 @@ Submission decision(bool approved, std::string reason, Json arguments, Json cont
     json::View const said(content);
     out.action = said["action"].string_or("");
     if (json::View const output = said["output"]; output.exists()) out.output = output.copy();
+    if (!arguments.is_null()) out.arguments_digest = sha256(json::canonical(arguments));
     out.arguments = std::move(arguments);
     out.content = std::move(content);
     return out;

@@ -1,5 +1,6 @@
 #include "external/declared.h"
 
+#include "base/url.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -31,13 +32,13 @@ Result<void> check_members(json::View said) {
     std::string unknown;
     said.members([&](std::string_view key, json::View) {
         bool const known = key == "externalRef" || key == "estimatedDuration" ||
-                           key == "placeholder" || key == "message";
+                           key == "placeholder" || key == "message" || key == "webhookURL";
         if (!known && unknown.empty()) unknown = key;
     });
     if (unknown.empty()) return {};
     return wrong(unknown,
-                 "is not known; there are externalRef, estimatedDuration, placeholder and "
-                 "message");
+                 "is not known; there are externalRef, estimatedDuration, placeholder, message "
+                 "and webhookURL");
 }
 
 }  // namespace
@@ -79,12 +80,17 @@ Result<PauseTerms> read_pause(Declared const& declared, json::View said) {
     if (said.kind() != json::Kind::object) return wrong("it", "must be an object");
     if (auto known = check_members(said); !known) return std::unexpected(std::move(known.error()));
     for (auto const& [name, text] :
-         {std::pair("externalRef", &pause.external_ref), std::pair("message", &pause.message)}) {
+         {std::pair("externalRef", &pause.external_ref), std::pair("message", &pause.message),
+          std::pair("webhookURL", &pause.webhook_url)}) {
         json::View const member = said[name];
         if (!member.exists() || member.is_null()) continue;
         auto value = member.string();
         if (!value || value->size() > text_max) return wrong(name, "must be a text, up to 4 KiB");
         *text = std::move(*value);
+    }
+    if (!pause.webhook_url.empty()) {
+        if (auto const why = wrong_url(pause.webhook_url); !why.empty())
+            return wrong("webhookURL", why);
     }
     if (json::View const time = said["estimatedDuration"]; time.exists() && !time.is_null()) {
         auto const ms = time.integer();

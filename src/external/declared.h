@@ -28,8 +28,8 @@ struct Declared {
 // JSON if it is; else the text, as a JSON string.
 [[nodiscard]] Json output_of(std::string_view text);
 
-// What "later" may say: {externalRef?, estimatedDuration? (ms), placeholder?, message?}; null:
-// nothing. Errors: bad_value.
+// What "later" may say: {externalRef?, estimatedDuration? (ms), placeholder?, message?,
+// webhookURL?}; null: nothing. Errors: bad_value.
 [[nodiscard]] Result<session::PauseTerms> read_pause(Declared const& declared, json::View said);
 
 // The end of a text, at most `bytes`, from the beginning of a character on; trimmed.

@@ -1,6 +1,7 @@
 #include "external/http_answer.h"
 
 #include "base/text.h"
+#include "base/url.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -82,6 +83,8 @@ PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
             pause.estimated = Duration(*ms);
         if (body["placeholder"].exists())
             pause.placeholder = json::compact(body["placeholder"].copy());
+        pause.webhook_url = body["webhookURL"].string_or("");
+        if (!wrong_url(pause.webhook_url).empty()) pause.webhook_url.clear();
     }
     if (!tool.external_ref.empty() && content)
         pause.external_ref = head(text_of(body.at_pointer(tool.external_ref)), 4'096);

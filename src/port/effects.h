@@ -31,6 +31,14 @@ struct ModelRequest {
     session::EffectId id = {};
 };
 
+struct TurnRequest {
+    SessionId session;
+    std::string agent;
+    session::AskTurn ask;
+    session::ModelView view;  // as the turn began, or ended
+    session::EffectId id = {};
+};
+
 // Each start gets exactly one outcome, or none after stop(). Outcomes and deltas come on the loop;
 // an outcome may come before start returns. stop() of an effect that is not running does nothing.
 class Effects {
@@ -43,6 +51,10 @@ public:
                           session::AskGate ask, Outcome done) = 0;
     virtual void poll_tool(SessionId session, session::EffectId id, std::string agent,
                            session::PollTool poll, Outcome done) = 0;
+    // Without interceptors every turn may begin.
+    virtual void ask_turn(TurnRequest request, Outcome done) {
+        done(session::TurnOutcome{request.ask.turn, request.ask.ended});
+    }
     virtual void stop(SessionId session, session::EffectId id) = 0;
     // Until when a request to a model that was asked for may take: for ever while it waits for its
     // turn. nullopt: as long as is usual.

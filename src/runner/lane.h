@@ -143,6 +143,7 @@ private:
     [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);
     void ask_model(session::Effect const& effect, session::AskModel const& ask);
+    void ask_turn(session::Effect const& effect, session::AskTurn const& ask);
     void forget_effect(session::EffectId id);
 
     static constexpr std::size_t inbox_max = 10'000;

@@ -42,6 +42,8 @@ void Lane::start(Effect const& effect) {
         host_.effects().run_tool(id_, effect.id, state_->agent, *run, std::move(done));
     } else if (auto const* poll = std::get_if<PollTool>(&effect.what)) {
         host_.effects().poll_tool(id_, effect.id, state_->agent, *poll, std::move(done));
+    } else if (auto const* turn = std::get_if<AskTurn>(&effect.what)) {
+        ask_turn(effect, *turn);
     } else {
         host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
                                  std::move(done));

@@ -106,6 +106,9 @@ public:
                   port::Outcome done) override;
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
+    void ask_turn(port::TurnRequest request, port::Outcome done) override {
+        to_.ask_turn(std::move(request), std::move(done));
+    }
     void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
                                                   session::EffectId id) const override {

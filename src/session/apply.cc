@@ -60,7 +60,7 @@ struct Fold {
             turn.run = state.last_turn->run;
             turn.step = state.last_turn->step;
             turn.attempt = state.last_turn->attempt;
-            turn.committed = false;
+            turn.committed = turn.step == 0;  // its interceptors had refused it
             turn.usage = state.last_turn->usage;
         } else {
             auto const input = std::ranges::find(state.queue, e.input, &QueuedInput::seq);
@@ -70,6 +70,9 @@ struct Fold {
             state.queue.erase(input);
         }
         state.turn = std::move(turn);
+        if (e.terms.before.empty()) return;
+        state.turn->unchecked = event.seq;
+        owe(state, effect_of(*state.turn));
     }
 
     void operator()(ModelRequested const& e) const {
@@ -139,7 +142,7 @@ struct Fold {
         call.claim.reset();
         call.owed_since = event.seq;
         RunTool run{e.pending,     e.attempt,      call.spec.tool, call.spec.input,
-                    call.decision, state.turn->no, call.kept};
+                    call.resumed,  state.turn->no, call.kept};
         owe(state, {{event.seq, call.no}, std::move(run)});
         set_timer(state, call.no, TimerKind::give_up, event.at + call.spec.terms.time_limit);
     }
@@ -154,7 +157,7 @@ struct Fold {
 
     void operator()(CallPaused const& e) const {
         Call& call = call_of(state, e.pending.call);
-        call.decision.reset();
+        call.resumed.reset();
         call.kept = {};
         call.in_doubt = false;
         Pause pause{e.terms, e.deadline, event.at, event.seq, false};
@@ -168,7 +171,6 @@ struct Fold {
         call.generation = e.pending.generation;
         call.pending = e.pending;
         call.decision.reset();
-        call.kept = {};
         wait(call, {e.terms, e.deadline, event.at, event.seq, true});
     }
 
@@ -177,7 +179,6 @@ struct Fold {
         Call& call = call_of(state, e.call);
         ++call.gates_passed;
         call.decision.reset();
-        call.kept = {};
         if (e.input) {
             call.spec.input = *e.input;
             call.spec.input_digest = e.input_digest;
@@ -200,8 +201,11 @@ struct Fold {
         if (!call.pause || call.pause->terms.continuation != Continuation::reentry) {
             return close_call(state, call.no, event.seq);
         }
-        call.decision = e.what;
-        call.kept = call.pause->terms.state;
+        if (call.pause->by_gate) {
+            call.decision = e.what;
+        } else {
+            resume(call, e.what);
+        }
         call.votes.clear();
         call.claim.reset();
         set_phase(state, call, CallPhase::ready);
@@ -272,12 +276,30 @@ struct Fold {
         CHECK(state.turn && state.turn->no == e.turn && state.calls.empty());
         OpenTurn& turn = *state.turn;
         abandon_request(turn);
+        if (turn.unchecked != 0) disown(state, {turn.unchecked, 0});
         set_timer(state, 0, TimerKind::model_retry, std::nullopt);
+        if (!turn.terms.after.empty()) {
+            state.untold.push_back(
+                {turn.no, event.seq, e.finish, e.error, e.usage, turn.terms.after});
+            owe(state, effect_of(state.untold.back()));
+        }
         state.last_turn =
             LastTurn{turn.no,   turn.input,   turn.cause, turn.by,
                      turn.step, turn.attempt, turn.usage, e.finish == FinishReason::error,
                      e.error,   turn.run};
         state.turn.reset();
+    }
+
+    void operator()(TurnChecked const&) const {
+        disown(state, {state.turn->unchecked, 0});
+        state.turn->unchecked = 0;
+    }
+
+    void operator()(TurnTold const& e) const {
+        auto const told = std::ranges::find(state.untold, e.turn, &EndedTurn::no);
+        CHECK(told != state.untold.end());
+        disown(state, {told->since, 0});
+        state.untold.erase(told);
     }
 
     void operator()(StatusChanged const& e) const {
@@ -302,6 +324,8 @@ struct Fold {
     }
 
     void operator()(SessionDeleted const&) const {
+        for (EndedTurn const& turn : state.untold) disown(state, {turn.since, 0});
+        state.untold.clear();
         state.lifecycle = Lifecycle::deleted;
         state.ended = event.at;
     }
@@ -316,6 +340,16 @@ private:
         disown(state, {turn.request->since, 0});
         set_timer(state, 0, TimerKind::give_up, std::nullopt);
         turn.request.reset();
+    }
+
+    // The verdicts of its gates hold, but for other arguments: of those all are asked again.
+    void resume(Call& call, Submission const& what) const {
+        call.resumed = what;
+        call.kept = call.pause->terms.state;
+        if (!what.approved || what.arguments.is_null()) return;
+        call.spec.input = what.arguments;
+        call.spec.input_digest = what.arguments_digest;
+        call.gates_passed = 0;
     }
 
     // The old phase is left before the pause is replaced: its deadline belongs to the old one.
@@ -368,6 +402,7 @@ std::map<EffectId, Effect> due_polls(State const& state, Time now) {
 
 Activity activity(State const& state) {
     if (!state.turn) return Activity::idle;
+    if (state.turn->unchecked != 0) return Activity::busy;
     if (state.turn->request || state.in_work > 0 || !state.ready.empty()) return Activity::busy;
     if (state.turn->retry || state.calls.size() > state.waiting) return Activity::retry;
     return state.waiting > 0 ? Activity::waiting_async : Activity::idle;
@@ -404,6 +439,8 @@ Derived derive(State const& state) {
             derived.message_pauses.insert(no);
     }
     if (state.turn && state.turn->request) derived.owed.insert({state.turn->request->since, 0});
+    if (state.turn && state.turn->unchecked != 0) derived.owed.insert({state.turn->unchecked, 0});
+    for (EndedTurn const& turn : state.untold) derived.owed.insert({turn.since, 0});
     return derived;
 }
 

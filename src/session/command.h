@@ -109,6 +109,14 @@ struct GateOutcome {
     std::variant<Allow, Deny, PauseTerms, Gone> what;
 };
 
+// Of the interceptors of a turn. Of one that has ended: they were told.
+struct TurnOutcome {
+    TurnNo turn = 0;
+    bool ended = false;
+    std::optional<std::string> refused = {};  // why it may not begin
+    Json context = {};  // null, or the parts of a message that the model sees after the input
+};
+
 struct PollOutcome {
     PendingId pending;
     Seq since = 0;  // of the effect
@@ -216,8 +224,8 @@ struct Found {
 
 struct Command {
     using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                              GateOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
-                              Change, Delete, Deliver, Undelivered, Repair>;
+                              GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
+                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair>;
     Time at{};
     Random random{};
     Actor by{};

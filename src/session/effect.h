@@ -57,9 +57,21 @@ struct PollTool {
     friend bool operator==(PollTool const&, PollTool const&) = default;
 };
 
+// Outcome: TurnOutcome. Whoever is named is asked whether the turn may begin or, when it has ended,
+// told so. Asked again after a crash. Whoever asks keeps its time limit.
+struct AskTurn {
+    TurnNo turn = 0;
+    std::vector<std::string> names;  // outermost first
+    bool ended = false;
+    FinishReason finish = FinishReason::stop;  // of one that has ended, as the others
+    std::optional<Trouble> error = {};
+    Usage usage = {};
+    friend bool operator==(AskTurn const&, AskTurn const&) = default;
+};
+
 struct Effect {
     EffectId id;
-    std::variant<AskModel, RunTool, AskGate, PollTool> what;
+    std::variant<AskModel, RunTool, AskGate, PollTool, AskTurn> what;
     friend bool operator==(Effect const&, Effect const&) = default;
 };
 

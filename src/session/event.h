@@ -266,6 +266,14 @@ struct Repaired {
     Actor by;
 };
 
+// The turn's interceptors let it begin. What they add comes right after it, as an input.
+struct TurnChecked {};
+
+// Its interceptors were told that this turn had ended.
+struct TurnTold {
+    TurnNo turn = 0;
+};
+
 struct Event {
     using Body =
         std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
@@ -273,7 +281,7 @@ struct Event {
                      GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
                      Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
                      StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                     ArtifactEmitted, Repaired>;
+                     ArtifactEmitted, Repaired, TurnChecked, TurnTold>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -97,6 +97,16 @@ void owe(State& state, Effect effect) {
     CHECK(state.owed.size() <= limits::owed_max);
 }
 
+Effect effect_of(OpenTurn const& turn) {
+    AskTurn ask{turn.no, turn.terms.before};
+    return {{turn.unchecked, 0}, std::move(ask)};
+}
+
+Effect effect_of(EndedTurn const& turn) {
+    AskTurn ask{turn.no, turn.after, true, turn.finish, turn.error, turn.usage};
+    return {{turn.since, 0}, std::move(ask)};
+}
+
 void disown(State& state, EffectId id) { CHECK(state.owed.erase(id) == 1); }
 
 void close_call(State& state, CallNo no, Seq seq) {

@@ -15,7 +15,10 @@ void restore_phase(State& state, Call& call, CallPhase phase);
 void set_timer(State& state, CallNo call, TimerKind kind,
                std::optional<Time> at);  // nullopt: clears
 void owe(State& state, Effect effect);
-// Removes the effect of a call that is gating or running, or of the model request (call 0).
+// What a turn that is not checked yet, or has ended and is not told yet, owes.
+[[nodiscard]] Effect effect_of(OpenTurn const& turn);
+[[nodiscard]] Effect effect_of(EndedTurn const& turn);
+// Removes the effect of a call that is gating or running, or of the model or a turn (call 0).
 void disown(State& state, EffectId id);
 
 // The call is settled by the event `seq`: it leaves the state and counts for its step's join.

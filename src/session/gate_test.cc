@@ -232,5 +232,70 @@ TEST_F(GateTest, AnApprovalMayHaveADeadlineThatDenies) {
     EXPECT_EQ(first<Expired>(d).reason, ErrorReason::denied);
 }
 
+// B11: the chain stands around what the tool does after its own pause, too.
+TEST_F(GateTest, VerdictsHoldWhenTheToolGoesOnAfterItsOwnPause) {
+    asks_for({gated(pausing(PauseReason::approval), {"first", "second"})});
+    (void)gate(1, GateOutcome::Allow{});
+    (void)gate(1, GateOutcome::Allow{});
+    (void)pauses(1, approval());
+    EXPECT_EQ(types(submit(pending(1), decision(true))), "submitted tool_started");
+    ASSERT_TRUE(owes<RunTool>());
+    EXPECT_TRUE(owes<RunTool>()->decision) << "nobody is asked twice";
+    EXPECT_EQ(owes<AskGate>(), std::nullopt);
+}
+
+TEST_F(GateTest, OfOtherArgumentsAllAreAskedAgainBeforeTheToolGoesOn) {
+    asks_for({gated(pausing(PauseReason::approval), {"first", "second"})});
+    (void)gate(1, GateOutcome::Allow{});
+    (void)gate(1, GateOutcome::Allow{});
+    PauseTerms own = approval();
+    own.state = quoted("step 2");
+    (void)pauses(1, own);
+    PendingId const asked = pending(1);
+    Submission edited = decision(true);
+    edited.arguments = json(R"({"to":"staging"})");
+    edited.arguments_digest = sha256(edited.arguments.text());
+    EXPECT_EQ(types(submit(asked, edited)), "submitted");
+    ASSERT_TRUE(owes<AskGate>());
+    EXPECT_EQ(owes<AskGate>()->gate, "first");
+    EXPECT_EQ(owes<AskGate>()->input, edited.arguments);
+    EXPECT_EQ(owes<AskGate>()->decision, std::nullopt) << "the answer was for the tool";
+    (void)gate(1, approval());  // the first one wants to know of a person
+    (void)restart();
+    EXPECT_EQ(types(submit(pending(1), decision(true, "fine"))), "submitted");
+    ASSERT_TRUE(owes<AskGate>() && owes<AskGate>()->decision);
+    EXPECT_EQ(owes<AskGate>()->decision->reason, "fine");
+    (void)gate(1, GateOutcome::Allow{});
+    EXPECT_EQ(owes<AskGate>()->gate, "second");
+    EXPECT_EQ(types(gate(1, GateOutcome::Allow{})), "gate_decided tool_started");
+    auto const run = owes<RunTool>();
+    ASSERT_TRUE(run && run->decision);
+    EXPECT_EQ(run->input, edited.arguments);
+    EXPECT_EQ(run->decision->arguments, edited.arguments) << "the tool's own answer, not the gate's";
+    EXPECT_EQ(run->state, quoted("step 2"));
+    EXPECT_EQ(call(1).spec.input_digest, edited.arguments_digest);
+}
+
+TEST_F(GateTest, AGateMayRefuseTheOtherArguments) {
+    asks_for({gated(pausing(PauseReason::approval), {"first"})});
+    (void)gate(1, GateOutcome::Allow{});
+    (void)pauses(1, approval());
+    Submission edited = decision(true);
+    edited.arguments = json(R"({"to":"production"})");
+    (void)submit(pending(1), edited);
+    EXPECT_EQ(types(gate(1, GateOutcome::Deny{"denied: not there"})), "gate_decided model_requested");
+    EXPECT_EQ(owes<RunTool>(), std::nullopt);
+}
+
+TEST_F(GateTest, ADenialWithArgumentsChangesNone) {
+    asks_for({gated(pausing(PauseReason::approval), {"first"})});
+    (void)gate(1, GateOutcome::Allow{});
+    (void)pauses(1, approval());
+    Submission denied = decision(false);
+    denied.arguments = json(R"({"to":"staging"})");
+    EXPECT_EQ(types(submit(pending(1), denied)), "submitted tool_started");
+    EXPECT_NE(owes<RunTool>()->input, denied.arguments);
+}
+
 }  // namespace
 }  // namespace dormouse::session::testing

@@ -21,6 +21,7 @@ inline constexpr std::size_t queue_max = 100;
 inline constexpr std::size_t open_calls_max = 10'000;
 inline constexpr std::size_t calls_per_reply_max = 1'000;
 inline constexpr std::size_t owed_max = 256;
+inline constexpr std::size_t untold_turns_max = 16;  // then no new turn begins
 inline constexpr std::uint32_t tool_concurrency_max = 64;
 inline constexpr std::uint32_t progress_per_second_max = 10;
 inline constexpr std::uint32_t progress_per_call_max = 10'000;
@@ -43,8 +44,8 @@ inline constexpr Duration retry_after_max{3'600'000};  // longer is not waited a
 inline constexpr Duration capability_afterlife{std::int64_t{7} * 24 * 3600 * 1000};
 inline constexpr Duration claim_max{3'600'000};
 
-static_assert(tool_concurrency_max + 1 <= owed_max,
-              "tools and gates in work, and one model request");
+static_assert(tool_concurrency_max + 1 + untold_turns_max <= owed_max,
+              "tools and gates in work, one model request, and turns that have ended");
 static_assert(calls_per_reply_max <= open_calls_max);
 static_assert(output_bytes_max < artifact_bytes_max);
 static_assert(fork_artifact_bytes_max <= session_artifact_bytes_max);

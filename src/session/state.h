@@ -59,9 +59,9 @@ struct Call {
     CallSpec spec;
     CallPhase phase = CallPhase::ready;
     std::uint32_t gates_passed = 0;
-    std::optional<Submission> decision =
-        {};                     // for the gate or the tool that asked, until its verdict
-    Json kept = {};             // with the decision: what the pause kept for its tool
+    std::optional<Submission> decision = {};  // for the gate that asked, until its verdict
+    std::optional<Submission> resumed = {};   // for the tool, whose own pause it answered
+    Json kept = {};                           // with that: what the pause kept for its tool
     Generation generation = 0;  // of the newest pendingID
     PendingId pending =
         {};  // of the run or pause that is open (generation may be older than a question's)
@@ -105,6 +105,7 @@ struct ModelRetry {
 
 struct OpenTurn {
     TurnNo no = 0;
+    Seq unchecked = 0;  // its interceptors are asked: the effect's id; 0: they are not, or have been
     Seq input = 0;
     InputSource cause = InputSource::prompt;
     Actor by;
@@ -137,6 +138,17 @@ struct LastTurn {
     std::optional<Trouble> error = {};
     std::uint32_t run = 0;
     friend bool operator==(LastTurn const&, LastTurn const&) = default;
+};
+
+// Its interceptors are being told.
+struct EndedTurn {
+    TurnNo no = 0;
+    Seq since = 0;  // turn_ended
+    FinishReason finish = FinishReason::stop;
+    std::optional<Trouble> error = {};
+    Usage usage = {};
+    std::vector<std::string> after = {};
+    friend bool operator==(EndedTurn const&, EndedTurn const&) = default;
 };
 
 struct QueuedInput {
@@ -174,6 +186,7 @@ struct State {
 
     std::optional<OpenTurn> turn;
     std::optional<LastTurn> last_turn;
+    std::vector<EndedTurn> untold;  // oldest first
     std::map<CallNo, Call> calls;    // open ones, in request order
     std::vector<QueuedInput> queue;  // oldest first
 

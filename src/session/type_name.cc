@@ -39,7 +39,9 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{"
                                                                                "session_ended",
                                                                                "session_deleted",
                                                                                "artifact_emitted",
-                                                                               "repaired"};
+                                                                               "repaired",
+                                                                               "turn_checked",
+                                                                               "turn_told"};
 
 }  // namespace
 

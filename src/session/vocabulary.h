@@ -97,6 +97,9 @@ struct TurnTerms {
     std::uint32_t tool_concurrency = 8;
     std::uint32_t step_limit = 50;
     std::string digest = {};  // of model, instructions and tools
+    // Asked before the first request of the turn, told when it has ended; outermost first.
+    std::vector<std::string> before = {};
+    std::vector<std::string> after = {};
     friend bool operator==(TurnTerms const&, TurnTerms const&) = default;
 };
 
@@ -130,6 +133,7 @@ struct PauseTerms {
     AnswerTerms answer = {};
     Json state = {};     // the tool's own, given back when it goes on; the model never sees it
     Json metadata = {};  // for audits; nobody acts on it
+    std::string webhook_url = {};  // told when the pause ends; empty: nobody is
     // Signs webhooks about this pause, both ways. The lane takes it out before deciding and keeps
     // it beside the journal: it is in no event and no state.
     std::string webhook_secret = {};
@@ -192,6 +196,7 @@ struct Submission {
     bool approved = false;   // decision
     std::string reason = {};
     Json arguments = {};  // decision: edited arguments, null if unchanged
+    Sha256 arguments_digest = {};  // of them in canonical form; they fit the tool
     Json content = {};    // decision: what a form was filled in with
     std::string action =
         {};  // content's member `action`, for in-doubt questions: run_again, succeeded, give_up

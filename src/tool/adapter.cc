@@ -40,6 +40,7 @@ session::PauseTerms terms_of(Declaration const& declared, Paused paused) {
     terms.answer.need = options.need;
     terms.state = std::move(options.state);
     terms.metadata = std::move(options.metadata);
+    terms.webhook_url = std::move(options.webhook_url);
     return terms;
 }
 
@@ -74,10 +75,21 @@ Call call_of(agent::ToolCall const& call, std::stop_token stop) {
     return Call(std::move(facts));
 }
 
+session::Attached attached(std::vector<Artifact> artifacts) {
+    session::Attached out;
+    for (Artifact& one : artifacts) {
+        Sha256 const digest = sha256(one.bytes);
+        std::string mime = one.mime.empty() ? "application/octet-stream" : std::move(one.mime);
+        out.list.push_back({std::move(one.name), std::move(mime),
+                            std::make_shared<std::string const>(std::move(one.bytes)), digest});
+    }
+    return out;
+}
+
 agent::ToolResult result_of(Declaration const& declared, RawOutcome outcome) {
     if (auto* done = std::get_if<Done<Json>>(&outcome))
         return agent::Done{std::move(done->value), std::move(done->title),
-                           std::move(done->metadata)};
+                           std::move(done->metadata), attached(std::move(done->artifacts))};
     if (auto* paused = std::get_if<Paused>(&outcome)) return terms_of(declared, std::move(*paused));
     if (auto* doubt = std::get_if<InDoubt>(&outcome))
         return agent::Lost{std::move(doubt->text), {}};

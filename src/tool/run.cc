@@ -2,6 +2,9 @@
 
 #include "tool/names.h"
 
+#include "base/media.h"
+#include "base/url.h"
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -34,8 +37,20 @@ std::string too_large(std::size_t size, std::size_t limit) {
            std::to_string(limit) + "; nothing of it was kept. Ask for less.";
 }
 
+// What is wrong with an artifact; empty: nothing.
+std::string wrong(Artifact const& artifact) {
+    if (!is_file_name(artifact.name))
+        return "the name of an artifact must be that of a file: 1 to 255 bytes, without / and \\";
+    if (!artifact.mime.empty() && !is_media_type(artifact.mime))
+        return "the mime of an artifact must be a media type such as text/csv or image/png";
+    return {};
+}
+
 RawOutcome checked(Prepared const& prepared, Done<Json> done) {
     Declaration const& declared = prepared.tool->declaration();
+    for (Artifact const& artifact : done.artifacts) {
+        if (auto why = wrong(artifact); !why.empty()) return Failed{std::move(why)};
+    }
     if (done.value.size() > declared.output_limit)
         return Failed{too_large(done.value.size(), declared.output_limit)};
     if (prepared.result) {
@@ -70,6 +85,10 @@ RawOutcome checked(Prepared const& prepared, Paused paused) {
                       std::to_string(pause_part_max) + " bytes"};
     if (paused.options.within && *paused.options.within <= Duration())
         return Failed{"the tool paused with a deadline that is over"};
+    if (auto const& url = paused.options.webhook_url; !url.empty()) {
+        if (auto const why = wrong_url(url); !why.empty())
+            return Failed{"the tool paused with a webhook_url that " + std::string(why)};
+    }
     if (paused.options.need == 0) return Failed{"the tool paused for the answers of nobody"};
     if (paused.placeholder.size() > declared.output_limit) paused.placeholder = {};
     return paused;

@@ -5,9 +5,12 @@
 
 namespace dormouse::detail {
 
-RawOutcome done(Result<Json> output, std::string title, Json metadata) {
+RawOutcome done(Result<Json> output, std::string title, Json metadata,
+                std::vector<Artifact> artifacts) {
     if (!output) return Failed{"the tool's output has no JSON form: " + output.error().detail};
-    return Done<Json>(std::move(*output), std::move(title), std::move(metadata));
+    Done<Json> out(std::move(*output), std::move(title), std::move(metadata));
+    out.artifacts = std::move(artifacts);
+    return out;
 }
 
 RawOutcome paused(Await await, Result<Json> placeholder, PauseOptions options) {

@@ -162,6 +162,8 @@ struct Read {
         e.usage = read_usage(data["usage"]);
         if (data["error"].exists()) e.error = trouble();
     }
+    void operator()(TurnChecked&) const {}
+    void operator()(TurnTold&) const {}
     void operator()(StatusChanged& e) const {
         e = {word("from", Lifecycle::active), word("to", Lifecycle::active), string("why")};
     }

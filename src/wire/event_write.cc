@@ -183,6 +183,8 @@ struct Write {
         write_usage(out, e.usage);
         if (e.error) trouble(*e.error);
     }
+    void operator()(TurnChecked const&) const {}
+    void operator()(TurnTold const&) const {}
     void operator()(StatusChanged const& e) const {
         out.member("from", text(e.from)).member("to", text(e.to)).member("why", e.why);
     }

@@ -154,7 +154,7 @@ struct HistoryFold {
         PauseView& pause = close(e.receipt);
         pause.what = e.what;
         CallView& call = h.calls_.at(e.receipt.pending.call);
-        if (pause.terms.continuation == Continuation::reentry) return;
+        if (pause.terms.continuation == Continuation::reentry) return edit(call, pause, e.what);
         settle(call.no);
         call.output = e.what.output;
         call.title = e.what.title;
@@ -276,6 +276,12 @@ private:
         PauseView& pause = *find_or_open_early(receipt.pending);
         pause.receipt = receipt;
         return pause;
+    }
+    // Edited arguments with an answer to the tool's own question. A gate's verdict brings its own.
+    void edit(CallView& call, PauseView const& pause, Submission const& what) const {
+        if (!pause.gate.empty() || !what.approved || what.arguments.is_null()) return;
+        call.spec.input = what.arguments;
+        call.inputs.emplace_back(event.seq, what.arguments);
     }
     CallView& settle(CallNo no) const {
         CallView& call = h.calls_.at(no);

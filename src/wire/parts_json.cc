@@ -24,6 +24,12 @@ void write_texts(json::Writer& out, std::string_view name, std::vector<std::stri
     out.end_array();
 }
 
+std::vector<std::string> texts_of(json::View array) {
+    std::vector<std::string> out;
+    array.elements([&](json::View text) { out.push_back(text.string_or("")); });
+    return out;
+}
+
 Json copy_of(json::View view) { return view.exists() ? view.copy() : Json(); }
 
 void write_duration(json::Writer& out, std::string_view name,
@@ -74,6 +80,7 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     if (terms.on_deadline != OnDeadline::tell) out.member("onDeadline", text(terms.on_deadline));
     optional_json(out, "state", terms.state);
     optional_json(out, "metadata", terms.metadata);
+    optional_text(out, "webhookURL", terms.webhook_url);
     if (!terms.escalate_to.empty()) write_texts(out, "escalateTo", terms.escalate_to);
     write_duration(out, "pollEvery", terms.poll_every);
     if (terms.answer.need != 1) out.member("need", terms.answer.need);
@@ -100,6 +107,7 @@ PauseTerms read_pause_terms(json::View object) {
         parse<OnDeadline>(object["onDeadline"].string_or("tell")).value_or(OnDeadline::tell);
     terms.state = copy_of(object["state"]);
     terms.metadata = copy_of(object["metadata"]);
+    terms.webhook_url = object["webhookURL"].string_or("");
     terms.poll_every = read_duration(object["pollEvery"]);
     object["escalateTo"].elements(
         [&](json::View who) { terms.escalate_to.push_back(who.string_or("")); });
@@ -185,6 +193,7 @@ Submission read_submission(json::View object) {
         what.approved = decision["approved"].boolean_or(false);
         what.reason = decision["reason"].string_or("");
         what.arguments = copy_of(decision["arguments"]);
+        if (!what.arguments.is_null()) what.arguments_digest = sha256(json::canonical(what.arguments));
         what.content = copy_of(decision["content"]);
         what.action = decision["action"].string_or("");
         what.output = copy_of(decision["output"]);
@@ -227,6 +236,8 @@ void write_turn_terms(json::Writer& out, TurnTerms const& terms) {
         out.member("toolConcurrency", terms.tool_concurrency);
     if (terms.step_limit != usual.step_limit) out.member("stepLimit", terms.step_limit);
     optional_text(out, "digest", terms.digest);
+    if (!terms.before.empty()) write_texts(out, "before", terms.before);
+    if (!terms.after.empty()) write_texts(out, "after", terms.after);
 }
 
 TurnTerms read_turn_terms(json::View object) {
@@ -237,6 +248,8 @@ TurnTerms read_turn_terms(json::View object) {
         static_cast<std::uint32_t>(object["toolConcurrency"].integer_or(terms.tool_concurrency));
     terms.step_limit = static_cast<std::uint32_t>(object["stepLimit"].integer_or(terms.step_limit));
     terms.digest = object["digest"].string_or("");
+    terms.before = texts_of(object["before"]);
+    terms.after = texts_of(object["after"]);
     return terms;
 }
 

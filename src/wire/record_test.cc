@@ -103,6 +103,7 @@ PauseTerms rich_pause() {
     terms.answer = {{"alice", "role:answer"}, 2};
     terms.state = Json::trusted(R"({"job":7})");
     terms.metadata = Json::trusted("[1]");
+    terms.webhook_url = "https://example.org/hook";
     terms.escalate_to = {"bob"};
     terms.poll_every = Duration(30'000);
     return terms;
@@ -134,6 +135,7 @@ Submission decision() {
     what.approved = true;
     what.reason = "looks fine";
     what.arguments = value;
+    what.arguments_digest = sha256(json::canonical(value));
     what.content = Json::trusted(R"({"action":"succeeded"})");
     what.action = "succeeded";
     what.output = Json::trusted("[1]");
@@ -152,7 +154,7 @@ Submission result() {
 
 // Each type with every field filled in.
 std::vector<Event> one_of_each() {
-    TurnTerms terms{{2, true}, 3, 12, "sha256:x"};
+    TurnTerms terms{{2, true}, 3, 12, "sha256:x", {"limits", "notes"}, {"audit"}};
     std::vector<Event> out;
     auto const add = [&](Event::Body body, TurnNo turn = 3) {
         out.push_back(event(std::move(body), turn));
@@ -202,6 +204,8 @@ std::vector<Event> one_of_each() {
     add(SessionDeleted{by}, 0);
     add(ArtifactEmitted{"plan.txt", "text/plain", 9, sha256("artifact!"), 9});
     add(Repaired{"pending row 1.1: missing", by});
+    add(TurnChecked{});
+    add(TurnTold{3});
     return out;
 }
 

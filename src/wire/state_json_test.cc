@@ -76,9 +76,10 @@ TEST(StateJson, VotesDecisionsAndQuestionsStandInIt) {
     given.by.name = "bob";
     Submission edited = decision(true);
     edited.arguments = Json::trusted(R"({"to":"staging"})");
+    edited.arguments_digest = sha256(edited.arguments.text());
     edited.content = Json::trusted(R"({"note":"ok"})");
     (void)given.submit(given.pending(1), edited);
-    ASSERT_TRUE(given.call(1).decision);
+    ASSERT_TRUE(given.call(1).resumed);
     expect_same_after_a_round_trip(given);
     (void)given.restart();  // cut off in mid-run: a person is asked
     ASSERT_TRUE(given.call(2).question);
@@ -99,6 +100,21 @@ TEST(StateJson, RetriesAndTheLastTurnStandInIt) {
     (void)given.later(Duration(60'000));
     (void)given.model_fails(false);
     ASSERT_TRUE(given.state.last_turn && given.state.last_turn->error);
+    expect_same_after_a_round_trip(given);
+}
+
+TEST(StateJson, TurnsThatAreNotCheckedOrNotToldStandInIt) {
+    Given given;
+    given.terms.before = {"limits", "notes"};
+    given.terms.after = {"audit"};
+    (void)given.create();
+    (void)given.prompt("please");
+    ASSERT_NE(given.turn().unchecked, 0U);
+    expect_same_after_a_round_trip(given);
+    (void)given.when(TurnOutcome{1, false, "not today", {}});
+    (void)given.prompt("and now?");
+    ASSERT_EQ(given.state.untold.size(), 1U);
+    ASSERT_TRUE(given.state.untold[0].error);
     expect_same_after_a_round_trip(given);
 }
 

@@ -37,9 +37,12 @@ Pause read_pause(json::View v) {
 }
 
 void read_answers(Call& call, json::View v) {
-    if (json::View d = v["decided"]; d.exists()) {
-        call.decision = read_submission(d);
-        call.decision->digest = read_digest(d["digest"]);
+    for (auto const& [name, what] :
+         {std::pair("decided", &call.decision), {"resumed", &call.resumed}}) {
+        json::View const said = v[name];
+        if (!said.exists()) continue;
+        *what = read_submission(said);
+        (*what)->digest = read_digest(said["digest"]);
     }
     if (v["kept"].exists()) call.kept = v["kept"].copy();
     if (json::View q = v["question"]; q.exists()) {
@@ -58,7 +61,7 @@ Effect effect_of(Call const& call, TurnNo turn) {
     EffectId const id{call.owed_since, call.no};
     if (call.phase == CallPhase::running) {
         return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input,
-                            call.decision, turn, call.kept}};
+                            call.resumed, turn, call.kept}};
     }
     return {id, AskGate{call.no, gate_of(call), call.spec.tool, call.spec.input, call.decision}};
 }
@@ -113,6 +116,7 @@ OpenTurn read_turn(State& state, json::View v) {
     turn.by = actor(v, "by");
     turn.started = time(v, "started");
     turn.run = number(v, "run");
+    turn.unchecked = seq(v, "unchecked");
     turn.step = number(v, "step");
     turn.attempt = number(v, "attempt");
     turn.committed = v["committed"].boolean_or(true);
@@ -122,6 +126,7 @@ OpenTurn read_turn(State& state, json::View v) {
     if (auto word = v["finish"].string()) turn.finish = parse<FinishReason>(*word);
     turn.terms = read_turn_terms(v["terms"]);
     turn.usage = read_usage(v["usage"]);
+    if (turn.unchecked != 0) owe(state, effect_of(turn));
     read_request(state, turn, v);
     for (json::View step : list(v["openSteps"])) {
         auto const n = list(step);
@@ -146,6 +151,18 @@ LastTurn read_last_turn(json::View v) {
                   number(v, "run")};
     if (v["error"].exists()) last.error = trouble(v);
     return last;
+}
+
+EndedTurn read_untold(json::View v) {
+    EndedTurn turn{number(v, "no"),
+                   seq(v, "since"),
+                   parse<FinishReason>(string(v, "finish")).value_or(FinishReason::stop),
+                   {},
+                   read_usage(v["usage"]),
+                   {}};
+    if (v["error"].exists()) turn.error = trouble(v);
+    v["after"].elements([&](json::View name) { turn.after.push_back(name.string_or("")); });
+    return turn;
 }
 
 void read_profile(State& state, json::View v) {
@@ -184,6 +201,10 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     read_profile(state, v);
     if (v["turn"].exists()) state.turn = read_turn(state, v["turn"]);
     if (v["lastTurn"].exists()) state.last_turn = read_last_turn(v["lastTurn"]);
+    for (json::View turn : list(v["untold"])) {
+        state.untold.push_back(read_untold(turn));
+        owe(state, effect_of(state.untold.back()));
+    }
     for (json::View call : list(v["calls"])) read_call(state, call);
     for (json::View input : list(v["queue"])) {
         auto const item = list(input);

@@ -34,10 +34,12 @@ void write_pause(json::Writer& out, Pause const& pause) {
 }
 
 void write_answers(json::Writer& out, Call const& call) {
-    if (call.decision) {
-        out.key("decided").begin_object();
-        write_submission(out, *call.decision);
-        out.member("digest", digest_text(call.decision->digest)).end_object();
+    for (auto const& [name, what] :
+         {std::pair("decided", &call.decision), {"resumed", &call.resumed}}) {
+        if (!*what) continue;
+        out.key(name).begin_object();
+        write_submission(out, **what);
+        out.member("digest", digest_text((*what)->digest)).end_object();
     }
     if (!call.kept.is_null()) out.member("kept", call.kept);
     if (call.question) {
@@ -103,6 +105,7 @@ void write_turn(json::Writer& out, State const& state, OpenTurn const& turn) {
         .member("step", turn.step)
         .member("attempt", turn.attempt)
         .member("run", turn.run);
+    if (turn.unchecked != 0) out.member("unchecked", turn.unchecked);
     out.member("committed", turn.committed).member("failures", turn.failures);
     out.member("newestItem", turn.newest_item).member("steered", turn.steered);
     if (turn.finish) out.member("finish", text(*turn.finish));
@@ -133,6 +136,16 @@ void write_last_turn(json::Writer& out, LastTurn const& last) {
     write_usage(out, last.usage);
     if (last.error) trouble(out, *last.error);
     out.end_object();
+}
+
+void write_untold(json::Writer& out, EndedTurn const& turn) {
+    out.begin_object().member("no", turn.no).member("since", turn.since);
+    out.member("finish", text(turn.finish)).key("usage");
+    write_usage(out, turn.usage);
+    if (turn.error) trouble(out, *turn.error);
+    out.key("after").begin_array();
+    for (std::string const& name : turn.after) out.value(name);
+    out.end_array().end_object();
 }
 
 void write_profile(json::Writer& out, State const& state) {
@@ -166,6 +179,11 @@ std::string write_state(State const& state) {
     write_profile(out, state);
     if (state.turn) write_turn(out, state, *state.turn);
     if (state.last_turn) write_last_turn(out, *state.last_turn);
+    if (!state.untold.empty()) {
+        out.key("untold").begin_array();
+        for (EndedTurn const& turn : state.untold) write_untold(out, turn);
+        out.end_array();
+    }
     out.key("calls").begin_array();
     for (auto const& [no, call] : state.calls) write_call(out, state, call);
     out.end_array().key("queue").begin_array();

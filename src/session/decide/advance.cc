@@ -1,5 +1,7 @@
 #include "session/decide/decider.h"
 
+#include "session/limits.h"
+
 #include "base/check.h"
 
 #include <algorithm>
@@ -26,7 +28,7 @@ bool joins_met(OpenTurn const& turn) {
 bool may_ask(State const& state) {
     OpenTurn const& turn = *state.turn;
     bool const all_wait = state.calls.size() == state.waiting;
-    return !turn.request && !turn.retry && all_wait && joins_met(turn) && unconsumed(state);
+    return turn.unchecked == 0 && !turn.request && !turn.retry && all_wait && joins_met(turn) && unconsumed(state);
 }
 
 bool can_end(State const& state) {
@@ -92,10 +94,10 @@ void start_tool(Decider& d, CallNo no) {
     auto at_once = call.spec.at_once;
     if (auto stashed = d.at_once.extract(no)) at_once = std::move(stashed.mapped());
     auto const terms = call.spec.terms;
-    bool const decided = call.decision.has_value();
+    bool const goes_on = call.resumed.has_value();
     PendingId const pending = d.new_pending(call);
     d.emit(ToolStarted{pending, 1, d.epoch});
-    if (at_once && !decided)
+    if (at_once && !goes_on)
         d.emit(CallPaused{pending, *at_once, deadline_of(*at_once, terms, d.at)});
 }
 
@@ -126,7 +128,7 @@ void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error,
 void advance(Decider& d) {
     while (d.state.lifecycle == Lifecycle::active) {
         if (!d.state.turn) {
-            if (d.state.queue.empty()) return;
+            if (d.state.queue.empty() || d.state.untold.size() >= limits::untold_turns_max) return;
             start_turn(d);
         }
         cancel_rest(d);  // first, so that nothing starts only to be cancelled

@@ -106,6 +106,7 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, ModelFailure const& c);
 [[nodiscard]] Judged judge(Decider& d, ToolOutcome const& c);
 [[nodiscard]] Judged judge(Decider& d, GateOutcome const& c);
+[[nodiscard]] Judged judge(Decider& d, TurnOutcome const& c);
 [[nodiscard]] Judged judge(Decider& d, PollOutcome const& c);
 [[nodiscard]] Judged judge(Decider& d, Submit const& c);
 [[nodiscard]] Judged judge(Decider& d, Progress const& c);

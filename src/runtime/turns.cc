@@ -1,0 +1,136 @@
+#include "runtime/turns.h"
+
+#include "json/json.h"
+#include "runtime/models.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace dormouse::runtime {
+
+namespace {
+
+using Interceptors = std::vector<TurnInterceptor>;
+
+// One question. On the loop, but for the job.
+struct Asked {
+    port::Fn<void(session::TurnOutcome)> done;
+    std::stop_source job;
+    bool over = false;
+
+    void end(session::TurnOutcome outcome) {
+        if (!std::exchange(over, true)) done(std::move(outcome));
+    }
+};
+
+TurnInfo info_of(port::TurnRequest const& request) {
+    return {request.session, request.ask.turn, request.agent, transcript_of(request.view)};
+}
+
+TurnEnd end_of(session::AskTurn const& ask) {
+    TurnEnd out;
+    out.finish = text(ask.finish);
+    if (ask.error) {
+        out.error_code = ask.error->code;
+        out.error = ask.error->message;
+    }
+    out.input_tokens = ask.usage.input_tokens;
+    out.output_tokens = ask.usage.output_tokens;
+    return out;
+}
+
+// What one of them says; what it throws refuses.
+TurnVerdict verdict_of(TurnInterceptor const& one, TurnInfo const& turn) {
+    try {
+        return one.before(turn);
+    } catch (std::exception const& error) {
+        return Refuse{"the interceptor '" + one.name + "' threw: " + error.what()};
+    } catch (...) {
+        return Refuse{"the interceptor '" + one.name + "' threw something that is no exception"};
+    }
+}
+
+Json message_of(std::string const& text) {
+    json::Writer out;
+    out.begin_array().begin_object().member("type", "text").member("text", text);
+    return out.end_object().end_array().json();
+}
+
+// In the order of the turn's terms: a process that has others asks those that the turn began with.
+session::TurnOutcome ask_before(Interceptors const& all, port::TurnRequest const& request) {
+    session::TurnOutcome out{request.ask.turn, false};
+    TurnInfo const turn = info_of(request);
+    std::string context;
+    for (std::string const& name : request.ask.names) {
+        auto const one = std::ranges::find(all, name, &TurnInterceptor::name);
+        if (one == all.end() || !one->before) {
+            out.refused = "the interceptor '" + name + "' is not there any more";
+            return out;
+        }
+        auto verdict = verdict_of(*one, turn);
+        if (auto* refused = std::get_if<Refuse>(&verdict)) {
+            out.refused = std::move(refused->message);
+            return out;
+        }
+        std::string const& added = std::get<Proceed>(verdict).context;
+        if (!added.empty() && !context.empty()) context += "\n\n";
+        context += added;
+    }
+    if (!context.empty()) out.context = message_of(context);
+    return out;
+}
+
+void tell_after(Interceptors const& all, port::TurnRequest const& request) {
+    TurnInfo const turn = info_of(request);
+    TurnEnd const end = end_of(request.ask);
+    for (std::string const& name : std::views::reverse(request.ask.names)) {
+        auto const one = std::ranges::find(all, name, &TurnInterceptor::name);
+        if (one == all.end() || !one->after) continue;
+        try {
+            one->after(turn, end);
+        } catch (...) {  // NOLINT(bugprone-empty-catch): the turn has ended, and nothing follows
+        }
+    }
+}
+
+session::TurnOutcome unanswered(session::AskTurn const& ask, std::string why) {
+    session::TurnOutcome out{ask.turn, ask.ended};
+    if (!ask.ended) out.refused = std::move(why);
+    return out;
+}
+
+}  // namespace
+
+agent::AskTurn adapt(std::vector<TurnInterceptor> interceptors, port::Workers& workers,
+                     port::Loop& loop, Duration limit) {
+    auto const all = std::make_shared<Interceptors const>(std::move(interceptors));
+    return [all, &workers, &loop, limit](
+               port::TurnRequest request,
+               port::Fn<void(session::TurnOutcome)> done) -> agent::StopTool {
+        auto const asked = std::make_shared<Asked>(std::move(done));
+        auto const ask = std::make_shared<session::AskTurn const>(request.ask);
+        auto const outcome = std::make_shared<session::TurnOutcome>(
+            unanswered(*ask, "too much waits to run"));
+        auto job = [all, outcome, request = std::move(request)](std::stop_token const&) {
+            if (!request.ask.ended) {
+                *outcome = ask_before(*all, request);
+            } else {
+                tell_after(*all, request);
+            }
+        };
+        asked->job = workers.run(std::move(job), [asked, outcome](bool) {
+            asked->end(std::move(*outcome));
+        });
+        loop.after(limit, [asked, ask] {
+            if (asked->over) return;
+            asked->job.request_stop();
+            asked->end(unanswered(*ask, "the interceptors did not answer in time"));
+        });
+        return [asked] {
+            asked->over = true;
+            asked->job.request_stop();
+        };
+    };
+}
+
+}  // namespace dormouse::runtime

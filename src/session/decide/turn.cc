@@ -1,0 +1,30 @@
+#include "session/decide/decider.h"
+
+#include <algorithm>
+
+// What the interceptors of a turn answered: before it, and when it had ended. Nothing of a turn is
+// between the two: it may span days.
+namespace dormouse::session {
+
+Judged judge(Decider& d, TurnOutcome const& c) {
+    if (c.ended) {
+        bool const untold =
+            std::ranges::find(d.state.untold, c.turn, &EndedTurn::no) != d.state.untold.end();
+        if (untold) d.emit(TurnTold{c.turn});
+        return done(d);
+    }
+    bool const asked = d.state.turn && d.state.turn->no == c.turn && d.state.turn->unchecked != 0;
+    if (!asked) return done(d);
+    if (c.refused) {
+        end_turn(d, FinishReason::error, Trouble{"refused", *c.refused}, "the turn was refused");
+        return done(d);
+    }
+    d.emit(TurnChecked{});
+    if (!c.context.is_null()) {
+        d.emit(InputReceived{
+            c.turn, InputSource::external, PromptMode::steer, c.context, {}, std::nullopt, {}});
+    }
+    return done(d);
+}
+
+}  // namespace dormouse::session
