@@ -11,3 +11,4 @@
 #include <dormouse/schema.h>
 #include <dormouse/time.h>
 #include <dormouse/tool.h>
+#include <dormouse/turn.h>

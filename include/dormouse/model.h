@@ -110,6 +110,12 @@ struct ProviderOptions {
 using ModelFunction =
     std::function<Result<ModelAnswer>(ModelQuestion const& question, std::stop_token stop)>;
 [[nodiscard]] Model model_from(ModelFunction function);
+// Of a model that says its text piece by piece. Readers are shown each piece that `say` is given at
+// once; the answer holds the whole text and takes the place of the pieces.
+using StreamingModelFunction = std::function<Result<ModelAnswer>(
+    ModelQuestion const& question, std::function<void(std::string)> const& say,
+    std::stop_token stop)>;
+[[nodiscard]] Model streaming_model_from(StreamingModelFunction function);
 
 // A model without a network, for tests and examples: the first rule that fits answers. What fits
 // none is answered with an error that says so, and ends the turn.
@@ -120,8 +126,22 @@ public:
         // The answer; several are said one after the other, a text and calls go together.
         Rule& says(std::string const& text);
         Rule& calls(std::string tool, Json input);
-        // Fails so many times first, each time with an error that may pass.
+        // Readers are shown the text in pieces of so many bytes (whole characters), with a pause
+        // before each.
+        Rule& streams(std::size_t bytes, Duration pause = Duration());
+        // So long it thinks before it says anything.
+        Rule& after(Duration delay);
+        // Answers so often and then lets the rules behind it.
+        Rule& times(std::uint32_t times);
+        // Fails so many times first, each time with an error that may pass …
         Rule& failing(std::uint32_t times);
+        // … in the middle of its text, when so many pieces have been said.
+        Rule& breaking_off(std::size_t pieces, std::uint32_t times = 1);
+        // Fails each time, with an error that ends the turn.
+        Rule& refuses(std::string why);
+
+        // How often it was asked, failures too. From any thread.
+        [[nodiscard]] std::size_t asked() const;
 
     private:
         friend class Script;
@@ -140,12 +160,18 @@ public:
 
     // How often it was asked, by any session. From any thread.
     [[nodiscard]] std::size_t asked() const;
+    // What a test asserts at its end: each rule has answered (a rule with times() so often), none
+    // but otherwise() may have been left out, and no question was without a rule. The error names
+    // what is missing.
+    [[nodiscard]] Result<void> used_up() const;
     [[nodiscard]] Model model() const;
 
 private:
     struct State;
+    using Say = std::function<void(std::string)>;
     Rule add(std::shared_ptr<Rule::Body> body);
-    [[nodiscard]] static Result<ModelAnswer> answer(State& state, ModelQuestion const& question);
+    [[nodiscard]] static Result<ModelAnswer> answer(State& state, ModelQuestion const& question,
+                                                    Say const& say, std::stop_token const& stop);
 
     std::shared_ptr<State> state_;
 };

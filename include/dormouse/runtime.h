@@ -13,12 +13,14 @@
 #include <dormouse/gate.h>
 #include <dormouse/model.h>
 #include <dormouse/tool.h>
+#include <dormouse/turn.h>
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #pragma GCC visibility push(default)
@@ -47,6 +49,7 @@ struct PendingCall {
     Json form = {};
     Json placeholder = {};
     std::string external_ref = {};
+    std::string webhook_url = {};  // told when it ends
     Time since = {};
     std::optional<Time> deadline = {};
 };
@@ -63,8 +66,10 @@ struct Settings {
     std::vector<AgentSettings> agents = {};
     std::vector<ToolPtr> tools = {};
     std::vector<Gate> gates = {};
+    std::vector<TurnInterceptor> turns = {};  // first registered: outermost
     Authorizer authorize = {};
-    // What a call's callback_url() is made with; empty: a call has none.
+    // What a call's callback_url() is made with; empty: a call has none, unless the runtime serves
+    // HTTP.
     std::function<std::string(PendingId const&)> callback_url = {};
     std::size_t tool_threads = 4;
     std::size_t resident_sessions = 16'384;
@@ -124,6 +129,20 @@ struct Offer {
     std::optional<std::string> error = {};
 };
 
+// Which of the calls that wait.
+struct WaitingFilter {
+    std::string project = "default";
+    std::string tool = {};                       // empty: all
+    std::optional<PauseReason> reason = {};      // nullopt: all
+    std::optional<SessionId> session = {};       // which names its project
+    std::optional<PendingId> after = {};         // the next page: where the last one ended
+    std::size_t limit = 50;                      // 1 to 200
+};
+struct WaitingCalls {
+    std::vector<PendingCall> calls = {};  // newest session first, in it the newest call
+    std::optional<PendingId> next = {};   // there may be more after it, also when `calls` is empty
+};
+
 struct SessionView {
     enum class Activity : std::uint8_t { idle, busy, retry, waiting_async };
     SessionId id = {};
@@ -155,6 +174,20 @@ struct Event {
 };
 
 template <class T> using Completion = std::function<void(Result<T>)>;
+
+// Over HTTP: what `dormouse serve` offers, on this runtime's sessions.
+struct ServeSettings {
+    std::string listen = "127.0.0.1:3676";  // a loopback address; port 0: any free one
+    // What clients say, as Authorization: Bearer; at least 16 bytes, better 32 random ones. Empty:
+    // that of the file `token` in the store, made when there is none.
+    std::string token = {};
+    // Under which others reach it, for links and callback URLs; empty: as it listens.
+    std::string public_url = {};
+    // `listen` may be reachable from other machines, without TLS.
+    bool insecure = false;
+    // Takes each line of the log; may be called by several threads, one at a time. Empty: no log.
+    std::function<void(std::string_view line)> log = {};
+};
 
 // Ends the following when it goes; what is under way in the observer ends first.
 class Following {
@@ -207,6 +240,15 @@ public:
     [[nodiscard]] Result<Receipt> decide(PendingId pending, Decision decision);
     void decide(PendingId pending, Decision decision, Completion<Receipt> done);
 
+    // The calls that wait in all sessions of a project, or in one: whom to answer, and which
+    // sessions sleep.
+    [[nodiscard]] Result<WaitingCalls> waiting(WaitingFilter filter = {});
+    void waiting(WaitingFilter filter, Completion<WaitingCalls> done);
+    // Nothing is done in a session that is paused: outcomes are taken, and nothing follows from
+    // them before it is resumed. Errors: wrong_state.
+    [[nodiscard]] Result<void> pause(SessionId session, std::string by = "program");
+    [[nodiscard]] Result<void> resume(SessionId session, std::string by = "program");
+
     // In the order of the offers, each with an outcome of its own.
     [[nodiscard]] std::vector<Result<Receipt>> submit_all(std::vector<Offer> offers,
                                                           std::string by = "program");
@@ -237,15 +279,26 @@ public:
     // What the agent said last; empty if nothing.
     [[nodiscard]] Result<std::string> said(SessionId session);
 
+    // What an artifact_emitted of this session names. Errors: not_found.
+    [[nodiscard]] Result<Artifact> artifact(SessionId session, Seq seq);
+    void artifact(SessionId session, Seq seq, Completion<Artifact> done);
+
     // Events after `after`, at most about a quarter of a mebibyte of them, at least one if there is
     // one.
     [[nodiscard]] Result<std::vector<Event>> events(SessionId session, Seq after = 0);
     void events(SessionId session, Seq after, Completion<std::vector<Event>> done);
     // Each event after `after` once, in order, on a tool thread, never two at once; from then on as
     // they come. A slow observer delays nobody; one that throws is not called again. `after` is a
-    // cursor: keep the last seq and go on from it in the next process.
+    // cursor: keep the last seq and go on from it in the next process. `said` is given the pieces of
+    // text that a model streams, as they come; the event model_replied takes their place.
     [[nodiscard]] Result<Following> follow(SessionId session, Seq after,
-                                           std::function<void(Event const&)> observer);
+                                           std::function<void(Event const&)> observer,
+                                           std::function<void(std::string const&)> said = {});
+
+    // Offers the HTTP interface, for as long as this lives; the address is the answer. Only in
+    // programs that link dormouse::serve. Errors: bad_value, forbidden (others could reach it),
+    // conflict (it serves already).
+    [[nodiscard]] Result<std::string> serve(ServeSettings settings = {});
 
 private:
     class Engine;

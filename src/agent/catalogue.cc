@@ -1,5 +1,8 @@
 #include "agent/catalogue.h"
 
+#include <exception>
+#include <memory>
+
 namespace dormouse::agent {
 
 std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
@@ -19,6 +22,29 @@ std::optional<Json> RegistryCatalogue::result_schema(std::string const& tool) co
     Tool const* const found = registry_.tool(tool);
     bool const declared = found && !found->result_schema.is_null();
     return declared ? std::optional(found->result_schema) : std::nullopt;
+}
+
+bool RegistryCatalogue::has_validator(std::string const& tool) const {
+    Tool const* const found = registry_.tool(tool);
+    return workers_ && found && found->validate;
+}
+
+void RegistryCatalogue::validate(std::string const& tool, Json result,
+                                 port::Fn<void(std::optional<std::string>)> then) {
+    Tool const* const found = registry_.tool(tool);
+    auto const why = std::make_shared<std::optional<std::string>>("too much waits to run");
+    auto job = [found, why, result = std::move(result)](std::stop_token const&) {
+        try {
+            *why = found->validate(result);
+        } catch (std::exception const& error) {
+            *why = std::string("its validator threw: ") + error.what();
+        } catch (...) {
+            *why = "its validator threw something that is no exception";
+        }
+    };
+    static_cast<void>(workers_->run(std::move(job), [why, then = std::move(then)](bool) mutable {
+        then(std::move(*why));
+    }));
 }
 
 }  // namespace dormouse::agent

@@ -8,20 +8,25 @@ namespace dormouse::agent {
 
 class RegistryCatalogue final : public port::Catalogue {
 public:
-    // `registry` outlives this.
-    explicit RegistryCatalogue(Registry const& registry) : registry_(registry) {}
+    // Both outlive this. Without workers no validator is asked.
+    explicit RegistryCatalogue(Registry const& registry, port::Workers* workers = nullptr)
+        : registry_(registry), workers_(workers) {}
     [[nodiscard]] std::vector<port::AgentEntry> agents() const override;
     [[nodiscard]] bool has_agent(std::string const& id) const override {
         return registry_.agent(id) != nullptr;
     }
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> result_schema(std::string const& tool) const override;
+    [[nodiscard]] bool has_validator(std::string const& tool) const override;
+    void validate(std::string const& tool, Json result,
+                  port::Fn<void(std::optional<std::string>)> then) override;
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return registry_.gate(gate) != nullptr;
     }
 
 private:
     Registry const& registry_;
+    port::Workers* workers_;
 };
 
 }  // namespace dormouse::agent

@@ -88,6 +88,8 @@ struct Tool {
     std::function<StopTool(PollCall call, port::Fn<void(PollResult)> done)> poll = {};
     // JSON Schema of its output, null: any. What comes from outside is checked at the door.
     Json result_schema = {};
+    // Why a result from outside is refused; nullopt: it is not. On a worker thread; may block.
+    std::function<std::optional<std::string>(Json const& result)> validate = {};
 };
 
 struct GateCall {

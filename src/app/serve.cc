@@ -1,7 +1,6 @@
 #include "app/assemble.h"
 #include "app/observe.h"
 #include "app/programs.h"
-#include "app/token.h"
 #include "app/webhooks.h"
 
 #include "agent/catalogue.h"
@@ -21,6 +20,7 @@
 #include "runner/runner.h"
 #include "server/api.h"
 #include "server/metrics.h"
+#include "server/token_file.h"
 #include "server/transport.h"
 #include "server/webhooks.h"
 #include "store/memory/memory_store.h"
@@ -33,6 +33,9 @@
 namespace dormouse::app {
 
 namespace {
+
+using server::load_capability_key;
+using server::load_tokens;
 
 constexpr Duration shutdown_limit{4'000};
 

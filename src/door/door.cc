@@ -140,7 +140,28 @@ void read_history(runner::Runner& runner, SessionId session,
                 });
 }
 
-void submit(runner::Runner& runner, port::Catalogue const& catalogue, Submit command,
+namespace {
+
+// Whose code is to judge a result that fits its schema; empty: nobody's.
+std::string validator_of(port::Catalogue const& catalogue, State const& state,
+                         Submit const& command) {
+    if (command.what.kind != SubmissionKind::result || !command.invalid.is_null()) return {};
+    Call const* const call = open_pause(state, command.pending);
+    bool const question = call && call->question && call->question->pending == command.pending;
+    if (!call || question || command.what.output.size() > limits::artifact_bytes_max) return {};
+    bool const goes_on = call->pause && call->pause->terms.continuation != Continuation::tool_response;
+    return !goes_on && catalogue.has_validator(call->spec.tool) ? call->spec.tool : "";
+}
+
+Json refused(std::string const& why) {
+    json::Writer out;
+    out.begin_array().begin_object().member("pointer", "").member("message", why);
+    return out.end_object().end_array().json();
+}
+
+}  // namespace
+
+void submit(runner::Runner& runner, port::Catalogue& catalogue, Submit command,
             runner::Asker asker, runner::Runner::Reply reply) {
     SessionId const session = command.pending.session;
     // Offered from within the look: nothing comes between the check and the command.
@@ -155,7 +176,19 @@ void submit(runner::Runner& runner, port::Catalogue const& catalogue, Submit com
         } else if (command.what.kind == SubmissionKind::result) {
             command.invalid = misfits(catalogue, state, command);
         }
-        runner.command(session, std::move(command), std::move(asker), std::move(reply));
+        std::string const tool = validator_of(catalogue, state, command);
+        if (tool.empty())
+            return runner.command(session, std::move(command), std::move(asker), std::move(reply));
+        // What is judged meanwhile by another outcome is found out by the core.
+        Json const output = command.what.output;
+        catalogue.validate(tool, output,
+                           [&runner, session, command = std::move(command),
+                            asker = std::move(asker), reply = std::move(reply)](
+                               std::optional<std::string> const& why) mutable {
+                               if (why) command.invalid = refused(*why);
+                               runner.command(session, std::move(command), std::move(asker),
+                                              std::move(reply));
+                           });
     });
 }
 

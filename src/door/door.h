@@ -28,10 +28,11 @@ struct Snapshot {
 };
 void read_history(runner::Runner& runner, SessionId session, port::Fn<void(Result<Snapshot>)> done);
 
-// Checks what is offered against the call as it stands and offers it. Both live until `reply`.
+// Checks what is offered against the call as it stands, by its schema and by the tool's own code,
+// and offers it. Both live until `reply`.
 // Errors: those of the core; invalid_result and invalid_arguments with extra {"errors": […]};
 // reentry_gone when the tool or gate that asked is not registered any more.
-void submit(runner::Runner& runner, port::Catalogue const& catalogue, session::Submit command,
+void submit(runner::Runner& runner, port::Catalogue& catalogue, session::Submit command,
             runner::Asker asker, runner::Runner::Reply reply);
 
 }  // namespace dormouse::door

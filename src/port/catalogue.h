@@ -3,6 +3,8 @@
 
 #include <dormouse/error.h>
 
+#include "port/world.h"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,14 @@ public:
     // JSON Schema of its results; nullopt: it declares none, or there is no such tool.
     [[nodiscard]] virtual std::optional<Json> result_schema(std::string const& /*tool*/) const {
         return std::nullopt;
+    }
+    // Some code of the tool's judges results besides its schema.
+    [[nodiscard]] virtual bool has_validator(std::string const& /*tool*/) const { return false; }
+    // Asks it where it may block; then, on the loop, why the result is refused, or nullopt.
+    // REQUIRES: has_validator(tool).
+    virtual void validate(std::string const& /*tool*/, Json /*result*/,
+                          Fn<void(std::optional<std::string>)> then) {
+        then(std::nullopt);
     }
     [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;
 };

@@ -233,6 +233,7 @@ void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) 
 
 void Runner::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
     if (delta_sink_) delta_sink_(session, ask, delta);
+    if (said_sink_) said_sink_(session, ask, delta);
 }
 
 // Lanes beyond the limit go, longest rested first. What is in use stays: one that somebody holds (a

@@ -107,6 +107,8 @@ public:
     // Provisional text of replies that are coming, for streams.
     using DeltaSink = std::function<void(SessionId, session::AskModel const&, port::Delta const&)>;
     void on_delta(DeltaSink sink) { delta_sink_ = std::move(sink); }
+    // The same once more, for the program that holds the runner.
+    void on_said(DeltaSink sink) { said_sink_ = std::move(sink); }
     // Every append of every session, as soon as it is durable.
     using AppendSink = std::function<void(Lane const&, std::vector<wire::RecordPtr> const&)>;
     void on_append(AppendSink sink) { append_sink_ = std::move(sink); }
@@ -187,6 +189,7 @@ private:
     Time drain_until_{};
     port::Fn<void()> drained_;
     DeltaSink delta_sink_;
+    DeltaSink said_sink_;
     AppendSink append_sink_;
     PostSink post_sink_;
     Outbox outbox_;

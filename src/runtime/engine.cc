@@ -4,12 +4,14 @@
 #include "json/json.h"
 #include "runtime/gates.h"
 #include "runtime/models.h"
+#include "runtime/turns.h"
 #include "runtime/views.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "tool/adapter.h"
 
 #include <filesystem>
+#include <set>
 
 namespace dormouse {
 
@@ -62,7 +64,9 @@ Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
     : settings_(std::move(settings)),
       store_(std::move(store)),
       threads_(settings_.tool_threads),
-      effects_(registry_, workers_, {settings_.callback_url, [this] { return clock_.now(); }}),
+      effects_(registry_, workers_,
+               {[this](PendingId const& pending) { return callback_url(pending); },
+                [this] { return clock_.now(); }}),
       journal_(*store_, loop_),
       runner_({loop_, clock_, entropy_, journal_, effects_},
               {.epoch = store_->epoch(),
@@ -78,6 +82,10 @@ Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings
         *engine->over_ = true;
         return std::unexpected(std::move(ready.error()));
     }
+    engine->runner_.on_said([e = engine.get()](SessionId session, session::AskModel const&,
+                                               port::Delta const& delta) {
+        e->heard(session, delta);
+    });
     engine->runner_.start();
     engine->thread_ = std::thread([&loop = engine->loop_] { loop.run(); });
     return engine;
@@ -87,12 +95,28 @@ Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings
 Runtime::Engine::~Engine() {
     *over_ = true;
     if (thread_.joinable()) {
-        loop_.post([this] { runner_.drain([this] { loop_.stop(); }); });
+        loop_.post([this] {
+            if (attached_) attached_->stop_accepting();
+            runner_.drain([this] {
+                if (!attached_) return loop_.stop();
+                attached_->end([this] { loop_.stop(); });
+            });
+        });
         thread_.join();
     }
     blocked_.end();
     threads_.stop();
     journal_.stop();
+    attached_.reset();
+}
+
+std::string Runtime::Engine::callback_url(PendingId const& pending) const {
+    if (settings_.callback_url) return settings_.callback_url(pending);
+    return attached_ ? attached_->callback_url(pending) : "";
+}
+
+Runtime::Engine::World Runtime::Engine::world() {
+    return {loop_, clock_, entropy_, journal_, catalogue_, runner_, settings_.store};
 }
 
 Result<void> Runtime::Engine::assemble() {
@@ -111,7 +135,8 @@ Result<void> Runtime::Engine::assemble() {
                 "gate '" + gate.name + "': give each gate a function and a name of its own");
         registry_.add(runtime::adapt(gate));
     }
-    runtime::Means const means{http_, clock_, workers_};
+    if (auto turns = assemble_turns(); !turns) return turns;
+    runtime::Means const means{http_, clock_, workers_, loop_};
     for (AgentSettings const& from : settings_.agents) {
         std::string const who = "agent '" + from.name + "': ";
         if (from.name.empty() || registry_.agent(from.name))
@@ -130,10 +155,27 @@ Result<void> Runtime::Engine::assemble() {
         out.terms.step_limit = from.step_limit;
         out.terms.tool_concurrency = from.tool_concurrency;
         out.terms.digest = digest_of(from);
+        for (TurnInterceptor const& one : settings_.turns) {
+            if (one.before) out.terms.before.push_back(one.name);
+            if (one.after) out.terms.after.push_back(one.name);
+        }
         out.instructions = from.instructions;
         out.model_id = from.model.plan()->name;
         registry_.add(std::move(out));
     }
+    return {};
+}
+
+Result<void> Runtime::Engine::assemble_turns() {
+    std::set<std::string> names;
+    for (TurnInterceptor const& one : settings_.turns) {
+        bool const right = !one.name.empty() && (one.before || one.after);
+        if (!right || !names.insert(one.name).second)
+            return dormouse::fail(Code::bad_value,
+                                  "turn interceptor '" + one.name +
+                                      "': give each a name of its own, and a function");
+    }
+    if (!names.empty()) registry_.set(runtime::adapt(settings_.turns, workers_, loop_));
     return {};
 }
 
@@ -325,6 +367,15 @@ void Runtime::Engine::cancel(SessionId session, std::string const& by, runtime::
     };
     allow(Operation::cancel, none, by, std::move(then),
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+}
+
+void Runtime::Engine::move(SessionId session, session::Move::To to, std::string const& by,
+                           runtime::Reply<void> reply) {
+    runner_.command(session, session::Move{to, "asked for"}, asker(by, "", "", ""),
+                    [reply = std::move(reply)](Result<session::Answer> answer) mutable {
+                        if (!answer) return reply(std::unexpected(std::move(answer.error())));
+                        reply({});
+                    });
 }
 
 }  // namespace dormouse

@@ -20,6 +20,22 @@
 
 namespace dormouse {
 
+namespace runtime {
+
+// What else runs on a runtime's loop, and is shut down with it: the HTTP server.
+class Attached {
+public:
+    virtual ~Attached() = default;
+    // Takes no more requests.
+    virtual void stop_accepting() = 0;
+    // Nothing is asked of the runner any more: ends, then calls `done`.
+    virtual void end(port::Fn<void()> done) = 0;
+    // "http://host:port/c/…": takes the outcome of that call.
+    [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
+};
+
+}  // namespace runtime
+
 class Runtime::Engine {
 public:
     [[nodiscard]] static Result<std::unique_ptr<Engine>> open(Settings settings);
@@ -48,20 +64,46 @@ public:
     void messages(SessionId session, runtime::Reply<std::vector<Message>> reply);
     void events(SessionId session, Seq after, runtime::Reply<std::vector<Event>> reply);
     void follow(SessionId session, Seq after, std::function<void(Event const&)> observer,
-                runtime::Reply<Following> reply);
+                std::function<void(std::string const&)> said, runtime::Reply<Following> reply);
+    void waiting(WaitingFilter const& filter, runtime::Reply<WaitingCalls> reply);
+    void waiting_of_session(WaitingFilter const& filter, runtime::Reply<WaitingCalls> reply);
+    void artifact(SessionId session, Seq seq, runtime::Reply<Artifact> reply);
+    void move(SessionId session, session::Move::To to, std::string const& by,
+              runtime::Reply<void> reply);
+
+    // For what is attached. All outlive it.
+    struct World {
+        io::AsioLoop& loop;
+        io::SystemClock& clock;
+        io::SystemEntropy& entropy;
+        port::Journal& journal;
+        port::Catalogue& catalogue;
+        runner::Runner& runner;
+        std::string const& store;  // the directory, or ":memory:"
+    };
+    [[nodiscard]] World world();
+    // On the loop. REQUIRES: nothing is attached yet.
+    void attach(std::unique_ptr<runtime::Attached> what) { attached_ = std::move(what); }
+    [[nodiscard]] bool has_attached() const { return attached_ != nullptr; }
 
 private:
     struct Parts;    // what a Settings is made into before anything runs
     struct Follow;   // a reader of one session
     struct Resting;  // one that waits for a session to rest
+    struct Gathering;  // a list that is read from one session after the other
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 
     void submit_one(Offer& offer, std::string const& by, runtime::Reply<Receipt> reply);
     [[nodiscard]] Result<void> assemble();
+    [[nodiscard]] Result<void> assemble_turns();
     void allow(Operation operation, PendingId pending, std::string by, port::Fn<void()> then,
                port::Fn<void(Error)> refuse);
     void pump(std::shared_ptr<Follow> const& follow);
     void hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events);
+    void heard(SessionId session, port::Delta const& delta);
+    void hand_over_said(std::shared_ptr<Follow> const& follow);
+    [[nodiscard]] std::string callback_url(PendingId const& pending) const;
+    void gather(std::shared_ptr<Gathering> const& gathering);
 
     Settings const settings_;
     io::AsioLoop loop_;
@@ -70,13 +112,15 @@ private:
     io::CurlHttpClient http_{loop_};
     std::unique_ptr<port::Store> store_;
     agent::Registry registry_;
-    agent::RegistryCatalogue catalogue_{registry_};
     io::ToolThreads threads_;
     io::ThreadWorkers workers_{threads_, loop_};
+    agent::RegistryCatalogue catalogue_{registry_, &workers_};
     agent::AgentEffects effects_;
     io::StoreThread journal_;
     runner::Runner runner_;
     runtime::Blocked blocked_;
+    std::map<SessionId, std::vector<std::weak_ptr<Follow>>> listeners_;  // of text
+    std::unique_ptr<runtime::Attached> attached_;
     // Set once; outlives this with whoever may come later.
     std::shared_ptr<std::atomic<bool>> const over_ = std::make_shared<std::atomic<bool>>(false);
     std::thread thread_;  // last: everything it uses stands before it starts

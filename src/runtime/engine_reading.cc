@@ -8,6 +8,8 @@ namespace dormouse {
 
 namespace {
 
+constexpr std::size_t pieces_max = 10'000;  // of text, for one slow observer; more are left out
+
 bool at_rest(session::State const& state) {
     auto const now = activity(state);
     return now == session::Activity::idle || now == session::Activity::waiting_async;
@@ -42,6 +44,21 @@ struct Runtime::Engine::Follow {
     std::recursive_mutex mutex;
     bool ended = false;  // protected by mutex
     std::function<void(Event const&)> observer;
+    std::function<void(std::string const&)> said;
+    std::vector<std::string> pieces;  // of text, not handed over yet
+    bool speaking = false;            // some are on their way
+
+    void tell(std::vector<std::string> const& texts) {
+        for (std::string const& text : texts) {
+            std::lock_guard const lock(mutex);
+            if (ended) return;
+            try {
+                said(text);
+            } catch (...) {
+                ended = true;
+            }
+        }
+    }
 
     // False: it wants no more.
     bool show(std::vector<Event> const& events) {
@@ -110,15 +127,18 @@ void Runtime::Engine::events(SessionId session, Seq after,
 
 void Runtime::Engine::follow(SessionId session, Seq after,
                              std::function<void(Event const&)> observer,
+                             std::function<void(std::string const&)> said,
                              runtime::Reply<Following> reply) {
     auto const follow = std::make_shared<Follow>();
     follow->session = session;
     follow->next = after + 1;
     follow->observer = std::move(observer);
+    follow->said = std::move(said);
     runner_.look(session, [this, follow, reply = std::move(reply)](
                               Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         follow->lane = *std::move(lane);
+        if (follow->said) listeners_[follow->session].push_back(follow);
         follow->watch = follow->lane->watch([this, follow] {
             if (follow->lane && follow->lane->state().head >= follow->next) pump(follow);
         });
@@ -171,6 +191,32 @@ void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vect
         if (!*goes_on) return;
         if (ran) follow->next = next;
         pump(follow);  // there may be more, or (not run) the same once more
+    }));
+}
+
+// Text that a model is saying. Who has ended is forgotten on the way.
+void Runtime::Engine::heard(SessionId session, port::Delta const& delta) {
+    auto const found = listeners_.find(session);
+    if (found == listeners_.end() || delta.kind != port::Delta::Kind::text) return;
+    std::erase_if(found->second, [&](std::weak_ptr<Follow> const& weak) {
+        auto const follow = weak.lock();
+        if (!follow || !follow->lane) return true;
+        if (follow->pieces.size() < pieces_max) follow->pieces.push_back(delta.text);
+        hand_over_said(follow);
+        return false;
+    });
+    if (found->second.empty()) listeners_.erase(found);
+}
+
+void Runtime::Engine::hand_over_said(std::shared_ptr<Follow> const& follow) {
+    if (follow->speaking || follow->pieces.empty()) return;
+    follow->speaking = true;
+    auto job = [follow, texts = std::exchange(follow->pieces, {})](std::stop_token const&) {
+        follow->tell(texts);
+    };
+    static_cast<void>(workers_.run(std::move(job), [this, follow](bool) {
+        follow->speaking = false;
+        hand_over_said(follow);
     }));
 }
 

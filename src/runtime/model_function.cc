@@ -14,6 +14,7 @@ struct Run {
     std::stop_source job;
     agent::Model::Stop inner;
     bool answered = false;  // by the inner model
+    bool spoke = false;     // pieces of the text were shown
     bool stopped = false;
 
     void end(agent::ModelOutcome outcome) {
@@ -60,8 +61,8 @@ void on_worker(port::Workers& workers, RunPtr const& run,
 
 class FunctionModel final : public agent::Model {
 public:
-    FunctionModel(port::Workers& workers, ModelFunction function)
-        : workers_(workers), function_(std::move(function)) {}
+    FunctionModel(runtime::Means const& means, StreamingModelFunction function)
+        : workers_(means.workers), loop_(means.loop), function_(std::move(function)) {}
 
     [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(agent::ModelOutcome)> done) override {
@@ -69,19 +70,33 @@ public:
         auto asked = question_of(question, question.session, question.agent);
         on_worker<ModelAnswer>(
             workers_, run,
-            [this, asked = std::move(asked)](std::stop_token stop) {
-                return function_(asked, std::move(stop));
+            [this, run, asked = std::move(asked)](std::stop_token stop) {
+                return function_(asked, speaker(run), std::move(stop));
             },
             [run](ModelAnswer const& answer) {
-                if (!answer.text.empty()) run->delta({port::Delta::Kind::text, answer.text});
+                if (!answer.text.empty() && !run->spoke)
+                    run->delta({port::Delta::Kind::text, answer.text});
                 run->end(apply(agent::Reply{}, answer));
             });
         return stop_of(run);
     }
 
 private:
+    // For the worker: its pieces come to the loop in their order, and before the answer.
+    [[nodiscard]] std::function<void(std::string)> speaker(RunPtr const& run) {
+        return [&loop = loop_, weak = std::weak_ptr(run)](std::string piece) {
+            loop.post([weak, piece = std::move(piece)]() mutable {
+                auto const alive = weak.lock();
+                if (!alive || alive->stopped || piece.empty()) return;
+                alive->spoke = true;
+                alive->delta({port::Delta::Kind::text, std::move(piece)});
+            });
+        };
+    }
+
     port::Workers& workers_;
-    ModelFunction function_;
+    port::Loop& loop_;
+    StreamingModelFunction function_;
 };
 
 class InterceptedModel final : public agent::Model {
@@ -161,11 +176,19 @@ private:
 namespace dormouse {
 
 Model model_from(ModelFunction function) {
+    return streaming_model_from([function = std::move(function)](
+                                    ModelQuestion const& question,
+                                    std::function<void(std::string)> const&, std::stop_token stop) {
+        return function(question, std::move(stop));
+    });
+}
+
+Model streaming_model_from(StreamingModelFunction function) {
     auto plan = std::make_shared<detail::ModelPlan>();
     plan->name = "function";
     plan->make = [function = std::move(function)](
                      runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
-        return std::make_shared<runtime::FunctionModel>(means.workers, function);
+        return std::make_shared<runtime::FunctionModel>(means, function);
     };
     return Model(std::move(plan));
 }

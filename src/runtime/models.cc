@@ -1,5 +1,7 @@
 #include "runtime/models.h"
 
+#include <dormouse/turn.h>
+
 #include "json/json.h"
 #include "model/anthropic.h"
 #include "model/gemini.h"
@@ -62,15 +64,21 @@ Result<void> apply(session::ViewMessage& message, TranscriptMessage const& chang
 
 }  // namespace
 
-ModelQuestion question_of(agent::Question const& question, SessionId session, std::string agent) {
-    ModelQuestion out{session, std::move(agent), question.instructions, {}, {}};
-    for (session::ViewMessage const& message : question.view.messages) {
-        TranscriptMessage& told = out.messages.emplace_back();
+std::vector<TranscriptMessage> transcript_of(session::ModelView const& view) {
+    std::vector<TranscriptMessage> out;
+    for (session::ViewMessage const& message : view.messages) {
+        TranscriptMessage& told = out.emplace_back();
         bool const user = message.role == session::ViewMessage::Role::user;
         told.role = user ? TranscriptMessage::Role::user : TranscriptMessage::Role::assistant;
         told.text = text_of(message.parts);
         for (session::ViewCall const& call : message.calls) told.calls.push_back(call_of(call));
     }
+    return out;
+}
+
+ModelQuestion question_of(agent::Question const& question, SessionId session, std::string agent) {
+    ModelQuestion out{session, std::move(agent), question.instructions,
+                      transcript_of(question.view), {}};
     for (agent::ToolDeclaration const& tool : question.tools) out.tools.push_back(tool.name);
     return out;
 }
@@ -136,13 +144,20 @@ agent::ModelTrouble trouble(Error const& error) {
 
 namespace dormouse {
 
-std::string const& ModelQuestion::asked() const {
+namespace {
+
+std::string const& newest_text(std::vector<TranscriptMessage> const& messages) {
     static std::string const nothing;
     for (auto it = messages.rbegin(); it != messages.rend(); ++it) {
         if (it->role == TranscriptMessage::Role::user && it->calls.empty()) return it->text;
     }
     return nothing;
 }
+
+}  // namespace
+
+std::string const& ModelQuestion::asked() const { return newest_text(messages); }
+std::string const& TurnInfo::asked() const { return newest_text(messages); }
 
 TranscriptCall const* ModelQuestion::answer_of(std::string const& tool) const {
     for (auto it = messages.rbegin(); it != messages.rend(); ++it) {

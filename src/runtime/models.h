@@ -14,10 +14,12 @@ struct Means {
     port::HttpClient& http;
     port::Clock const& clock;
     port::Workers& workers;
+    port::Loop& loop;
 };
 
 // As an author of models and interceptors sees it, and back: `changed` differs from what
 // question_of() made in texts, inputs and outputs; messages may have come at its end.
+[[nodiscard]] std::vector<TranscriptMessage> transcript_of(session::ModelView const& view);
 [[nodiscard]] ModelQuestion question_of(agent::Question const& question, SessionId session,
                                         std::string agent);
 [[nodiscard]] Result<agent::Question> apply(agent::Question question, ModelQuestion const& changed);

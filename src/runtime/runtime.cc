@@ -168,6 +168,38 @@ void Runtime::cancel(SessionId session, std::string by, Completion<void> done) {
                        std::move(done));
 }
 
+Result<WaitingCalls> Runtime::waiting(WaitingFilter filter) {
+    return engine_->block<WaitingCalls>(
+        [e = engine_.get(), filter = std::move(filter)](auto reply) {
+            e->waiting(filter, std::move(reply));
+        });
+}
+void Runtime::waiting(WaitingFilter filter, Completion<WaitingCalls> done) {
+    engine_->run<WaitingCalls>([e = engine_.get(), filter = std::move(filter)](
+                                   auto reply) { e->waiting(filter, std::move(reply)); },
+                               std::move(done));
+}
+Result<void> Runtime::pause(SessionId session, std::string by) {
+    return engine_->block<void>([e = engine_.get(), session, by = std::move(by)](auto reply) {
+        e->move(session, session::Move::To::pause, by, std::move(reply));
+    });
+}
+Result<void> Runtime::resume(SessionId session, std::string by) {
+    return engine_->block<void>([e = engine_.get(), session, by = std::move(by)](auto reply) {
+        e->move(session, session::Move::To::resume, by, std::move(reply));
+    });
+}
+Result<Artifact> Runtime::artifact(SessionId session, Seq seq) {
+    return engine_->block<Artifact>([e = engine_.get(), session, seq](auto reply) {
+        e->artifact(session, seq, std::move(reply));
+    });
+}
+void Runtime::artifact(SessionId session, Seq seq, Completion<Artifact> done) {
+    engine_->run<Artifact>([e = engine_.get(), session, seq](
+                               auto reply) { e->artifact(session, seq, std::move(reply)); },
+                           std::move(done));
+}
+
 Result<SessionView> Runtime::session(SessionId session) {
     return engine_->block<SessionView>(
         [e = engine_.get(), session](auto reply) { e->look(session, std::move(reply)); });
@@ -219,11 +251,13 @@ void Runtime::events(SessionId session, Seq after, Completion<std::vector<Event>
         std::move(done));
 }
 Result<Following> Runtime::follow(SessionId session, Seq after,
-                                  std::function<void(Event const&)> observer) {
-    return engine_->block<Following>(
-        [e = engine_.get(), session, after, observer = std::move(observer)](auto reply) mutable {
-            e->follow(session, after, std::move(observer), std::move(reply));
-        });
+                                  std::function<void(Event const&)> observer,
+                                  std::function<void(std::string const&)> said) {
+    return engine_->block<Following>([e = engine_.get(), session, after,
+                                      observer = std::move(observer),
+                                      said = std::move(said)](auto reply) mutable {
+        e->follow(session, after, std::move(observer), std::move(said), std::move(reply));
+    });
 }
 
 }  // namespace dormouse

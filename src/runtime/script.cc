@@ -1,6 +1,8 @@
 #include "runtime/models.h"
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 
 namespace dormouse {
@@ -10,14 +12,104 @@ struct Script::Rule::Body {
     When when = When::otherwise;
     std::string word;
     ModelAnswer answer;
-    std::atomic<std::uint32_t> failures = 0;  // still to come
+    std::size_t piece_bytes = 0;  // 0: the text is shown when all of it is there
+    Duration pause{};
+    Duration delay{};
+    std::optional<std::uint32_t> times = {};  // answers that it has at all
+    std::uint32_t failures = 0;               // still to come
+    std::size_t pieces_before_failure = 0;
+    std::optional<std::string> refusal = {};
+    std::uint32_t answers = 0;  // given
+    std::atomic<std::size_t> asked = 0;
 
     [[nodiscard]] bool fits(ModelQuestion const& question) const;
+    [[nodiscard]] std::string name() const;
+    [[nodiscard]] bool missing() const;
 };
+
+namespace {
+
+// What one question is answered with, read from the rule at one moment.
+struct Turn {
+    ModelAnswer answer;
+    std::size_t piece_bytes = 0;
+    Duration pause{};
+    Duration delay{};
+    std::optional<std::size_t> breaks_after = {};  // pieces
+    std::optional<std::string> refusal = {};
+};
+
+// False: it was stopped.
+bool wait(Duration time, std::stop_token const& stop) {
+    if (time <= Duration()) return !stop.stop_requested();
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    static_cast<void>(never.wait_for(lock, stop, time, [] { return false; }));
+    return !stop.stop_requested();
+}
+
+// At most `bytes` from `at` on, in whole characters, and at least one.
+std::string piece_of(std::string const& text, std::size_t at, std::size_t bytes) {
+    auto const inside = [&](std::size_t i) {
+        return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;
+    };
+    std::size_t end = std::min(text.size(), at + bytes);
+    while (end > at && inside(end)) --end;
+    if (end == at) {
+        end = at + 1;
+        while (inside(end)) ++end;
+    }
+    return text.substr(at, end - at);
+}
+
+std::unexpected<Error> passing() {
+    return fail(Code::overloaded, "as the script says, this attempt fails");
+}
+
+Result<ModelAnswer> play(Turn turn, std::function<void(std::string)> const& say,
+                         std::stop_token const& stop) {
+    if (!wait(turn.delay, stop)) return passing();
+    if (turn.refusal) return fail(Code::bad_value, *turn.refusal);
+    std::string const& text = turn.answer.text;
+    std::size_t const bytes = turn.piece_bytes == 0 ? text.size() : turn.piece_bytes;
+    bool const shown = turn.piece_bytes > 0 || turn.breaks_after;
+    std::size_t pieces = 0;
+    for (std::size_t at = 0; shown && at < text.size(); ++pieces) {
+        if (turn.breaks_after && pieces >= *turn.breaks_after) return passing();
+        if (!wait(turn.pause, stop)) return passing();
+        std::string piece = piece_of(text, at, bytes);
+        at += piece.size();
+        say(std::move(piece));
+    }
+    if (turn.breaks_after) return passing();
+    return std::move(turn.answer);
+}
+
+}  // namespace
+
+std::string Script::Rule::Body::name() const {
+    switch (when) {
+        case When::text: return "on(\"" + word + "\")";
+        case When::answered: return "when_answered(\"" + word + "\")";
+        case When::waiting: return "when_waiting(\"" + word + "\")";
+        case When::otherwise: return "otherwise()";
+    }
+    return {};
+}
+
+bool Script::Rule::Body::missing() const {
+    if (times) return answers < *times;
+    return when != When::otherwise && answers == 0 && !(refusal && asked > 0);
+}
+
 
 struct Script::State {
     std::mutex mutex;
-    std::vector<std::shared_ptr<Rule::Body>> rules;  // protected by mutex
+    // Protected by mutex.
+    std::vector<std::shared_ptr<Rule::Body>> rules;
+    std::vector<std::string> unexpected;  // questions without a rule; the first few
+
     std::atomic<std::size_t> asked = 0;
 };
 
@@ -60,10 +152,38 @@ Script::Rule& Script::Rule::calls(std::string tool, Json input) {
     return *this;
 }
 
+Script::Rule& Script::Rule::streams(std::size_t bytes, Duration pause) {
+    body_->piece_bytes = std::max<std::size_t>(bytes, 1);
+    body_->pause = pause;
+    return *this;
+}
+
+Script::Rule& Script::Rule::after(Duration delay) {
+    body_->delay = delay;
+    return *this;
+}
+
+Script::Rule& Script::Rule::times(std::uint32_t times) {
+    body_->times = times;
+    return *this;
+}
+
 Script::Rule& Script::Rule::failing(std::uint32_t times) {
     body_->failures = times;
     return *this;
 }
+
+Script::Rule& Script::Rule::breaking_off(std::size_t pieces, std::uint32_t times) {
+    body_->pieces_before_failure = pieces;
+    return failing(times);
+}
+
+Script::Rule& Script::Rule::refuses(std::string why) {
+    body_->refusal = std::move(why);
+    return *this;
+}
+
+std::size_t Script::Rule::asked() const { return body_->asked; }
 
 Script::Script() : state_(std::make_shared<State>()) {}
 
@@ -100,22 +220,53 @@ Script::Rule Script::otherwise() { return add(std::make_shared<Rule::Body>()); }
 
 std::size_t Script::asked() const { return state_->asked; }
 
-Result<ModelAnswer> Script::answer(State& state, ModelQuestion const& question) {
-    ++state.asked;
-    std::lock_guard const lock(state.mutex);
-    for (auto const& rule : state.rules) {
-        if (!rule->fits(question)) continue;
-        if (rule->failures == 0) return rule->answer;
-        --rule->failures;
-        return fail(Code::overloaded, "as the script says, this attempt fails");
+Result<void> Script::used_up() const {
+    std::lock_guard const lock(state_->mutex);
+    std::string wrong;
+    for (auto const& rule : state_->rules) {
+        if (rule->missing())
+            wrong += " " + rule->name() + " answered " + std::to_string(rule->answers) + " times;";
     }
+    for (std::string const& question : state_->unexpected)
+        wrong += " no rule fitted \"" + question + "\";";
+    if (wrong.empty()) return {};
+    wrong.pop_back();
+    return fail(Code::wrong_state, "the script was not played as written:" + wrong);
+}
+
+Result<ModelAnswer> Script::answer(State& state, ModelQuestion const& question, Say const& say,
+                                   std::stop_token const& stop) {
+    constexpr std::size_t unexpected_max = 16;
+    ++state.asked;
+    std::optional<Turn> turn;
+    {
+        std::lock_guard const lock(state.mutex);
+        for (auto const& rule : state.rules) {
+            bool const spent = rule->times && rule->answers >= *rule->times;
+            if (spent || !rule->fits(question)) continue;
+            ++rule->asked;
+            turn = Turn{rule->answer, rule->piece_bytes, rule->pause,
+                        rule->delay,  std::nullopt,      rule->refusal};
+            if (rule->failures > 0) {
+                --rule->failures;
+                turn->breaks_after = rule->pieces_before_failure;
+            } else if (!rule->refusal) {
+                ++rule->answers;
+            }
+            break;
+        }
+        if (!turn && state.unexpected.size() < unexpected_max)
+            state.unexpected.push_back(question.asked());
+    }
+    if (turn) return play(*std::move(turn), say, stop);
     return fail(Code::bad_value,
                 "no rule of the script fits; the newest message is \"" + question.asked() + "\"");
 }
 
 Model Script::model() const {
-    return model_from([state = state_](ModelQuestion const& question, std::stop_token const&) {
-        return answer(*state, question);
+    return streaming_model_from([state = state_](ModelQuestion const& question, Say const& say,
+                                                 std::stop_token const& stop) {
+        return answer(*state, question, say, stop);
     });
 }
 

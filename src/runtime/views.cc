@@ -37,6 +37,7 @@ PendingCall pending_call(session::Call const& call) {
     out.form = pause.terms.form;
     out.placeholder = pause.terms.placeholder;
     out.external_ref = pause.terms.external_ref;
+    out.webhook_url = pause.terms.webhook_url;
     auto const& gates = call.spec.terms.gates;
     if (pause.by_gate && call.gates_passed < gates.size()) out.gate = gates[call.gates_passed];
     return out;

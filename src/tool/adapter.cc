@@ -114,6 +114,7 @@ Result<agent::Tool> make_agent_tool(ToolPtr tool) {
     out.terms.gates = declared.gates;
     out.terms.pause_timeout = declared.within;
     out.terms.time_limit = declared.time_limit;
+    out.validate = declared.validate;
     out.run = [prepared = std::make_shared<Prepared const>(std::move(tool))](
                   agent::ToolCall const& call, std::stop_token stop) {
         return result_of(prepared->tool->declaration(),

@@ -1,4 +1,4 @@
-#include "app/token.h"
+#include "server/token_file.h"
 
 #include "base/text.h"
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-namespace dormouse::app {
+namespace dormouse::server {
 
 namespace {
 
@@ -44,9 +44,9 @@ Result<void> write_token(std::filesystem::path const& file, std::string const& t
 
 }  // namespace
 
-Result<std::vector<server::Token>> load_tokens(std::filesystem::path const& directory,
+Result<std::vector<Token>> load_tokens(std::filesystem::path const& directory,
                                                port::Entropy& entropy) {
-    std::vector<server::Token> tokens;
+    std::vector<Token> tokens;
     char const* const given = std::getenv("DORMOUSE_TOKEN");
     if (given && *given != '\0') tokens.push_back({"env", given});
     auto const file = directory / "token";
@@ -78,4 +78,4 @@ Result<std::string> load_capability_key(std::filesystem::path const& directory,
     return key;
 }
 
-}  // namespace dormouse::app
+}  // namespace dormouse::server

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <vector>
 
-namespace dormouse::app {
+namespace dormouse::server {
 
-[[nodiscard]] Result<std::vector<server::Token>> load_tokens(std::filesystem::path const& directory,
+[[nodiscard]] Result<std::vector<Token>> load_tokens(std::filesystem::path const& directory,
                                                              port::Entropy& entropy);
 
 // What callback URLs are signed with: DIR/callback.key (mode 0600), made when there is none.
@@ -20,4 +20,4 @@ namespace dormouse::app {
 [[nodiscard]] Result<std::string> load_capability_key(std::filesystem::path const& directory,
                                                       port::Entropy& entropy);
 
-}  // namespace dormouse::app
+}  // namespace dormouse::server

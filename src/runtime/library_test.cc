@@ -1,0 +1,255 @@
+#include "runtime/testing/runtime_fixture.h"
+
+// Artifacts of typed tools, addresses that are told, lists of what waits, validators, and gates
+// around a tool that goes on.
+namespace dormouse::runtime {
+namespace {
+
+class LibraryTest : public RuntimeTest {
+protected:
+    std::vector<Event> emitted(SessionId session) {
+        std::vector<Event> out;
+        for (Event const& event : runtime->events(session).value())
+            if (event.type == "artifact_emitted") out.push_back(event);
+        return out;
+    }
+};
+
+TEST_F(LibraryTest, AToolsArtifactsAreKeptWithItsOutcome) {
+    std::string const binary("\0\x01\xff\n", 4);
+    settings.tools[1] = tool("now", [&](Work const& work) -> dormouse::Outcome<Outcome> {
+        return Done{Outcome{work.target}}
+            .with({"report.txt", "all well", "text/plain"})
+            .with({"image.bin", binary});
+    });
+    on_disk();
+    open();
+    auto const asleep = start("mixed");
+    auto const events = emitted(asleep.id);
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_TRUE(events[0].data.text().contains(R"("name":"report.txt","mime":"text/plain")"));
+    EXPECT_TRUE(events[0].data.text().contains(R"("callID":"call_1")"));
+    open();
+    auto const text = runtime->artifact(asleep.id, events[0].seq);
+    ASSERT_TRUE(text) << text.error().detail;
+    EXPECT_EQ(text->bytes, "all well");
+    EXPECT_EQ(text->name, "report.txt");
+    auto const bytes = runtime->artifact(asleep.id, events[1].seq);
+    EXPECT_EQ(bytes.value().bytes, binary);
+    EXPECT_EQ(bytes.value().mime, "application/octet-stream");
+    EXPECT_EQ(code_of(runtime->artifact(asleep.id, events[0].seq - 1)), "not_found");
+    EXPECT_EQ(code_of(runtime->artifact(asleep.id, 9'999)), "not_found");
+}
+
+TEST_F(LibraryTest, ArtifactsOfARunThatGoesOnAfterItsPauseAreKeptToo) {
+    settings.tools[4] = tool(
+        "guarded_job",
+        [](Work const&) -> dormouse::Outcome<Outcome> {
+            return NeedApproval<Outcome>{{"asked"}, "Print it?"};
+        },
+        [](Work const&, Call const& call) -> dormouse::Outcome<Outcome> {
+            if (!call.resumed()->approved) return Failed{"not printed"};
+            return Done{Outcome{"printed"}}.with({"page.txt", "text", "text/plain"});
+        });
+    settings.gates.clear();
+    open();
+    auto const call = start("steps").pending.at(0);
+    EXPECT_TRUE(emitted(call.id.session).empty());
+    ASSERT_TRUE(runtime->decide(call.id, {.approved = true}));
+    at_rest(call.id.session);
+    ASSERT_EQ(emitted(call.id.session).size(), 1U);
+    EXPECT_EQ(runtime->artifact(call.id.session, emitted(call.id.session)[0].seq).value().bytes,
+              "text");
+}
+
+TEST_F(LibraryTest, AnArtifactThatMayNotBeIsTheToolsError) {
+    for (auto const& [artifact, why] :
+         {std::pair(Artifact{"../etc/passwd", "x"}, "name of an artifact"),
+          {Artifact{"", "x"}, "name of an artifact"},
+          {Artifact{"a.txt", "x", "no type"}, "mime of an artifact"},
+          {Artifact{"a.bin", std::string((9U << 20U), 'x')}, "Nothing of this outcome was kept"}}) {
+        settings.tools[1] = tool("now", [artifact](Work const&) -> dormouse::Outcome<Outcome> {
+            return Done{Outcome{"ok"}}.with(artifact);
+        });
+        open();
+        auto const asleep = start("mixed");
+        EXPECT_TRUE(emitted(asleep.id).empty());
+        bool told = false;
+        for (Event const& event : runtime->events(asleep.id).value())
+            told = told || event.data.text().contains(why);
+        EXPECT_TRUE(told) << why;
+    }
+}
+
+TEST_F(LibraryTest, APauseSaysWhomToTell) {
+    std::string url = "https://ci.example.org/hook?x=1";
+    settings.tools[0] = tool("job", [&](Work const&) -> dormouse::Outcome<Outcome> {
+        return Pending<Outcome>{{"queued"}, {.ref = "j", .webhook_url = url}};
+    });
+    open();
+    EXPECT_EQ(start("job").pending.at(0).webhook_url, url);
+    for (std::string const& wrong : {"ftp://example.org", "/hook", "https://u:p@example.org/"}) {
+        url = wrong;
+        auto const view = start("job");
+        EXPECT_TRUE(view.pending.empty()) << wrong;
+        bool told = false;
+        for (Event const& event : runtime->events(view.id).value())
+            told = told || event.data.text().contains("webhook_url");
+        EXPECT_TRUE(told) << wrong;
+    }
+}
+
+// A8
+TEST_F(LibraryTest, WhatWaitsIsFoundInAllSessions) {
+    on_disk();
+    open();
+    auto const one = start("twice"), two = start("ask"), three = start("guarded");
+    ASSERT_TRUE(runtime->create({.agent = "ops", .prompt = "job", .project = "other"}));
+    open();  // nothing of them is in memory
+    auto const all = runtime->waiting().value();
+    ASSERT_EQ(all.calls.size(), 4U);
+    EXPECT_EQ(all.calls[0].id, three.pending[0].id) << "newest first";
+    EXPECT_EQ(all.calls[0].message, "Really?");
+    EXPECT_EQ(all.calls[0].gate, "guard");
+    EXPECT_EQ(all.calls[1].id, two.pending[0].id);
+    EXPECT_EQ(all.calls[3].id, one.pending[0].id);
+    EXPECT_FALSE(all.next);
+    EXPECT_EQ(runtime->waiting({.tool = "ask"}).value().calls.size(), 1U);
+    EXPECT_EQ(runtime->waiting({.reason = PauseReason::approval}).value().calls.size(), 1U);
+    EXPECT_EQ(runtime->waiting({.session = one.id}).value().calls.size(), 2U);
+    EXPECT_EQ(runtime->waiting({.project = "nobody's"}).value().calls.size(), 0U);
+    EXPECT_EQ(code_of(runtime->waiting({.limit = 0})), "bad_value");
+    EXPECT_EQ(code_of(runtime->waiting({.session = SessionId::make(77, {})})), "not_found");
+    ASSERT_TRUE(runtime->submit(job, one.pending[0].id, {"live"}));
+    EXPECT_EQ(runtime->waiting({.tool = "job"}).value().calls.size(), 1U);
+}
+
+TEST_F(LibraryTest, PagesOfWhatWaitsHaveEachCallOnce) {
+    open();
+    for (int i = 0; i < 5; ++i) start("twice");
+    for (auto const& session : {std::optional<SessionId>(), std::optional(start("twice").id)}) {
+        WaitingFilter filter{.session = session, .limit = 1};
+        std::vector<PendingId> seen;
+        for (int i = 0; i < 40; ++i) {
+            auto const page = runtime->waiting(filter).value();
+            for (PendingCall const& call : page.calls) seen.push_back(call.id);
+            if (!page.next) break;
+            filter.after = page.next;
+        }
+        EXPECT_EQ(seen.size(), session ? 2U : 12U);
+        std::ranges::sort(seen);
+        EXPECT_TRUE(std::ranges::adjacent_find(seen) == seen.end());
+    }
+}
+
+TEST_F(LibraryTest, APausedSessionTakesOutcomesAndGoesOnWhenItIsResumed) {
+    open();
+    auto const asleep = start("job");
+    ASSERT_TRUE(runtime->pause(asleep.id));
+    EXPECT_EQ(code_of(runtime->pause(asleep.id)), "wrong_state");
+    auto const asked = script.asked();
+    ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
+    EXPECT_EQ(runtime->session(asleep.id)->lifecycle, "paused");
+    EXPECT_EQ(script.asked(), asked);
+    ASSERT_TRUE(runtime->resume(asleep.id));
+    EXPECT_EQ(at_rest(asleep.id).lifecycle, "active");
+    for (int i = 0; i < 400 && runtime->said(asleep.id).value() != "Done."; ++i)
+        std::this_thread::sleep_for(Duration(5));
+    EXPECT_EQ(runtime->said(asleep.id).value(), "Done.");
+    EXPECT_EQ(code_of(runtime->resume(asleep.id)), "wrong_state");
+}
+
+// A6: results that come through any door, not only the typed one.
+TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
+    std::atomic<int> judged = 0;
+    settings.tools[0] = tool(
+        "job",
+        [](Work const&) -> dormouse::Outcome<Outcome> {
+            return Pending<Outcome>{{"queued"}, {.ref = "j"}};
+        },
+        {.validate = [&](Outcome const& outcome) -> std::optional<std::string> {
+            ++judged;
+            std::this_thread::sleep_for(Duration(20));  // it may block
+            if (outcome.status == "boom") throw std::runtime_error("no luck");
+            if (outcome.status != "live") return "status must be live";
+            return std::nullopt;
+        }});
+    open();
+    auto const call = start("job").pending.at(0);
+    auto const refused = runtime->submit(call.id, output("dead"));
+    EXPECT_EQ(code_of(refused), "invalid_result");
+    EXPECT_TRUE(refused.error().extra.text().contains("status must be live"));
+    EXPECT_EQ(code_of(runtime->submit(call.id, output("boom"))), "invalid_result");
+    EXPECT_EQ(at_rest(call.id.session).pending.size(), 1U) << "it goes on waiting";
+    auto const batch =
+        runtime->submit_all({{.pending = call.id, .output = output("dead")}});
+    EXPECT_EQ(code_of(batch[0]), "invalid_result");
+    EXPECT_TRUE(runtime->submit(call.id, output("live")));
+    int const before = judged;
+    EXPECT_TRUE(runtime->submit(call.id, output("live"))->duplicate);
+    EXPECT_EQ(judged, before) << "a closed call is not judged again";
+    EXPECT_TRUE(runtime->submit(call.id, output("live"))->duplicate);
+}
+
+TEST_F(LibraryTest, OfTwoResultsThatAreJudgedAtOnceOneWins) {
+    settings.tools[0] = tool(
+        "job",
+        [](Work const&) -> dormouse::Outcome<Outcome> {
+            return Pending<Outcome>{{"queued"}, {.ref = "j"}};
+        },
+        {.validate = [](Outcome const&) -> std::optional<std::string> {
+            std::this_thread::sleep_for(Duration(30));
+            return std::nullopt;
+        }});
+    open();
+    auto const call = start("job").pending.at(0);
+    Result<Receipt> a = dormouse::fail(Code::internal, ""), b = a;
+    {
+        std::jthread const first([&] { a = runtime->submit(call.id, output("a")); });
+        std::jthread const second([&] { b = runtime->submit(call.id, output("b")); });
+    }
+    EXPECT_NE(a.has_value(), b.has_value());
+    EXPECT_EQ(code_of(a ? b : a), "conflict");
+}
+
+// B11
+TEST_F(LibraryTest, EditedArgumentsAtTheToolsOwnPauseGoThroughItsGatesAgain) {
+    std::vector<std::string> asked;
+    std::string ran;
+    settings.gates = {{.name = "guard",
+                       .decide = [&](Call const& call) -> Verdict {
+                           asked.push_back(call.input<Work>()->target);
+                           if (asked.back() == "moon") return Deny{"not the moon"};
+                           return Allow{};
+                       },
+                       .tools = {"guarded_job"}}};
+    settings.tools[4] = tool(
+        "guarded_job",
+        [](Work const&) -> dormouse::Outcome<Outcome> {
+            return NeedApproval<Outcome>{{"asked"}, "Really?"};
+        },
+        [&](Work const& work, Call const&) -> dormouse::Outcome<Outcome> {
+            ran = work.target;
+            return Outcome{"ran"};
+        });
+    open();
+    auto const plain = start("steps").pending.at(0);
+    ASSERT_TRUE(runtime->decide(plain.id, {.approved = true}));
+    at_rest(plain.id.session);
+    EXPECT_EQ(asked, (std::vector<std::string>{"A"})) << "a verdict that holds is not asked again";
+    EXPECT_EQ(std::exchange(ran, ""), "A");
+
+    auto const edited = start("steps").pending.at(0);
+    ASSERT_TRUE(runtime->decide(edited.id, {.approved = true, .arguments = input("B")}));
+    at_rest(edited.id.session);
+    EXPECT_EQ(asked, (std::vector<std::string>{"A", "A", "B"}));
+    EXPECT_EQ(std::exchange(ran, ""), "B");
+
+    auto const refused = start("steps").pending.at(0);
+    ASSERT_TRUE(runtime->decide(refused.id, {.approved = true, .arguments = input("moon")}));
+    at_rest(refused.id.session);
+    EXPECT_EQ(ran, "") << "the gate said no to these";
+}
+
+}  // namespace
+}  // namespace dormouse::runtime

@@ -1,0 +1,162 @@
+#include "runtime/testing/runtime_fixture.h"
+
+#include <mutex>
+
+// The scripted model: streaming, errors, counters, assertions.
+namespace dormouse::runtime {
+namespace {
+
+class ScriptTest : public RuntimeTest {
+protected:
+    // What a reader of the session is shown of a reply that is coming.
+    struct Heard {
+        std::mutex mutex;
+        std::vector<std::string> pieces;  // protected by mutex
+        std::string all() {
+            std::lock_guard const lock(mutex);
+            std::string out;
+            for (std::string const& piece : pieces) out += piece;
+            return out;
+        }
+        std::size_t count() {
+            std::lock_guard const lock(mutex);
+            return pieces.size();
+        }
+    };
+    void play() {
+        settings.agents[0].model = own.model();
+        open();
+    }
+    Following listen(SessionId session) {
+        auto following = runtime->follow(
+            session, 0, [](Event const&) {},
+            [this](std::string const& piece) {
+                std::lock_guard const lock(heard.mutex);
+                heard.pieces.push_back(piece);
+            });
+        EXPECT_TRUE(following);
+        return *std::move(following);
+    }
+    SessionId idle() { return runtime->create({.agent = "ops"}).value(); }
+
+    Script own;
+    Heard heard;
+};
+
+TEST_F(ScriptTest, TextIsStreamedInPiecesOfWholeCharacters) {
+    own.otherwise().says("Grüße aus Köln").streams(3, Duration(1));
+    play();
+    auto const session = idle();
+    auto const following = listen(session);
+    ASSERT_TRUE(runtime->prompt(session, "hello"));
+    at_rest(session);
+    for (int i = 0; i < 400 && heard.all().size() < 17; ++i)
+        std::this_thread::sleep_for(Duration(5));
+    EXPECT_EQ(heard.all(), "Grüße aus Köln") << "each piece once, and not the whole again";
+    EXPECT_GT(heard.count(), 4U);
+    for (std::string const& piece : heard.pieces) {
+        EXPECT_LE(piece.size(), 3U);
+        EXPECT_NE(static_cast<unsigned char>(piece.front()) & 0xC0, 0x80) << piece;
+    }
+    EXPECT_EQ(runtime->said(session).value(), "Grüße aus Köln");
+}
+
+TEST_F(ScriptTest, PiecesComeBeforeTheReplyIsThere) {
+    own.otherwise().says("one two").streams(4, Duration(300));
+    play();
+    auto const session = idle();
+    auto const following = listen(session);
+    ASSERT_TRUE(runtime->prompt(session, "hello"));
+    for (int i = 0; i < 1'000 && heard.count() == 0; ++i)
+        std::this_thread::sleep_for(Duration(2));
+    EXPECT_EQ(heard.all(), "one ");
+    EXPECT_EQ(runtime->said(session).value(), "") << "nothing is durable yet";
+}
+
+TEST_F(ScriptTest, WhatBreaksOffInMidStreamIsAskedAgainAndCommittedOnce) {
+    auto rule = own.otherwise();
+    rule.says("one two three").streams(4).breaking_off(2);
+    play();
+    auto const session = idle();
+    auto const following = listen(session);
+    ASSERT_TRUE(runtime->prompt(session, "hello"));
+    EXPECT_EQ(at_rest(session).activity, SessionView::Activity::idle);
+    EXPECT_EQ(rule.asked(), 2U);
+    EXPECT_EQ(count(session, "model_failed"), 1U);
+    EXPECT_EQ(count(session, "model_replied"), 1U);
+    EXPECT_EQ(runtime->said(session).value(), "one two three");
+    EXPECT_TRUE(heard.all().starts_with("one two one two")) << heard.all();
+}
+
+TEST_F(ScriptTest, ARefusalEndsTheTurn) {
+    own.on("bad").refuses("I will not");
+    own.otherwise().says("Fine.");
+    play();
+    auto const view = start("bad idea");
+    EXPECT_EQ(own.asked(), 1U);
+    EXPECT_EQ(count(view.id, "turn_ended"), 1U);
+    ASSERT_TRUE(runtime->prompt(view.id, "hello"));
+    at_rest(view.id);
+    EXPECT_EQ(runtime->said(view.id).value(), "Fine.");
+    EXPECT_TRUE(own.used_up());
+}
+
+TEST_F(ScriptTest, ADelayEndsWhenTheTurnIsCancelled) {
+    own.otherwise().says("late").after(Duration(600'000));
+    play();
+    auto const session = runtime->create({.agent = "ops", .prompt = "hello"}).value();
+    for (int i = 0; i < 1'000 && own.asked() == 0; ++i) std::this_thread::sleep_for(Duration(2));
+    ASSERT_TRUE(runtime->cancel(session));
+    EXPECT_EQ(at_rest(session).activity, SessionView::Activity::idle);
+}  // and the runtime ends, which waits for the thread
+
+TEST_F(ScriptTest, RulesThatAreSpentLetTheNextOnes) {
+    auto first = own.on("hello");
+    first.says("first").times(1);
+    own.on("hello").says("then");
+    play();
+    auto const view = start("hello");
+    EXPECT_EQ(runtime->said(view.id).value(), "first");
+    EXPECT_FALSE(own.used_up());
+    ASSERT_TRUE(runtime->prompt(view.id, "hello again"));
+    at_rest(view.id);
+    EXPECT_EQ(runtime->said(view.id).value(), "then");
+    EXPECT_EQ(first.asked(), 1U);
+    EXPECT_TRUE(own.used_up());
+}
+
+TEST_F(ScriptTest, WhatWasNotPlayedIsNamed) {
+    own.on("hello").says("Hi.");
+    own.on("never").says("?");
+    own.when_answered("job").says("?");
+    play();
+    start("hello");
+    start("something else");
+    auto const verdict = own.used_up();
+    ASSERT_FALSE(verdict);
+    for (std::string const& part : {R"(on("never") answered 0 times)", R"(when_answered("job"))",
+                                    R"(no rule fitted "something else")"})
+        EXPECT_TRUE(verdict.error().detail.contains(part)) << verdict.error().detail;
+    EXPECT_FALSE(verdict.error().detail.contains(R"(on("hello"))"));
+}
+
+TEST_F(ScriptTest, AModelOfOnesOwnMayStreamToo) {
+    settings.agents[0].model = streaming_model_from(
+        [](ModelQuestion const&, std::function<void(std::string)> const& say, std::stop_token) {
+            say("a");
+            say("");
+            say("b");
+            return Result<ModelAnswer>(ModelAnswer{"ab", {}});
+        });
+    open();
+    auto const session = idle();
+    auto const following = listen(session);
+    ASSERT_TRUE(runtime->prompt(session, "hello"));
+    at_rest(session);
+    for (int i = 0; i < 400 && heard.count() < 2; ++i) std::this_thread::sleep_for(Duration(5));
+    EXPECT_EQ(heard.pieces, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(runtime->said(session).value(), "ab");
+}
+
+}  // namespace
+}  // namespace dormouse::runtime

@@ -1,0 +1,142 @@
+#include "runtime/testing/runtime_fixture.h"
+
+#include <mutex>
+
+// Interceptors of turns, as a program sees them.
+namespace dormouse::runtime {
+namespace {
+
+class TurnsTest : public RuntimeTest {
+protected:
+    void note(std::string what) {
+        std::lock_guard const lock(mutex);
+        noted.push_back(std::move(what));
+    }
+    std::vector<std::string> notes() {
+        std::lock_guard const lock(mutex);
+        return noted;
+    }
+    void wait_for(std::size_t count) {
+        for (int i = 0; i < 2'000 && notes().size() < count; ++i)
+            std::this_thread::sleep_for(Duration(5));
+    }
+    TurnInterceptor recorder(std::string name) {
+        TurnInterceptor out{.name = name};
+        out.before = [this, name](TurnInfo const& turn) -> TurnVerdict {
+            note("before " + name + " " + turn.asked());
+            return Proceed{};
+        };
+        out.after = [this, name](TurnInfo const& turn, TurnEnd const& end) {
+            std::string const& said = turn.messages.back().text;
+            note("after " + name + " " + end.finish + " " + said);
+        };
+        return out;
+    }
+
+    std::mutex mutex;
+    std::vector<std::string> noted;  // protected by mutex
+};
+
+TEST_F(TurnsTest, TheFirstRegisteredIsOutermost) {
+    settings.turns = {recorder("outer"), recorder("inner")};
+    open();
+    auto const view = start("hello");
+    wait_for(4);
+    EXPECT_EQ(notes(), (std::vector<std::string>{"before outer hello", "before inner hello",
+                                                 "after inner stop Done.", "after outer stop Done."}));
+    EXPECT_EQ(count(view.id, "turn_checked"), 1U);
+}
+
+TEST_F(TurnsTest, ARefusalIsTheErrorOfTheTurnAndTheModelIsNotAsked) {
+    settings.turns = {{.name = "budget",
+                       .before =
+                           [](TurnInfo const& turn) -> TurnVerdict {
+                               if (turn.asked().contains("secret")) return Refuse{"not that"};
+                               return Proceed{};
+                           }},
+                      recorder("inner")};
+    open();
+    auto const view = start("the secret");
+    EXPECT_EQ(script.asked(), 0U);
+    EXPECT_EQ(view.activity, SessionView::Activity::idle);
+    auto const events = runtime->events(view.id).value();
+    bool told = false;
+    for (Event const& event : events)
+        told = told || (event.type == "turn_ended" && event.data.text().contains("not that") &&
+                        event.data.text().contains("refused"));
+    EXPECT_TRUE(told);
+    wait_for(1);
+    EXPECT_EQ(notes().at(0), "after inner error the secret") << "not asked, and told of the end";
+    ASSERT_TRUE(runtime->prompt(view.id, "something else"));
+    at_rest(view.id);
+    EXPECT_EQ(runtime->said(view.id).value(), "Done.");
+}
+
+TEST_F(TurnsTest, WhatTheyAddIsKeptAndSeenOnEveryStepAndInLaterTurns) {
+    std::vector<std::string> seen;
+    settings.agents[0].model = model_from([&seen](ModelQuestion const& question, std::stop_token) {
+        std::string all;
+        for (auto const& message : question.messages) all += message.text + "|";
+        seen.push_back(all);
+        ModelAnswer out{"ok", {}};
+        if (seen.size() == 1) out.calls.push_back({"now", to_json(Work{"A"}).value()});
+        return Result<ModelAnswer>(out);
+    });
+    int asked = 0;
+    settings.turns = {{.name = "clock", .before = [&asked](TurnInfo const&) -> TurnVerdict {
+                           return Proceed{"It is day " + std::to_string(++asked) + "."};
+                       }}};
+    open();
+    auto const view = start("hello");
+    ASSERT_TRUE(runtime->prompt(view.id, "again"));
+    at_rest(view.id);
+    ASSERT_EQ(seen.size(), 3U);
+    EXPECT_EQ(seen[0], "hello|It is day 1.|");
+    EXPECT_TRUE(seen[1].starts_with(seen[0])) << "the view only grows at its end";
+    EXPECT_TRUE(seen[2].starts_with(seen[1]));
+    EXPECT_TRUE(seen[2].ends_with("again|It is day 2.|"));
+    EXPECT_EQ(asked, 2) << "once a turn, not once a step";
+}
+
+TEST_F(TurnsTest, ATurnThatSleepsHasOneBeforeAndOneAfterInDifferentProcesses) {
+    on_disk();
+    settings.turns = {recorder("audit")};
+    open();
+    auto const asleep = start("job");
+    EXPECT_EQ(notes(), (std::vector<std::string>{"before audit job"}));
+    open();  // another process
+    ASSERT_TRUE(runtime->submit(job, asleep.pending.at(0).id, {"live"}));
+    wait_for(2);
+    EXPECT_EQ(notes(), (std::vector<std::string>{"before audit job", "after audit stop Done."}));
+}
+
+TEST_F(TurnsTest, WhatThrowsBeforeRefusesAndAfterwardsChangesNothing) {
+    settings.turns = {{.name = "broken",
+                       .before = [](TurnInfo const& turn) -> TurnVerdict {
+                           if (turn.asked() == "boom") throw std::runtime_error("no luck");
+                           return Proceed{};
+                       },
+                       .after = [](TurnInfo const&, TurnEnd const&) { throw 7; }}};
+    open();
+    auto const view = start("boom");
+    EXPECT_EQ(script.asked(), 0U);
+    ASSERT_TRUE(runtime->prompt(view.id, "hello"));
+    at_rest(view.id);
+    EXPECT_EQ(runtime->said(view.id).value(), "Done.");
+    for (int i = 0; i < 400 && count(view.id, "turn_told") < 2; ++i)
+        std::this_thread::sleep_for(Duration(5));
+    EXPECT_EQ(count(view.id, "turn_told"), 2U);
+}
+
+TEST_F(TurnsTest, NamesAreUniqueAndEachDoesSomething) {
+    for (auto const& turns : {std::vector<TurnInterceptor>{recorder("a"), recorder("a")},
+                              std::vector<TurnInterceptor>{{.name = "idle"}},
+                              std::vector<TurnInterceptor>{recorder("")}}) {
+        Settings wrong = settings;
+        wrong.turns = turns;
+        EXPECT_EQ(code_of(Runtime::open(std::move(wrong))), "bad_value");
+    }
+}
+
+}  // namespace
+}  // namespace dormouse::runtime

@@ -1,0 +1,163 @@
+#include "runtime/engine.h"
+#include "serve/address.h"
+
+#include "base/text.h"
+#include "base/url.h"
+#include "io/log.h"
+#include "server/api.h"
+#include "server/metrics.h"
+#include "server/token_file.h"
+#include "server/transport.h"
+
+// The HTTP server on the loop of a program's own runtime.
+namespace dormouse {
+
+namespace {
+
+constexpr Duration shutdown_limit{4'000};
+constexpr std::size_t token_bytes_min = 16;
+
+// What was said once it has been looked at.
+struct Checked {
+    serve::Address address;
+    std::string public_url;
+    std::vector<server::Token> tokens;
+    std::string capability_key;
+};
+
+Result<std::vector<server::Token>> tokens_of(ServeSettings const& settings,
+                                             std::string const& store, port::Entropy& entropy) {
+    if (settings.token.empty() && store != ":memory:") return server::load_tokens(store, entropy);
+    bool const visible = std::ranges::all_of(
+        settings.token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+    if (settings.token.size() >= token_bytes_min && visible)
+        return std::vector<server::Token>{{"program", settings.token}};
+    return fail(Code::bad_value, "token must be at least 16 bytes of visible ASCII");
+}
+
+// Blocks: it reads files, and makes those that are not there.
+Result<Checked> checked(ServeSettings const& settings, Runtime::Engine::World const& world) {
+    Checked out;
+    auto address = serve::parse_address(settings.listen);
+    if (!address) return std::unexpected(std::move(address.error()));
+    out.address = *std::move(address);
+    if (!out.address.loopback && !settings.insecure)
+        return fail(Code::forbidden, settings.listen +
+                                         " is reachable from other machines without TLS; listen on "
+                                         "a loopback address behind a proxy, or say insecure");
+    out.public_url = settings.public_url;
+    if (out.public_url.ends_with('/')) out.public_url.pop_back();
+    if (!out.public_url.empty()) {
+        if (auto const why = wrong_url(out.public_url); !why.empty())
+            return fail(Code::bad_value, "public_url " + std::string(why));
+    }
+    auto tokens = tokens_of(settings, world.store, world.entropy);
+    if (!tokens) return std::unexpected(std::move(tokens.error()));
+    out.tokens = *std::move(tokens);
+    if (world.store == ":memory:") {
+        out.capability_key = base64url(world.entropy.random());
+        return out;
+    }
+    auto key = server::load_capability_key(world.store, world.entropy);
+    if (!key) return std::unexpected(std::move(key.error()));
+    out.capability_key = *std::move(key);
+    return out;
+}
+
+server::GateOptions gate_options(Checked const& checked) {
+    server::GateOptions out;
+    out.tokens = checked.tokens;
+    out.capability_key = checked.capability_key;
+    std::string const& url = checked.public_url;
+    if (url.empty()) return out;
+    auto const host = url.find("://") + 3;
+    auto const end = std::min(url.find('/', host), url.size());
+    out.allowed_origins.push_back(url.substr(0, end));
+    out.allowed_hosts.push_back(url.substr(host, end - host));
+    return out;
+}
+
+io::LogOptions log_options(ServeSettings const& settings) {
+    io::LogOptions out;
+    out.form = io::LogOptions::Form::json;
+    if (settings.log) {
+        out.to = settings.log;
+    } else {
+        out.level = io::LogLevel::off;
+    }
+    return out;
+}
+
+class Serving final : public runtime::Attached {
+public:
+    Serving(Runtime::Engine::World const& world, Checked const& checked,
+            ServeSettings const& settings)
+        : address_(checked.address),
+          url_(checked.public_url),
+          log_(log_options(settings)),
+          metrics_(world.clock.now()),
+          gate_(gate_options(checked), world.clock),
+          api_({world.loop, world.journal, world.catalogue, world.runner, gate_, metrics_, log_}),
+          http_(world.loop, {.address = checked.address.host, .port = checked.address.port}, api_,
+                log_) {
+        metrics_.connections = [this] {
+            auto const counts = http_.counts();
+            return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
+        };
+    }
+
+    // The address that it listens on.
+    [[nodiscard]] Result<std::string> listen() {
+        auto const port = http_.listen();
+        if (!port) return std::unexpected(port.error());
+        gate_.set_port(*port);
+        bool const v6 = address_.host.contains(':');
+        std::string at = "http://" + (v6 ? "[" + address_.host + "]" : address_.host) + ":" +
+                         std::to_string(*port);
+        if (url_.empty()) url_ = at;
+        return at;
+    }
+
+    void stop_accepting() override {
+        http_.stop_accepting();
+        http_.close_streams("retry: 1000\nevent: bye\ndata: {\"reason\":\"draining\"}\n\n");
+    }
+    void end(port::Fn<void()> done) override { http_.shutdown(shutdown_limit, std::move(done)); }
+    [[nodiscard]] std::string callback_url(PendingId const& pending) const override {
+        return url_ + "/c/" + gate_.capabilities().token(pending);
+    }
+
+private:
+    serve::Address address_;
+    std::string url_;
+    io::Log log_;
+    server::Metrics metrics_;
+    server::Gate gate_;
+    server::Api api_;
+    server::HttpServer http_;
+};
+
+Result<std::string> attach(Runtime::Engine& engine, Runtime::Engine::World const& world,
+                           Checked const& checked, ServeSettings const& settings) {
+    if (engine.has_attached())
+        return fail(Code::conflict, "this runtime serves already; it does so once");
+    auto serving = std::make_unique<Serving>(world, checked, settings);
+    auto address = serving->listen();
+    if (address) engine.attach(std::move(serving));
+    return address;
+}
+
+}  // namespace
+
+Result<std::string> Runtime::serve(ServeSettings settings) {
+    auto const world = engine_->world();
+    auto found = checked(settings, world);
+    if (!found) return std::unexpected(std::move(found.error()));
+    return engine_->block<std::string>(
+        [e = engine_.get(), world, checked = *std::move(found),
+         settings = std::move(settings)](runtime::Reply<std::string> reply) {
+            reply(attach(*e, world, checked, settings));
+        });
+}
+
+}  // namespace dormouse

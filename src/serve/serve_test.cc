@@ -1,0 +1,231 @@
+#include <dormouse/dormouse.h>
+
+#include "serve/address.h"
+#include "serve/testing/http_request.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+// The HTTP interface on a program's own runtime.
+namespace dormouse::serve {
+namespace {
+
+using testing::exchange;
+
+struct Work {
+    std::string target;
+};
+struct Deployment {
+    std::string status;
+};
+
+class ServeTest : public ::testing::Test {
+protected:
+    ServeTest() {
+        auto const info = ::testing::UnitTest::GetInstance()->current_test_info();
+        store = std::filesystem::temp_directory_path() /
+                ("dormouse-serve-" + std::string(info->name()) + std::to_string(::getpid()));
+        script.on("deploy").calls("deploy", to_json(Work{"api"}).value());
+        script.when_waiting("deploy").says("It waits.");
+        script.otherwise().says("Done.");
+    }
+    ~ServeTest() override {
+        runtime.reset();
+        std::filesystem::remove_all(store);
+    }
+    Settings settings() {
+        return {.store = store,
+                .agents = {{.name = "ops", .model = script.model(), .tools = {"deploy"}}},
+                .tools = {deploy}};
+    }
+    void open() {
+        runtime.reset();
+        auto opened = Runtime::open(settings());
+        ASSERT_TRUE(opened) << opened.error().detail;
+        runtime.emplace(*std::move(opened));
+    }
+    void serve() {
+        open();
+        auto address = runtime->serve({.listen = "127.0.0.1:0", .token = token});
+        ASSERT_TRUE(address) << address.error().detail;
+        url = *address;
+    }
+    testing::Answer ask(std::string const& method, std::string const& path,
+                        std::string const& body = "") {
+        return exchange(url, method, path, body, token);
+    }
+    PendingCall waiting() {
+        auto const session = runtime->create({.agent = "ops", .prompt = "deploy"}).value();
+        return runtime->rest(session, Duration(20'000)).value().pending.at(0);
+    }
+
+    std::string store;
+    std::string const token = "a-token-of-this-program";
+    std::string url;
+    std::string callback;
+    Script script;
+    TypedTool<Work, Deployment> deploy =
+        tool("deploy", [this](Work const&, Call const& call) -> Outcome<Deployment> {
+            callback = call.callback_url();
+            return Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
+        });
+    std::optional<Runtime> runtime;
+};
+
+TEST_F(ServeTest, TheSessionsOfTheProgramAreThereOverHttp) {
+    serve();
+    auto const call = waiting();
+    auto const listed = ask("GET", "/async-tool/pending");
+    EXPECT_EQ(listed.status, 200);
+    EXPECT_TRUE(listed.body.contains(call.id.text())) << listed.body;
+    auto const result = ask("POST", "/async-tool/result",
+                            R"({"pendingID":")" + call.id.text() +
+                                R"(","result":{"output":{"status":"live"}}})");
+    EXPECT_EQ(result.status, 200) << result.body;
+    EXPECT_EQ(runtime->rest(call.id.session, Duration(20'000))->pending.size(), 0U);
+    EXPECT_EQ(runtime->said(call.id.session).value(), "Done.");
+    // The same receipt, by another door.
+    EXPECT_TRUE(runtime->submit(deploy, call.id, {"live"})->duplicate);
+}
+
+TEST_F(ServeTest, NobodyComesInWithoutTheToken) {
+    serve();
+    EXPECT_EQ(exchange(url, "GET", "/async-tool/pending", "", "").status, 401);
+    EXPECT_EQ(exchange(url, "GET", "/async-tool/pending", "", "another-token-than-ours").status,
+              401);
+    EXPECT_EQ(exchange(url, "GET", "/healthz", "", "").status, 200);
+}
+
+TEST_F(ServeTest, ASessionThatIsMadeOverHttpIsTheProgramsToo) {
+    serve();
+    auto const made = ask("POST", "/api/sessions", R"({"agentID":"ops","prompt":"hello"})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    auto const at = made.body.find("ses_");
+    auto const session = SessionId::parse(made.body.substr(at, 26));
+    ASSERT_TRUE(session) << made.body;
+    EXPECT_TRUE(runtime->rest(*session, Duration(20'000)));
+    EXPECT_EQ(runtime->said(*session).value(), "Done.");
+}
+
+TEST_F(ServeTest, ACallbackUrlTakesTheResultWithoutATokenAlsoInAnotherProcess) {
+    serve();
+    auto const call = waiting();
+    ASSERT_TRUE(callback.starts_with(url + "/c/cap_")) << callback;
+    std::string const path = callback.substr(url.size());
+    serve();  // another address, the same store: its key is kept there
+    auto const taken =
+        exchange(url, "POST", path, R"({"result":{"output":{"status":"live"}}})", "");
+    EXPECT_EQ(taken.status, 200) << taken.body;
+    EXPECT_EQ(runtime->rest(call.id.session, Duration(20'000))->pending.size(), 0U);
+    std::string forged = path;
+    forged.back() = forged.back() == 'A' ? 'B' : 'A';
+    EXPECT_EQ(exchange(url, "POST", forged, R"({"error":"no"})", "").status, 404);
+}
+
+TEST_F(ServeTest, LinksAreMadeFromThePublicUrl) {
+    open();
+    ASSERT_TRUE(runtime->serve({.listen = "127.0.0.1:0",
+                                .token = token,
+                                .public_url = "https://agents.example.org/dm/"}));
+    waiting();
+    EXPECT_TRUE(callback.starts_with("https://agents.example.org/dm/c/cap_")) << callback;
+}
+
+// A result that comes over HTTP is judged by the tool's code as well.
+TEST_F(ServeTest, AValidatorIsAskedAboutWhatComesOverHttp) {
+    deploy = tool(
+        "deploy",
+        [](Work const&) -> Outcome<Deployment> {
+            return Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
+        },
+        {.validate = [](Deployment const& value) -> std::optional<std::string> {
+            if (value.status == "live") return std::nullopt;
+            return "status must be live";
+        }});
+    serve();
+    auto const call = waiting();
+    auto const submit = [&](std::string const& status) {
+        return ask("POST", "/async-tool/result",
+                   R"({"pendingID":")" + call.id.text() + R"(","result":{"output":{"status":")" +
+                       status + R"("}}})");
+    };
+    auto const refused = submit("dead");
+    EXPECT_EQ(refused.status, 422) << refused.body;
+    EXPECT_TRUE(refused.body.contains("status must be live")) << refused.body;
+    EXPECT_EQ(submit("live").status, 200);
+}
+
+TEST_F(ServeTest, WithoutATokenThatOfTheStoreIsUsed) {
+    open();
+    auto const address = runtime->serve({.listen = "127.0.0.1:0"});
+    ASSERT_TRUE(address) << address.error().detail;
+    std::ifstream in(store + "/token");
+    std::string kept;
+    std::getline(in, kept);
+    ASSERT_FALSE(kept.empty());
+    EXPECT_EQ(exchange(*address, "GET", "/async-tool/pending", "", kept).status, 200);
+    EXPECT_EQ(exchange(*address, "GET", "/async-tool/pending", "", "").status, 401);
+}
+
+TEST_F(ServeTest, WhatIsWrongIsSaidAndNothingListens) {
+    open();
+    auto const code = [&](ServeSettings settings) {
+        auto const address = runtime->serve(std::move(settings));
+        return address ? "" : std::string(info(address.error().code).text);
+    };
+    EXPECT_EQ(code({.listen = "here", .token = token}), "bad_value");
+    EXPECT_EQ(code({.listen = "127.0.0.1:99999", .token = token}), "bad_value");
+    EXPECT_EQ(code({.listen = "0.0.0.0:0", .token = token}), "forbidden");
+    EXPECT_EQ(code({.listen = "127.0.0.1:0", .token = "short"}), "bad_value");
+    EXPECT_EQ(code({.listen = "127.0.0.1:0", .token = "with a space in it, though long"}),
+              "bad_value");
+    EXPECT_EQ(code({.listen = "127.0.0.1:0", .token = token, .public_url = "example.org"}),
+              "bad_value");
+    EXPECT_EQ(code({.listen = "127.0.0.1:0", .token = token}), "");
+    EXPECT_EQ(code({.listen = "127.0.0.1:0", .token = token}), "conflict") << "once";
+}
+
+TEST_F(ServeTest, AnAddressThatIsTakenIsToldAndAnotherMayBeTried) {
+    serve();
+    std::string const taken = url.substr(url.find("://") + 3);
+    Runtime other = *Runtime::open({.store = ":memory:",
+                                    .agents = {{.name = "ops", .model = script.model()}}});
+    EXPECT_FALSE(other.serve({.listen = taken, .token = token}));
+    EXPECT_TRUE(other.serve({.listen = "127.0.0.1:0", .token = token}));
+}
+
+TEST_F(ServeTest, ASecondProcessOnTheStoreIsToldWhoHasIt) {
+    serve();
+    auto const second = Runtime::open(settings());
+    ASSERT_FALSE(second);
+    EXPECT_TRUE(second.error().detail.contains("in use by pid " + std::to_string(::getpid())))
+        << second.error().detail;
+}
+
+TEST_F(ServeTest, TheEndOfTheRuntimeEndsIt) {
+    serve();
+    std::jthread const reader([this] { ask("GET", "/api/events?project=default"); });
+    for (int i = 0; i < 1'000 && ask("GET", "/healthz").status != 200; ++i)
+        std::this_thread::sleep_for(Duration(2));
+    runtime.reset();
+    EXPECT_EQ(exchange(url, "GET", "/healthz", "", "").status, 0);
+}
+
+TEST(Address, Forms) {
+    EXPECT_EQ(parse_address("[::1]:0").value().host, "::1");
+    EXPECT_TRUE(parse_address("[::1]:0").value().loopback);
+    EXPECT_TRUE(parse_address("localhost:8080").value().loopback);
+    EXPECT_FALSE(parse_address("0.0.0.0:80").value().loopback);
+    EXPECT_EQ(parse_address("127.0.0.1:3676").value().port, 3676);
+    for (std::string_view const wrong :
+         {"", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:80",
+          "[127.0.0.1:80", "http://127.0.0.1:80"})
+        EXPECT_FALSE(parse_address(wrong)) << wrong;
+}
+
+}  // namespace
+}  // namespace dormouse::serve
