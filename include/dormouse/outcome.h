@@ -59,6 +59,8 @@ struct PauseOptions {
     std::uint32_t need = 1;                   // how many of them must agree
     // Told by POST when the pause ends; http or https. Empty: nobody is.
     std::string webhook_url = {};
+    // Signs what is told and what comes about this pause; kept apart from what readers see.
+    std::string webhook_secret = {};
 };
 
 // Bytes for people to read or download, kept with the call. At most 8 an outcome, 8 MiB together.

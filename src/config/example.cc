@@ -76,6 +76,31 @@ constexpr std::string_view text =
 # More members of the request's body, sent as they stand.
 #extra = { temperature = 0.2 }
 
+# The other kinds want less or more: Anthropic's interface has a longest reply always, Ollama no key.
+#[[model]]
+#id = "responses"
+#kind = "openai-responses"
+#model = "gpt-5-mini"
+#api_key_env = "OPENAI_API_KEY"
+
+#[[model]]
+#id = "claude"
+#kind = "anthropic"
+#model = "claude-sonnet-4-5"
+#api_key_env = "ANTHROPIC_API_KEY"
+#max_output_tokens = 8192
+
+#[[model]]
+#id = "gemini"
+#kind = "gemini"
+#model = "gemini-2.5-flash"
+#api_key_env = "GEMINI_API_KEY"
+
+#[[model]]
+#id = "local"
+#kind = "ollama"
+#model = "qwen3"
+
 #[[agent]]
 #id = "ops"
 #description = "Ships releases."

@@ -41,6 +41,7 @@ session::PauseTerms terms_of(Declaration const& declared, Paused paused) {
     terms.state = std::move(options.state);
     terms.metadata = std::move(options.metadata);
     terms.webhook_url = std::move(options.webhook_url);
+    terms.webhook_secret = std::move(options.webhook_secret);
     return terms;
 }
 

@@ -68,7 +68,8 @@ std::string_view oversized(PauseOptions const& options) {
     for (auto const& [name, size] :
          {std::pair("ref", options.ref.size()), std::pair("message", options.message.size()),
           std::pair("form", options.form.size()), std::pair("state", options.state.size()),
-          std::pair("metadata", options.metadata.size())}) {
+          std::pair("metadata", options.metadata.size()),
+          std::pair("webhook_secret", options.webhook_secret.size())}) {
         if (size > pause_part_max) return name;
     }
     return {};
