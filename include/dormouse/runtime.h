@@ -24,7 +24,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 struct AgentSettings {
     std::string name;
@@ -309,6 +309,6 @@ private:
     std::unique_ptr<Engine> engine_;
 };
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

@@ -115,7 +115,7 @@ std::string Runtime::Engine::callback_url(PendingId const& pending) const {
     return attached_ ? attached_->callback_url(pending) : "";
 }
 
-Runtime::Engine::World Runtime::Engine::world() {
+runtime::Inside Runtime::Engine::inside() {
     return {loop_, clock_, entropy_, journal_, catalogue_, runner_, settings_.store};
 }
 

@@ -173,7 +173,7 @@ private:
 
 }  // namespace dormouse::runtime
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 Model model_from(ModelFunction function) {
     return streaming_model_from([function = std::move(function)](
@@ -207,4 +207,4 @@ Model Model::through(ModelInterceptor interceptor) const {
     return Model(std::move(plan));
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0

@@ -142,7 +142,7 @@ agent::ModelTrouble trouble(Error const& error) {
 
 }  // namespace dormouse::runtime
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 namespace {
 
@@ -222,4 +222,4 @@ Model ollama(std::string name, ProviderOptions options) {
                                      std::move(options));
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
