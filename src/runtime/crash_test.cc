@@ -51,14 +51,14 @@ protected:
 
     // Notes each run; dies in the run whose number is `dies_in`.
     [[nodiscard]] ToolPtr job_of(Crash crash) {
-        return tool(
-            "job",
-            [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome> {
-                ledger->note("job " + work.target + " " + call.pending_id().text());
-                if (dying && work.target == dies_at) die();
-                return Pending<Outcome>{{"queued"}, {.ref = "job-" + work.target, .within = within}};
-            },
-            {.crash = crash});
+        return tool("job",
+                    [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome> {
+                        ledger->note("job " + work.target + " " + call.pending_id().text());
+                        if (dying && work.target == dies_at) die();
+                        return Pending<Outcome>{{"queued"},
+                                                {.ref = "job-" + work.target, .within = within}};
+                    },
+                    {.crash = crash});
     }
     // Another process runs `work` with a runtime of these settings, and is killed in it.
     void killed(std::function<void(Runtime&)> const& work) {
@@ -158,9 +158,7 @@ TEST_F(CrashTest, OfParallelToolsOnlyTheUnfinishedOnesAreInDoubt) {
     settings.tools[0] = job_of(Crash::retry);
     dies_at = "B";
     asked = "twice";
-    killed([&](Runtime& in) {
-        prompt(in, asked);
-    });
+    killed([&](Runtime& in) { prompt(in, asked); });
     open();
     auto const view = at_rest(found());
     EXPECT_EQ(view.pending.size(), 2U);
@@ -317,12 +315,11 @@ TEST_F(CrashTest, ADecisionIsGivenToItsGateAgainAndTheToolRunsOnce) {
 
 TEST_F(CrashTest, InterceptorsOfATurnAreAskedAgain) {
     settings.turns = {{.name = "both",
-                       .before =
-                           [this](TurnInfo const&) -> TurnVerdict {
-                               ledger->note("before");
-                               if (dying && dies_at == "before") die();
-                               return Proceed{};
-                           },
+                       .before = [this](TurnInfo const&) -> TurnVerdict {
+                           ledger->note("before");
+                           if (dying && dies_at == "before") die();
+                           return Proceed{};
+                       },
                        .after =
                            [this](TurnInfo const&, TurnEnd const& end) {
                                ledger->note("after " + end.finish);
@@ -334,6 +331,8 @@ TEST_F(CrashTest, InterceptorsOfATurnAreAskedAgain) {
     at_rest(session);
     EXPECT_EQ(ledger->count("before"), 2U);
     EXPECT_EQ(count(session, "turn_checked"), 1U);
+    for (int i = 0; i < 1'000 && count(session, "turn_told") < 1; ++i)
+        std::this_thread::sleep_for(Duration(10));
     runtime.reset();
     dies_at = "after";
     killed([&](Runtime& in) {
@@ -348,16 +347,16 @@ TEST_F(CrashTest, InterceptorsOfATurnAreAskedAgain) {
 }
 
 TEST_F(CrashTest, WhileAValidatorJudgesNothingIsTaken) {
-    settings.tools[0] = tool(
-        "job",
-        [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome> {
-            ledger->note("job " + work.target + " " + call.pending_id().text());
-            return Pending<Outcome>{{"queued"}, {.ref = "j"}};
-        },
-        {.validate = [this](Outcome const&) -> std::optional<std::string> {
-            if (dying) die();
-            return std::nullopt;
-        }});
+    settings.tools[0] =
+        tool("job",
+             [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome> {
+                 ledger->note("job " + work.target + " " + call.pending_id().text());
+                 return Pending<Outcome>{{"queued"}, {.ref = "j"}};
+             },
+             {.validate = [this](Outcome const&) -> std::optional<std::string> {
+                 if (dying) die();
+                 return std::nullopt;
+             }});
     asked = "job";
     killed([&](Runtime& in) {
         prompt(in, asked);

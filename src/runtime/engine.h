@@ -89,9 +89,9 @@ public:
     [[nodiscard]] bool has_attached() const { return attached_ != nullptr; }
 
 private:
-    struct Parts;    // what a Settings is made into before anything runs
-    struct Follow;   // a reader of one session
-    struct Resting;  // one that waits for a session to rest
+    struct Parts;      // what a Settings is made into before anything runs
+    struct Follow;     // a reader of one session
+    struct Resting;    // one that waits for a session to rest
     struct Gathering;  // a list that is read from one session after the other
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 

@@ -162,18 +162,18 @@ TEST_F(LibraryTest, APausedSessionTakesOutcomesAndGoesOnWhenItIsResumed) {
 // A6: results that come through any door, not only the typed one.
 TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
     std::atomic<int> judged = 0;
-    settings.tools[0] = tool(
-        "job",
-        [](Work const&) -> dormouse::Outcome<Outcome> {
-            return Pending<Outcome>{{"queued"}, {.ref = "j"}};
-        },
-        {.validate = [&](Outcome const& outcome) -> std::optional<std::string> {
-            ++judged;
-            std::this_thread::sleep_for(Duration(20));  // it may block
-            if (outcome.status == "boom") throw std::runtime_error("no luck");
-            if (outcome.status != "live") return "status must be live";
-            return std::nullopt;
-        }});
+    settings.tools[0] =
+        tool("job",
+             [](Work const&) -> dormouse::Outcome<Outcome> {
+                 return Pending<Outcome>{{"queued"}, {.ref = "j"}};
+             },
+             {.validate = [&](Outcome const& outcome) -> std::optional<std::string> {
+                 ++judged;
+                 std::this_thread::sleep_for(Duration(20));  // it may block
+                 if (outcome.status == "boom") throw std::runtime_error("no luck");
+                 if (outcome.status != "live") return "status must be live";
+                 return std::nullopt;
+             }});
     open();
     auto const call = start("job").pending.at(0);
     auto const refused = runtime->submit(call.id, output("dead"));
@@ -181,8 +181,7 @@ TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
     EXPECT_TRUE(refused.error().extra.text().contains("status must be live"));
     EXPECT_EQ(code_of(runtime->submit(call.id, output("boom"))), "invalid_result");
     EXPECT_EQ(at_rest(call.id.session).pending.size(), 1U) << "it goes on waiting";
-    auto const batch =
-        runtime->submit_all({{.pending = call.id, .output = output("dead")}});
+    auto const batch = runtime->submit_all({{.pending = call.id, .output = output("dead")}});
     EXPECT_EQ(code_of(batch[0]), "invalid_result");
     EXPECT_TRUE(runtime->submit(call.id, output("live")));
     int const before = judged;
@@ -192,15 +191,14 @@ TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
 }
 
 TEST_F(LibraryTest, OfTwoResultsThatAreJudgedAtOnceOneWins) {
-    settings.tools[0] = tool(
-        "job",
-        [](Work const&) -> dormouse::Outcome<Outcome> {
-            return Pending<Outcome>{{"queued"}, {.ref = "j"}};
-        },
-        {.validate = [](Outcome const&) -> std::optional<std::string> {
-            std::this_thread::sleep_for(Duration(30));
-            return std::nullopt;
-        }});
+    settings.tools[0] = tool("job",
+                             [](Work const&) -> dormouse::Outcome<Outcome> {
+                                 return Pending<Outcome>{{"queued"}, {.ref = "j"}};
+                             },
+                             {.validate = [](Outcome const&) -> std::optional<std::string> {
+                                 std::this_thread::sleep_for(Duration(30));
+                                 return std::nullopt;
+                             }});
     open();
     auto const call = start("job").pending.at(0);
     Result<Receipt> a = dormouse::fail(Code::internal, ""), b = a;

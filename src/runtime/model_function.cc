@@ -176,11 +176,10 @@ private:
 namespace dormouse::inline v0 {
 
 Model model_from(ModelFunction function) {
-    return streaming_model_from([function = std::move(function)](
-                                    ModelQuestion const& question,
-                                    std::function<void(std::string)> const&, std::stop_token stop) {
-        return function(question, std::move(stop));
-    });
+    return streaming_model_from(
+        [function = std::move(function)](
+            ModelQuestion const& question, std::function<void(std::string)> const&,
+            std::stop_token stop) { return function(question, std::move(stop)); });
 }
 
 Model streaming_model_from(StreamingModelFunction function) {

@@ -67,8 +67,7 @@ TEST_F(ScriptTest, PiecesComeBeforeTheReplyIsThere) {
     auto const session = idle();
     auto const following = listen(session);
     ASSERT_TRUE(runtime->prompt(session, "hello"));
-    for (int i = 0; i < 1'000 && heard.count() == 0; ++i)
-        std::this_thread::sleep_for(Duration(2));
+    for (int i = 0; i < 1'000 && heard.count() == 0; ++i) std::this_thread::sleep_for(Duration(2));
     EXPECT_EQ(heard.all(), "one ");
     EXPECT_EQ(runtime->said(session).value(), "") << "nothing is durable yet";
 }

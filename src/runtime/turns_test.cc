@@ -42,18 +42,18 @@ TEST_F(TurnsTest, TheFirstRegisteredIsOutermost) {
     open();
     auto const view = start("hello");
     wait_for(4);
-    EXPECT_EQ(notes(), (std::vector<std::string>{"before outer hello", "before inner hello",
-                                                 "after inner stop Done.", "after outer stop Done."}));
+    EXPECT_EQ(notes(),
+              (std::vector<std::string>{"before outer hello", "before inner hello",
+                                        "after inner stop Done.", "after outer stop Done."}));
     EXPECT_EQ(count(view.id, "turn_checked"), 1U);
 }
 
 TEST_F(TurnsTest, ARefusalIsTheErrorOfTheTurnAndTheModelIsNotAsked) {
     settings.turns = {{.name = "budget",
-                       .before =
-                           [](TurnInfo const& turn) -> TurnVerdict {
-                               if (turn.asked().contains("secret")) return Refuse{"not that"};
-                               return Proceed{};
-                           }},
+                       .before = [](TurnInfo const& turn) -> TurnVerdict {
+                           if (turn.asked().contains("secret")) return Refuse{"not that"};
+                           return Proceed{};
+                       }},
                       recorder("inner")};
     open();
     auto const view = start("the secret");

@@ -30,8 +30,8 @@ struct Checked {
 Result<std::vector<server::Token>> tokens_of(ServeSettings const& settings,
                                              std::string const& store, port::Entropy& entropy) {
     if (settings.token.empty() && store != ":memory:") return server::load_tokens(store, entropy);
-    bool const visible = std::ranges::all_of(
-        settings.token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+    bool const visible =
+        std::ranges::all_of(settings.token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
     if (settings.token.size() >= token_bytes_min && visible)
         return std::vector<server::Token>{{"program", settings.token}};
     return fail(Code::bad_value, "token must be at least 16 bytes of visible ASCII");
@@ -92,14 +92,14 @@ io::LogOptions log_options(ServeSettings const& settings) {
 
 class Serving final : public runtime::Attached {
 public:
-    Serving(runtime::Inside const& inside, Checked const& checked,
-            ServeSettings const& settings)
+    Serving(runtime::Inside const& inside, Checked const& checked, ServeSettings const& settings)
         : address_(checked.address),
           url_(checked.public_url),
           log_(log_options(settings)),
           metrics_(inside.clock.now()),
           gate_(gate_options(checked), inside.clock),
-          api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_, log_}),
+          api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_,
+                log_}),
           http_(inside.loop, {.address = checked.address.host, .port = checked.address.port}, api_,
                 log_) {
         metrics_.connections = [this] {
@@ -145,16 +145,16 @@ Result<std::string> Runtime::serve(ServeSettings settings) {
     auto const inside = engine_->inside();
     auto found = checked(settings, inside);
     if (!found) return std::unexpected(std::move(found.error()));
-    return engine_->block<std::string>([e = engine_.get(), inside, checked = *std::move(found),
-                                        settings = std::move(settings)](
-                                           runtime::Reply<std::string> reply) {
-        if (e->has_attached())
-            return reply(dormouse::fail(Code::conflict, "this runtime serves already"));
-        auto serving = std::make_unique<Serving>(inside, checked, settings);
-        auto address = serving->listen();
-        if (address) e->attach(std::move(serving));
-        reply(std::move(address));
-    });
+    return engine_->block<std::string>(
+        [e = engine_.get(), inside, checked = *std::move(found),
+         settings = std::move(settings)](runtime::Reply<std::string> reply) {
+            if (e->has_attached())
+                return reply(dormouse::fail(Code::conflict, "this runtime serves already"));
+            auto serving = std::make_unique<Serving>(inside, checked, settings);
+            auto address = serving->listen();
+            if (address) e->attach(std::move(serving));
+            reply(std::move(address));
+        });
 }
 
 }  // namespace dormouse

@@ -141,8 +141,8 @@ struct Fold {
         call.pause.reset();
         call.claim.reset();
         call.owed_since = event.seq;
-        RunTool run{e.pending,     e.attempt,      call.spec.tool, call.spec.input,
-                    call.resumed,  state.turn->no, call.kept};
+        RunTool run{e.pending,    e.attempt,      call.spec.tool, call.spec.input,
+                    call.resumed, state.turn->no, call.kept};
         owe(state, {{event.seq, call.no}, std::move(run)});
         set_timer(state, call.no, TimerKind::give_up, event.at + call.spec.terms.time_limit);
     }

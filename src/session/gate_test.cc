@@ -271,7 +271,8 @@ TEST_F(GateTest, OfOtherArgumentsAllAreAskedAgainBeforeTheToolGoesOn) {
     auto const run = owes<RunTool>();
     ASSERT_TRUE(run && run->decision);
     EXPECT_EQ(run->input, edited.arguments);
-    EXPECT_EQ(run->decision->arguments, edited.arguments) << "the tool's own answer, not the gate's";
+    EXPECT_EQ(run->decision->arguments, edited.arguments)
+        << "the tool's own answer, not the gate's";
     EXPECT_EQ(run->state, quoted("step 2"));
     EXPECT_EQ(call(1).spec.input_digest, edited.arguments_digest);
 }
@@ -283,7 +284,8 @@ TEST_F(GateTest, AGateMayRefuseTheOtherArguments) {
     Submission edited = decision(true);
     edited.arguments = json(R"({"to":"production"})");
     (void)submit(pending(1), edited);
-    EXPECT_EQ(types(gate(1, GateOutcome::Deny{"denied: not there"})), "gate_decided model_requested");
+    EXPECT_EQ(types(gate(1, GateOutcome::Deny{"denied: not there"})),
+              "gate_decided model_requested");
     EXPECT_EQ(owes<RunTool>(), std::nullopt);
 }
 

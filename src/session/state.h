@@ -62,7 +62,7 @@ struct Call {
     std::optional<Submission> decision = {};  // for the gate that asked, until its verdict
     std::optional<Submission> resumed = {};   // for the tool, whose own pause it answered
     Json kept = {};                           // with that: what the pause kept for its tool
-    Generation generation = 0;  // of the newest pendingID
+    Generation generation = 0;                // of the newest pendingID
     PendingId pending =
         {};  // of the run or pause that is open (generation may be older than a question's)
     std::uint32_t attempt = 0;
@@ -105,7 +105,8 @@ struct ModelRetry {
 
 struct OpenTurn {
     TurnNo no = 0;
-    Seq unchecked = 0;  // its interceptors are asked: the effect's id; 0: they are not, or have been
+    Seq unchecked =
+        0;  // its interceptors are asked: the effect's id; 0: they are not, or have been
     Seq input = 0;
     InputSource cause = InputSource::prompt;
     Actor by;
@@ -186,7 +187,7 @@ struct State {
 
     std::optional<OpenTurn> turn;
     std::optional<LastTurn> last_turn;
-    std::vector<EndedTurn> untold;  // oldest first
+    std::vector<EndedTurn> untold;   // oldest first
     std::map<CallNo, Call> calls;    // open ones, in request order
     std::vector<QueuedInput> queue;  // oldest first
 

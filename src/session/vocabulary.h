@@ -195,9 +195,9 @@ struct Submission {
     std::string error = {};  // error: its text
     bool approved = false;   // decision
     std::string reason = {};
-    Json arguments = {};  // decision: edited arguments, null if unchanged
+    Json arguments = {};           // decision: edited arguments, null if unchanged
     Sha256 arguments_digest = {};  // of them in canonical form; they fit the tool
-    Json content = {};    // decision: what a form was filled in with
+    Json content = {};             // decision: what a form was filled in with
     std::string action =
         {};  // content's member `action`, for in-doubt questions: run_again, succeeded, give_up
     Sha256 digest = {};

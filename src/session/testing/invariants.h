@@ -76,7 +76,8 @@ namespace dormouse::session::testing {
     for (auto const& [id, effect] : state.owed) {
         // Interceptors of turns have their limit from whoever asks them.
         bool const turn = std::holds_alternative<AskTurn>(effect.what);
-        if (!turn && !state.timer_at.contains({id.call, TimerKind::give_up})) out += "owed for ever; ";
+        if (!turn && !state.timer_at.contains({id.call, TimerKind::give_up}))
+            out += "owed for ever; ";
     }
     return out;
 }
