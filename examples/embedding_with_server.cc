@@ -1,5 +1,5 @@
-// The server's HTTP interface on a program's own runtime: a build service that knows nothing of this
-// library answers hours later, to the URL that it was given. Linked with dormouse::serve.
+// The server's HTTP interface on a program's own runtime: a build service that knows nothing of
+// this library answers hours later, to the URL that it was given. Linked with dormouse::serve.
 //
 // Prints:
 //   the build was told where to answer
@@ -31,7 +31,8 @@ int request(std::string const& method, std::string const& url, std::string const
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     to.sin_port = htons(static_cast<std::uint16_t>(std::atoi(host.c_str() + host.find(':') + 1)));
     int const fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    std::string const text = method + " " + rest.substr(host.size()) + " HTTP/1.1\r\nHost: " + host +
+    std::string const text = method + " " + rest.substr(host.size()) +
+                             " HTTP/1.1\r\nHost: " + host +
                              "\r\nConnection: close\r\nContent-Type: application/json\r\n"
                              "Content-Length: " +
                              std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -69,7 +70,7 @@ int main() {
     static_cast<void>(runtime->rest(session));
     for (auto const& call : runtime->waiting().value().calls)
         std::cout << "waiting: " << call.tool << '\n';
-    std::cout << "without a token: " << request("GET", *url + "/api/sessions", "") << '\n';
+    std::cout << "without a token: " << request("GET", *url + "/api/agents", "") << '\n';
     int const status =
         request("POST", answer_to, R"({"result": {"output": {"file": "app-1.2.tar.gz"}}})");
     std::cout << "the build's answer: " << status << '\n';

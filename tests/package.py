@@ -78,8 +78,29 @@ class Package(unittest.TestCase):
     def test_the_library_shows_nothing_of_what_is_inside(self):
         [library] = [f for f in self.found('libdormouse.so*') if not f.is_symlink()]
         shown = self.run_tool('nm', '-DC', '--defined-only', library)
-        self.assertIn('dormouse::Runtime::open', shown)
+        self.assertIn('dormouse::v0::Runtime::open', shown)
+        self.assertNotIn('Runtime::serve', shown)
         for inside in ('dormouse::runner::', 'dormouse::session::', *INSIDE):
+            self.assertNotIn(f' T {inside}', shown)
+
+    def test_a_program_that_serves_links_the_other_library(self):
+        source = ROOT / 'examples' / 'embedding_with_server.cc'
+        home = pathlib.Path(self.folder.name, 'serving')
+        home.mkdir()
+        (home / 'CMakeLists.txt').write_text(
+            (PROJECT % source).replace('dormouse::dormouse', 'dormouse::serve'))
+        self.run_tool('cmake', '-S', home, '-B', home / 'build', '-G', 'Ninja',
+                      f'-DCMAKE_PREFIX_PATH={self.prefix}')
+        self.run_tool('cmake', '--build', home / 'build')
+        self.assertIn('answer: 200', self.run_tool(home / 'build' / 'consumer'))
+        [config] = self.found('dormouse-serve.pc')
+        flags = self.run_tool('pkg-config', '--libs', 'dormouse-serve',
+                              PKG_CONFIG_PATH=str(config.parent))
+        self.assertIn('-ldormouse-serve', flags)
+        [library] = [f for f in self.found('libdormouse-serve.so*') if not f.is_symlink()]
+        shown = self.run_tool('nm', '-DC', '--defined-only', library)
+        self.assertIn('dormouse::v0::Runtime::serve', shown)
+        for inside in ('dormouse::server::', 'dormouse::session::', *INSIDE):
             self.assertNotIn(f' T {inside}', shown)
 
 

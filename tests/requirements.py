@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """docs/requirements.md has every requirement once; whoever is named as a test is in the tree: the
-file exists and mentions the test. What is done names at least one. Exit status 1 and a list if
+file exists and mentions the test. What is done names at least one, and so does each test of the
+source of B. Exit status 1 and a list if
 not."""
 import pathlib
 import re
@@ -10,6 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAST = {'A': 20, 'B': 28, 'C': 14, 'D': 9, 'E': 8, 'F': 17}
 STATES = ('done', 'partly', 'open')
 ROW = re.compile(r'\| ([A-F]\d+) \| (.+?) \| (\w+) \| (.*?) ?\|$', re.M)
+SOURCE_ROW = re.compile(r'\| (T\d+) \| (.+?) \| (.*?) ?\|$', re.M)
 # `one_test`, `another_test` in `src/session/some_test.cc`
 PROOF = re.compile(r'((?:`\w+`, )*`\w+`) in `([\w./-]+)`')
 COUNTS = re.compile(r'^Now: (\d+) done, (\d+) partly, (\d+) open\.$', re.M)
@@ -46,6 +48,9 @@ def findings(root):
             found.append(f'{name}: done, and names no test')
         if state == 'partly' and not proof:
             found.append(f'{name}: partly, and does not say what is missing')
+    for name, what, proof in SOURCE_ROW.findall(text):
+        if not check_proofs(root, name, proof, found):
+            found.append(f'{name}: names no test')
     wanted = [f'{letter}{n}' for letter, last in LAST.items() for n in range(1, last + 1)]
     found += [f'{name}: missing' for name in wanted if name not in seen]
     found += [f'{name}: not a requirement' for name in set(seen) - set(wanted)]

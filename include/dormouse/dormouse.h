@@ -1,5 +1,6 @@
 #pragma once
-// All of the library. docs/how-to/library.md begins here.
+// All of the library. docs/how-to/library.md begins here. Everything is in the inline namespace of
+// its binary interface, v0: a program that was compiled against another one does not link.
 
 #include <dormouse/error.h>
 #include <dormouse/gate.h>

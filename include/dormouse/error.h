@@ -13,7 +13,7 @@
 #include <string_view>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 // What the caller should do next. Part of every problem document.
 enum class Next : std::uint8_t { fix, retry, stop, reopen };
@@ -108,6 +108,6 @@ template <class T> using Result = std::expected<T, Error>;
     return std::unexpected<Error>(Error{code, std::move(detail), std::move(extra), 0});
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

@@ -18,7 +18,7 @@
 #include <utility>
 
 #pragma GCC visibility push(default)
-namespace dormouse::detail {
+namespace dormouse::inline v0::detail {
 
 inline constexpr std::size_t fields_max = 32;
 
@@ -182,7 +182,7 @@ static_assert(field_count<FieldsProbe>() == 2 && field_name<FieldsProbe, 0>() ==
                   field_name<FieldsProbe, 1>() == "second",
               "this compiler spells the names of fields in a way that is not known here");
 
-}  // namespace dormouse::detail
+}  // namespace dormouse::inline v0::detail
 
 #if defined(__clang__)
 #pragma clang diagnostic pop

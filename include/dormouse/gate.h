@@ -10,7 +10,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 // `input`: other arguments for the tool, which must fit its schema; null: those of the model.
 struct Allow {
@@ -39,6 +39,6 @@ struct Gate {
     std::function<Verdict(Call const& call)> decided = {};
 };
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

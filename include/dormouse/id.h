@@ -23,7 +23,7 @@
 #include <string_view>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 using Seq = std::uint64_t;         // number of an event in its session, from 1 without gaps
 using Epoch = std::uint64_t;       // which owner of a session wrote an intent
@@ -74,7 +74,7 @@ struct NumberedId {
 // prt_) belongs to.
 [[nodiscard]] std::optional<SessionId> session_of(std::string_view id);
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 template <> struct std::hash<dormouse::SessionId> {
     std::size_t operator()(dormouse::SessionId const& id) const noexcept;

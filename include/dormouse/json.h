@@ -7,7 +7,7 @@
 #include <string_view>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 class Json {
 public:
@@ -32,6 +32,6 @@ private:
     std::shared_ptr<std::string const> text_;
 };
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

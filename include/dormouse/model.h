@@ -15,7 +15,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 // A call in a transcript, and its one answer: the outcome, or the placeholder while it waits.
 struct TranscriptCall {
@@ -176,6 +176,6 @@ private:
     std::shared_ptr<State> state_;
 };
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

@@ -17,7 +17,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 // Why a call waits for something outside.
 enum class PauseReason : std::uint8_t { tool_result, user_input, approval, elicitation, handoff };
@@ -236,6 +236,6 @@ private:
     Facts facts_;
 };
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

@@ -9,11 +9,11 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
-
-namespace tools {
+namespace dormouse::tools {
 struct Prepared;
 }
+
+namespace dormouse::inline v0 {
 
 // Its const members may be called from any thread.
 class Registry {
@@ -49,6 +49,6 @@ private:
     std::vector<std::shared_ptr<tools::Prepared const>> tools_;
 };
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

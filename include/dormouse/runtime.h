@@ -24,7 +24,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 struct AgentSettings {
     std::string name;
@@ -132,11 +132,11 @@ struct Offer {
 // Which of the calls that wait.
 struct WaitingFilter {
     std::string project = "default";
-    std::string tool = {};                       // empty: all
-    std::optional<PauseReason> reason = {};      // nullopt: all
-    std::optional<SessionId> session = {};       // which names its project
-    std::optional<PendingId> after = {};         // the next page: where the last one ended
-    std::size_t limit = 50;                      // 1 to 200
+    std::string tool = {};                   // empty: all
+    std::optional<PauseReason> reason = {};  // nullopt: all
+    std::optional<SessionId> session = {};   // which names its project
+    std::optional<PendingId> after = {};     // the next page: where the last one ended
+    std::size_t limit = 50;                  // 1 to 200
 };
 struct WaitingCalls {
     std::vector<PendingCall> calls = {};  // newest session first, in it the newest call
@@ -289,8 +289,8 @@ public:
     void events(SessionId session, Seq after, Completion<std::vector<Event>> done);
     // Each event after `after` once, in order, on a tool thread, never two at once; from then on as
     // they come. A slow observer delays nobody; one that throws is not called again. `after` is a
-    // cursor: keep the last seq and go on from it in the next process. `said` is given the pieces of
-    // text that a model streams, as they come; the event model_replied takes their place.
+    // cursor: keep the last seq and go on from it in the next process. `said` is given the pieces
+    // of text that a model streams, as they come; the event model_replied takes their place.
     [[nodiscard]] Result<Following> follow(SessionId session, Seq after,
                                            std::function<void(Event const&)> observer,
                                            std::function<void(std::string const&)> said = {});
@@ -309,6 +309,6 @@ private:
     std::unique_ptr<Engine> engine_;
 };
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

@@ -11,7 +11,7 @@
 #include <utility>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 namespace detail {
 
@@ -52,6 +52,6 @@ template <class T> [[nodiscard]] Result<Json> to_json(T const& value) {
     return Json();
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 using Duration = std::chrono::milliseconds;
 using Time = std::chrono::sys_time<std::chrono::milliseconds>;
@@ -13,4 +13,4 @@ using Time = std::chrono::sys_time<std::chrono::milliseconds>;
 [[nodiscard]] constexpr std::int64_t to_ms(Time time) { return time.time_since_epoch().count(); }
 [[nodiscard]] constexpr Time from_ms(std::int64_t ms) { return Time(Duration(ms)); }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0

@@ -16,7 +16,7 @@
 #include <type_traits>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 // How a crash in mid-run is met: run again under the same key, a person is asked, or the model is
 // told that the outcome is unknown.
@@ -387,6 +387,6 @@ template <class F, class Second>
         std::move(declaration), std::move(function), std::move(second)));
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

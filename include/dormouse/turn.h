@@ -11,7 +11,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 struct TurnInfo {
     SessionId session = {};
@@ -56,6 +56,6 @@ struct TurnInterceptor {
     std::function<void(TurnInfo const&, TurnEnd const&)> after = {};
 };
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

@@ -35,7 +35,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 // A number in a rule, exact if it is an integer.
 struct Bound {
@@ -576,6 +576,6 @@ template <class T> constexpr Type describe() {
 
 }  // namespace detail
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop

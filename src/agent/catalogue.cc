@@ -42,9 +42,8 @@ void RegistryCatalogue::validate(std::string const& tool, Json result,
             *why = "its validator threw something that is no exception";
         }
     };
-    static_cast<void>(workers_->run(std::move(job), [why, then = std::move(then)](bool) mutable {
-        then(std::move(*why));
-    }));
+    static_cast<void>(workers_->run(
+        std::move(job), [why, then = std::move(then)](bool) mutable { then(std::move(*why)); }));
 }
 
 }  // namespace dormouse::agent

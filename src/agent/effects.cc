@@ -206,7 +206,8 @@ void AgentEffects::ask_turn(port::TurnRequest request, port::Outcome done) {
     TurnOutcome none{request.ask.turn, request.ask.ended};
     if (!registry_.turns()) {
         if (!none.ended)
-            none.refused = "the interceptor '" + request.ask.names.front() + "' is not there any more";
+            none.refused =
+                "the interceptor '" + request.ask.names.front() + "' is not there any more";
         return done(std::move(none));
     }
     Key const key{request.session, request.id};

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 namespace {
 
@@ -155,4 +155,4 @@ std::string_view text(Next next) {
     check_failed("a value of Next", __FILE__, __LINE__);
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0

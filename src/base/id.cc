@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 namespace {
 
@@ -139,7 +139,7 @@ std::optional<SessionId> session_of(std::string_view id) {
     return std::nullopt;
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0
 
 // Ids of one store differ in their numbers, which may be the only difference when a test's
 // randomness is constant. The finalizer of splitmix64 spreads each bit over the whole hash.

@@ -35,8 +35,9 @@ bool is_pair(std::string_view text, char between) {
 
 std::string lower(std::string_view text) {
     std::string out(text);
-    std::ranges::transform(
-        out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c; });
+    std::ranges::transform(out, out.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
+    });
     return out;
 }
 
@@ -109,9 +110,8 @@ bool is_textual(std::string_view type) {
     if (essence.starts_with("text/")) return true;
     if (essence.ends_with("+json") || essence.ends_with("+xml")) return true;
     constexpr std::array<std::string_view, 8> others{
-        "application/json", "application/xml",        "application/yaml",
-        "application/toml", "application/javascript", "application/sql",
-        "application/x-sh", "application/x-ndjson"};
+        "application/json",       "application/xml", "application/yaml", "application/toml",
+        "application/javascript", "application/sql", "application/x-sh", "application/x-ndjson"};
     return std::ranges::find(others, essence) != others.end();
 }
 

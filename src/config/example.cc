@@ -76,7 +76,7 @@ constexpr std::string_view text =
 # More members of the request's body, sent as they stand.
 #extra = { temperature = 0.2 }
 
-# The other kinds want less or more: Anthropic's interface has a longest reply always, Ollama no key.
+# The other kinds want less or more: Anthropic's has a longest reply always, Ollama no key.
 #[[model]]
 #id = "responses"
 #kind = "openai-responses"

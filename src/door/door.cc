@@ -149,7 +149,8 @@ std::string validator_of(port::Catalogue const& catalogue, State const& state,
     Call const* const call = open_pause(state, command.pending);
     bool const question = call && call->question && call->question->pending == command.pending;
     if (!call || question || command.what.output.size() > limits::artifact_bytes_max) return {};
-    bool const goes_on = call->pause && call->pause->terms.continuation != Continuation::tool_response;
+    bool const goes_on =
+        call->pause && call->pause->terms.continuation != Continuation::tool_response;
     return !goes_on && catalogue.has_validator(call->spec.tool) ? call->spec.tool : "";
 }
 
@@ -161,8 +162,8 @@ Json refused(std::string const& why) {
 
 }  // namespace
 
-void submit(runner::Runner& runner, port::Catalogue& catalogue, Submit command,
-            runner::Asker asker, runner::Runner::Reply reply) {
+void submit(runner::Runner& runner, port::Catalogue& catalogue, Submit command, runner::Asker asker,
+            runner::Runner::Reply reply) {
     SessionId const session = command.pending.session;
     // Offered from within the look: nothing comes between the check and the command.
     runner.look(session, [&runner, &catalogue, session, command = std::move(command),
@@ -181,14 +182,13 @@ void submit(runner::Runner& runner, port::Catalogue& catalogue, Submit command,
             return runner.command(session, std::move(command), std::move(asker), std::move(reply));
         // What is judged meanwhile by another outcome is found out by the core.
         Json const output = command.what.output;
-        catalogue.validate(tool, output,
-                           [&runner, session, command = std::move(command),
-                            asker = std::move(asker), reply = std::move(reply)](
-                               std::optional<std::string> const& why) mutable {
-                               if (why) command.invalid = refused(*why);
-                               runner.command(session, std::move(command), std::move(asker),
-                                              std::move(reply));
-                           });
+        catalogue.validate(
+            tool, output,
+            [&runner, session, command = std::move(command), asker = std::move(asker),
+             reply = std::move(reply)](std::optional<std::string> const& why) mutable {
+                if (why) command.invalid = refused(*why);
+                runner.command(session, std::move(command), std::move(asker), std::move(reply));
+            });
     });
 }
 

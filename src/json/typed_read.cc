@@ -294,7 +294,7 @@ void Reader::choice(View view, Type const& type, void* object) {
 
 }  // namespace dormouse::json
 
-namespace dormouse::detail {
+namespace dormouse::inline v0::detail {
 
 Result<void> read(Json const& json, Type const& type, void* object) {
     json::Reader reader;
@@ -303,4 +303,4 @@ Result<void> read(Json const& json, Type const& type, void* object) {
     return {};
 }
 
-}  // namespace dormouse::detail
+}  // namespace dormouse::inline v0::detail

@@ -195,7 +195,7 @@ private:
 
 }  // namespace dormouse::json
 
-namespace dormouse::detail {
+namespace dormouse::inline v0::detail {
 
 Json schema(Type const& type) {
     json::SchemaWriter writer;
@@ -260,4 +260,4 @@ std::string mistakes(Type const& type) {
     return std::move(inspector.text);
 }
 
-}  // namespace dormouse::detail
+}  // namespace dormouse::inline v0::detail

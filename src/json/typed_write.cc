@@ -244,10 +244,10 @@ Result<Json> write_field(Field const& field, void const* object) {
 
 }  // namespace dormouse::json
 
-namespace dormouse::detail {
+namespace dormouse::inline v0::detail {
 
 Result<Json> write(Type const& type, void const* object, bool by_rules) {
     return json::write_ruled(type, json::no_rule, object, by_rules);
 }
 
-}  // namespace dormouse::detail
+}  // namespace dormouse::inline v0::detail

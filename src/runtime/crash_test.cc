@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/wait.h>
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -131,8 +130,8 @@ TEST_F(CrashTest, AfterTheReplyItsToolsRunInTheNextProcess) {
                        .tools = {"job"}}};
     dies_after("job");
     auto const view = at_rest(found());
-    EXPECT_EQ(script.asked(), 0U) << "the first reply stands, and its call waits";
-    EXPECT_EQ(count(view.id, "model_replied"), 1U);
+    EXPECT_EQ(script.asked(), 1U) << "only about the placeholder: the first reply stands";
+    EXPECT_EQ(count(view.id, "model_replied"), 2U);
     EXPECT_EQ(view.pending.size(), 1U);
     EXPECT_EQ(ledger->lines().size(), 1U);
 }
@@ -332,6 +331,8 @@ TEST_F(CrashTest, InterceptorsOfATurnAreAskedAgain) {
     at_rest(session);
     EXPECT_EQ(ledger->count("before"), 2U);
     EXPECT_EQ(count(session, "turn_checked"), 1U);
+    for (int i = 0; i < 1'000 && count(session, "turn_told") < 1; ++i)
+        std::this_thread::sleep_for(Duration(10));
     runtime.reset();
     dies_at = "after";
     killed([&](Runtime& in) {

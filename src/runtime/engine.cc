@@ -82,10 +82,10 @@ Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings
         *engine->over_ = true;
         return std::unexpected(std::move(ready.error()));
     }
-    engine->runner_.on_said([e = engine.get()](SessionId session, session::AskModel const&,
-                                               port::Delta const& delta) {
-        e->heard(session, delta);
-    });
+    engine->runner_.on_said(
+        [e = engine.get()](SessionId session, session::AskModel const&, port::Delta const& delta) {
+            e->heard(session, delta);
+        });
     engine->runner_.start();
     engine->thread_ = std::thread([&loop = engine->loop_] { loop.run(); });
     return engine;
@@ -115,7 +115,7 @@ std::string Runtime::Engine::callback_url(PendingId const& pending) const {
     return attached_ ? attached_->callback_url(pending) : "";
 }
 
-Runtime::Engine::World Runtime::Engine::world() {
+runtime::Inside Runtime::Engine::inside() {
     return {loop_, clock_, entropy_, journal_, catalogue_, runner_, settings_.store};
 }
 
@@ -171,9 +171,9 @@ Result<void> Runtime::Engine::assemble_turns() {
     for (TurnInterceptor const& one : settings_.turns) {
         bool const right = !one.name.empty() && (one.before || one.after);
         if (!right || !names.insert(one.name).second)
-            return dormouse::fail(Code::bad_value,
-                                  "turn interceptor '" + one.name +
-                                      "': give each a name of its own, and a function");
+            return dormouse::fail(
+                Code::bad_value,
+                "turn interceptor '" + one.name + "': give each a name of its own, and a function");
     }
     if (!names.empty()) registry_.set(runtime::adapt(settings_.turns, workers_, loop_));
     return {};

@@ -22,6 +22,17 @@ namespace dormouse {
 
 namespace runtime {
 
+// What a runtime has for it.
+struct Inside {
+    io::AsioLoop& loop;
+    io::SystemClock& clock;
+    io::SystemEntropy& entropy;
+    port::Journal& journal;
+    port::Catalogue& catalogue;
+    runner::Runner& runner;
+    std::string const& store;  // the directory, or ":memory:"
+};
+
 // What else runs on a runtime's loop, and is shut down with it: the HTTP server.
 class Attached {
 public:
@@ -71,25 +82,16 @@ public:
     void move(SessionId session, session::Move::To to, std::string const& by,
               runtime::Reply<void> reply);
 
-    // For what is attached. All outlive it.
-    struct World {
-        io::AsioLoop& loop;
-        io::SystemClock& clock;
-        io::SystemEntropy& entropy;
-        port::Journal& journal;
-        port::Catalogue& catalogue;
-        runner::Runner& runner;
-        std::string const& store;  // the directory, or ":memory:"
-    };
-    [[nodiscard]] World world();
+    // All of it outlives what is attached.
+    [[nodiscard]] runtime::Inside inside();
     // On the loop. REQUIRES: nothing is attached yet.
     void attach(std::unique_ptr<runtime::Attached> what) { attached_ = std::move(what); }
     [[nodiscard]] bool has_attached() const { return attached_ != nullptr; }
 
 private:
-    struct Parts;    // what a Settings is made into before anything runs
-    struct Follow;   // a reader of one session
-    struct Resting;  // one that waits for a session to rest
+    struct Parts;      // what a Settings is made into before anything runs
+    struct Follow;     // a reader of one session
+    struct Resting;    // one that waits for a session to rest
     struct Gathering;  // a list that is read from one session after the other
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 

@@ -69,38 +69,40 @@ void Runtime::Engine::gather(std::shared_ptr<Gathering> const& gathering) {
     if (gathering->at == gathering->places.size())
         return gathering->reply(std::move(gathering->found));
     SessionId const session = gathering->places[gathering->at].session;
-    runner_.look(session, [this, gathering,
-                           session](Result<std::shared_ptr<runner::Lane>> const& lane) {
-        auto& g = *gathering;
-        for (; g.at < g.places.size() && g.places[g.at].session == session; ++g.at) {
-            if (lane) g.take((*lane)->state(), g.places[g.at]);
-        }
-        gather(gathering);
-    });
+    runner_.look(session,
+                 [this, gathering, session](Result<std::shared_ptr<runner::Lane>> const& lane) {
+                     auto& g = *gathering;
+                     for (; g.at < g.places.size() && g.places[g.at].session == session; ++g.at) {
+                         if (lane) g.take((*lane)->state(), g.places[g.at]);
+                     }
+                     gather(gathering);
+                 });
 }
 
 void Runtime::Engine::artifact(SessionId session, Seq seq, runtime::Reply<Artifact> reply) {
     auto missing = [] {
         return dormouse::fail(Code::not_found, "This event of the session names no artifact.");
     };
-    runner_.read_page(session, seq, [this, session, seq, missing, reply = std::move(reply)](
-                                        Result<runner::Runner::Read> read) mutable {
-        if (!read) return reply(std::unexpected(std::move(read.error())));
-        bool const there = !read->records.empty() && read->records.front()->event.seq == seq;
-        auto const* const event =
-            there ? std::get_if<session::ArtifactEmitted>(&read->records.front()->event.body)
-                  : nullptr;
-        if (!event) return reply(missing());
-        port::ask(
-            journal_,
-            [session, seq](port::Store& store) { return store.artifact(session, seq); },
-            [missing, name = event->name, mime = event->mime, reply = std::move(reply)](
-                Result<std::optional<std::string>> bytes) mutable {
-                if (!bytes) return reply(std::unexpected(std::move(bytes.error())));
-                if (!*bytes) return reply(missing());
-                reply(Artifact{std::move(name), **std::move(bytes), std::move(mime)});
-            });
-    });
+    runner_.read_page(
+        session, seq,
+        [this, session, seq, missing,
+         reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
+            if (!read) return reply(std::unexpected(std::move(read.error())));
+            bool const there = !read->records.empty() && read->records.front()->event.seq == seq;
+            auto const* const event =
+                there ? std::get_if<session::ArtifactEmitted>(&read->records.front()->event.body)
+                      : nullptr;
+            if (!event) return reply(missing());
+            port::ask(
+                journal_,
+                [session, seq](port::Store& store) { return store.artifact(session, seq); },
+                [missing, name = event->name, mime = event->mime,
+                 reply = std::move(reply)](Result<std::optional<std::string>> bytes) mutable {
+                    if (!bytes) return reply(std::unexpected(std::move(bytes.error())));
+                    if (!*bytes) return reply(missing());
+                    reply(Artifact{std::move(name), **std::move(bytes), std::move(mime)});
+                });
+        });
 }
 
 }  // namespace dormouse

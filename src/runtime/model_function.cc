@@ -173,14 +173,13 @@ private:
 
 }  // namespace dormouse::runtime
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 Model model_from(ModelFunction function) {
-    return streaming_model_from([function = std::move(function)](
-                                    ModelQuestion const& question,
-                                    std::function<void(std::string)> const&, std::stop_token stop) {
-        return function(question, std::move(stop));
-    });
+    return streaming_model_from(
+        [function = std::move(function)](
+            ModelQuestion const& question, std::function<void(std::string)> const&,
+            std::stop_token stop) { return function(question, std::move(stop)); });
 }
 
 Model streaming_model_from(StreamingModelFunction function) {
@@ -207,4 +206,4 @@ Model Model::through(ModelInterceptor interceptor) const {
     return Model(std::move(plan));
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0

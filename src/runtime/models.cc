@@ -77,8 +77,8 @@ std::vector<TranscriptMessage> transcript_of(session::ModelView const& view) {
 }
 
 ModelQuestion question_of(agent::Question const& question, SessionId session, std::string agent) {
-    ModelQuestion out{session, std::move(agent), question.instructions,
-                      transcript_of(question.view), {}};
+    ModelQuestion out{
+        session, std::move(agent), question.instructions, transcript_of(question.view), {}};
     for (agent::ToolDeclaration const& tool : question.tools) out.tools.push_back(tool.name);
     return out;
 }
@@ -142,7 +142,7 @@ agent::ModelTrouble trouble(Error const& error) {
 
 }  // namespace dormouse::runtime
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 namespace {
 
@@ -222,4 +222,4 @@ Model ollama(std::string name, ProviderOptions options) {
                                      std::move(options));
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0

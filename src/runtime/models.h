@@ -29,11 +29,11 @@ struct Means {
 
 }  // namespace dormouse::runtime
 
-namespace dormouse::detail {
+namespace dormouse::inline v0::detail {
 
 struct ModelPlan {
     std::function<Result<std::shared_ptr<agent::Model>>(runtime::Means const&)> make;
     std::string name;  // what lists show
 };
 
-}  // namespace dormouse::detail
+}  // namespace dormouse::inline v0::detail

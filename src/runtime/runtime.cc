@@ -169,10 +169,8 @@ void Runtime::cancel(SessionId session, std::string by, Completion<void> done) {
 }
 
 Result<WaitingCalls> Runtime::waiting(WaitingFilter filter) {
-    return engine_->block<WaitingCalls>(
-        [e = engine_.get(), filter = std::move(filter)](auto reply) {
-            e->waiting(filter, std::move(reply));
-        });
+    return engine_->block<WaitingCalls>([e = engine_.get(), filter = std::move(filter)](
+                                            auto reply) { e->waiting(filter, std::move(reply)); });
 }
 void Runtime::waiting(WaitingFilter filter, Completion<WaitingCalls> done) {
     engine_->run<WaitingCalls>([e = engine_.get(), filter = std::move(filter)](
@@ -195,8 +193,8 @@ Result<Artifact> Runtime::artifact(SessionId session, Seq seq) {
     });
 }
 void Runtime::artifact(SessionId session, Seq seq, Completion<Artifact> done) {
-    engine_->run<Artifact>([e = engine_.get(), session, seq](
-                               auto reply) { e->artifact(session, seq, std::move(reply)); },
+    engine_->run<Artifact>([e = engine_.get(), session,
+                            seq](auto reply) { e->artifact(session, seq, std::move(reply)); },
                            std::move(done));
 }
 

@@ -103,7 +103,6 @@ bool Script::Rule::Body::missing() const {
     return when != When::otherwise && answers == 0 && !(refusal && asked > 0);
 }
 
-
 struct Script::State {
     std::mutex mutex;
     // Protected by mutex.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <ranges>
-#include <utility>
 
 namespace dormouse::runtime {
 
@@ -110,8 +109,8 @@ agent::AskTurn adapt(std::vector<TurnInterceptor> interceptors, port::Workers& w
                port::Fn<void(session::TurnOutcome)> done) -> agent::StopTool {
         auto const asked = std::make_shared<Asked>(std::move(done));
         auto const ask = std::make_shared<session::AskTurn const>(request.ask);
-        auto const outcome = std::make_shared<session::TurnOutcome>(
-            unanswered(*ask, "too much waits to run"));
+        auto const outcome =
+            std::make_shared<session::TurnOutcome>(unanswered(*ask, "too much waits to run"));
         auto job = [all, outcome, request = std::move(request)](std::stop_token const&) {
             if (!request.ask.ended) {
                 *outcome = ask_before(*all, request);
@@ -119,9 +118,8 @@ agent::AskTurn adapt(std::vector<TurnInterceptor> interceptors, port::Workers& w
                 tell_after(*all, request);
             }
         };
-        asked->job = workers.run(std::move(job), [asked, outcome](bool) {
-            asked->end(std::move(*outcome));
-        });
+        asked->job = workers.run(std::move(job),
+                                 [asked, outcome](bool) { asked->end(std::move(*outcome)); });
         loop.after(limit, [asked, ask] {
             if (asked->over) return;
             asked->job.request_stop();

@@ -9,6 +9,8 @@
 #include "server/token_file.h"
 #include "server/transport.h"
 
+#include <algorithm>
+
 // The HTTP server on the loop of a program's own runtime.
 namespace dormouse {
 
@@ -28,15 +30,15 @@ struct Checked {
 Result<std::vector<server::Token>> tokens_of(ServeSettings const& settings,
                                              std::string const& store, port::Entropy& entropy) {
     if (settings.token.empty() && store != ":memory:") return server::load_tokens(store, entropy);
-    bool const visible = std::ranges::all_of(
-        settings.token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+    bool const visible =
+        std::ranges::all_of(settings.token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
     if (settings.token.size() >= token_bytes_min && visible)
         return std::vector<server::Token>{{"program", settings.token}};
     return fail(Code::bad_value, "token must be at least 16 bytes of visible ASCII");
 }
 
 // Blocks: it reads files, and makes those that are not there.
-Result<Checked> checked(ServeSettings const& settings, Runtime::Engine::World const& world) {
+Result<Checked> checked(ServeSettings const& settings, runtime::Inside const& inside) {
     Checked out;
     auto address = serve::parse_address(settings.listen);
     if (!address) return std::unexpected(std::move(address.error()));
@@ -51,14 +53,14 @@ Result<Checked> checked(ServeSettings const& settings, Runtime::Engine::World co
         if (auto const why = wrong_url(out.public_url); !why.empty())
             return fail(Code::bad_value, "public_url " + std::string(why));
     }
-    auto tokens = tokens_of(settings, world.store, world.entropy);
+    auto tokens = tokens_of(settings, inside.store, inside.entropy);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     out.tokens = *std::move(tokens);
-    if (world.store == ":memory:") {
-        out.capability_key = base64url(world.entropy.random());
+    if (inside.store == ":memory:") {
+        out.capability_key = base64url(inside.entropy.random());
         return out;
     }
-    auto key = server::load_capability_key(world.store, world.entropy);
+    auto key = server::load_capability_key(inside.store, inside.entropy);
     if (!key) return std::unexpected(std::move(key.error()));
     out.capability_key = *std::move(key);
     return out;
@@ -90,15 +92,15 @@ io::LogOptions log_options(ServeSettings const& settings) {
 
 class Serving final : public runtime::Attached {
 public:
-    Serving(Runtime::Engine::World const& world, Checked const& checked,
-            ServeSettings const& settings)
+    Serving(runtime::Inside const& inside, Checked const& checked, ServeSettings const& settings)
         : address_(checked.address),
           url_(checked.public_url),
           log_(log_options(settings)),
-          metrics_(world.clock.now()),
-          gate_(gate_options(checked), world.clock),
-          api_({world.loop, world.journal, world.catalogue, world.runner, gate_, metrics_, log_}),
-          http_(world.loop, {.address = checked.address.host, .port = checked.address.port}, api_,
+          metrics_(inside.clock.now()),
+          gate_(gate_options(checked), inside.clock),
+          api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_,
+                log_}),
+          http_(inside.loop, {.address = checked.address.host, .port = checked.address.port}, api_,
                 log_) {
         metrics_.connections = [this] {
             auto const counts = http_.counts();
@@ -137,26 +139,21 @@ private:
     server::HttpServer http_;
 };
 
-Result<std::string> attach(Runtime::Engine& engine, Runtime::Engine::World const& world,
-                           Checked const& checked, ServeSettings const& settings) {
-    if (engine.has_attached())
-        return fail(Code::conflict, "this runtime serves already; it does so once");
-    auto serving = std::make_unique<Serving>(world, checked, settings);
-    auto address = serving->listen();
-    if (address) engine.attach(std::move(serving));
-    return address;
-}
-
 }  // namespace
 
 Result<std::string> Runtime::serve(ServeSettings settings) {
-    auto const world = engine_->world();
-    auto found = checked(settings, world);
+    auto const inside = engine_->inside();
+    auto found = checked(settings, inside);
     if (!found) return std::unexpected(std::move(found.error()));
     return engine_->block<std::string>(
-        [e = engine_.get(), world, checked = *std::move(found),
+        [e = engine_.get(), inside, checked = *std::move(found),
          settings = std::move(settings)](runtime::Reply<std::string> reply) {
-            reply(attach(*e, world, checked, settings));
+            if (e->has_attached())
+                return reply(dormouse::fail(Code::conflict, "this runtime serves already"));
+            auto serving = std::make_unique<Serving>(inside, checked, settings);
+            auto address = serving->listen();
+            if (address) e->attach(std::move(serving));
+            reply(std::move(address));
         });
 }
 

@@ -82,9 +82,9 @@ TEST_F(ServeTest, TheSessionsOfTheProgramAreThereOverHttp) {
     auto const listed = ask("GET", "/async-tool/pending");
     EXPECT_EQ(listed.status, 200);
     EXPECT_TRUE(listed.body.contains(call.id.text())) << listed.body;
-    auto const result = ask("POST", "/async-tool/result",
-                            R"({"pendingID":")" + call.id.text() +
-                                R"(","result":{"output":{"status":"live"}}})");
+    auto const result =
+        ask("POST", "/async-tool/result",
+            R"({"pendingID":")" + call.id.text() + R"(","result":{"output":{"status":"live"}}})");
     EXPECT_EQ(result.status, 200) << result.body;
     EXPECT_EQ(runtime->rest(call.id.session, Duration(20'000))->pending.size(), 0U);
     EXPECT_EQ(runtime->said(call.id.session).value(), "Done.");
@@ -102,7 +102,8 @@ TEST_F(ServeTest, NobodyComesInWithoutTheToken) {
 
 TEST_F(ServeTest, ASessionThatIsMadeOverHttpIsTheProgramsToo) {
     serve();
-    auto const made = ask("POST", "/api/sessions", R"({"agentID":"ops","prompt":"hello"})");
+    auto const made = ask("POST", "/api/projects/default/sessions",
+                          R"({"agentID":"ops","prompt":{"text":"hello"}})");
     ASSERT_EQ(made.status, 201) << made.body;
     auto const at = made.body.find("ses_");
     auto const session = SessionId::parse(made.body.substr(at, 26));
@@ -123,29 +124,27 @@ TEST_F(ServeTest, ACallbackUrlTakesTheResultWithoutATokenAlsoInAnotherProcess) {
     EXPECT_EQ(runtime->rest(call.id.session, Duration(20'000))->pending.size(), 0U);
     std::string forged = path;
     forged.back() = forged.back() == 'A' ? 'B' : 'A';
-    EXPECT_EQ(exchange(url, "POST", forged, R"({"error":"no"})", "").status, 404);
+    EXPECT_GE(exchange(url, "POST", forged, R"({"error":"no"})", "").status, 400);
 }
 
 TEST_F(ServeTest, LinksAreMadeFromThePublicUrl) {
     open();
-    ASSERT_TRUE(runtime->serve({.listen = "127.0.0.1:0",
-                                .token = token,
-                                .public_url = "https://agents.example.org/dm/"}));
+    ASSERT_TRUE(runtime->serve(
+        {.listen = "127.0.0.1:0", .token = token, .public_url = "https://agents.example.org/dm/"}));
     waiting();
     EXPECT_TRUE(callback.starts_with("https://agents.example.org/dm/c/cap_")) << callback;
 }
 
 // A result that comes over HTTP is judged by the tool's code as well.
 TEST_F(ServeTest, AValidatorIsAskedAboutWhatComesOverHttp) {
-    deploy = tool(
-        "deploy",
-        [](Work const&) -> Outcome<Deployment> {
-            return Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
-        },
-        {.validate = [](Deployment const& value) -> std::optional<std::string> {
-            if (value.status == "live") return std::nullopt;
-            return "status must be live";
-        }});
+    deploy = tool("deploy",
+                  [](Work const&) -> Outcome<Deployment> {
+                      return Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
+                  },
+                  {.validate = [](Deployment const& value) -> std::optional<std::string> {
+                      if (value.status == "live") return std::nullopt;
+                      return "status must be live";
+                  }});
     serve();
     auto const call = waiting();
     auto const submit = [&](std::string const& status) {
@@ -192,8 +191,8 @@ TEST_F(ServeTest, WhatIsWrongIsSaidAndNothingListens) {
 TEST_F(ServeTest, AnAddressThatIsTakenIsToldAndAnotherMayBeTried) {
     serve();
     std::string const taken = url.substr(url.find("://") + 3);
-    Runtime other = *Runtime::open({.store = ":memory:",
-                                    .agents = {{.name = "ops", .model = script.model()}}});
+    Runtime other =
+        *Runtime::open({.store = ":memory:", .agents = {{.name = "ops", .model = script.model()}}});
     EXPECT_FALSE(other.serve({.listen = taken, .token = token}));
     EXPECT_TRUE(other.serve({.listen = "127.0.0.1:0", .token = token}));
 }

@@ -299,5 +299,13 @@ TEST_F(GateTest, ADenialWithArgumentsChangesNone) {
     EXPECT_NE(owes<RunTool>()->input, denied.arguments);
 }
 
+TEST_F(GateTest, APairThatTheTableForbidsDenies) {
+    asks_for({gated(plain())});
+    PauseTerms wrong = approval();
+    wrong.continuation = Continuation::message;
+    EXPECT_EQ(types(gate(1, wrong)), "gate_decided model_requested");
+    EXPECT_EQ(owes<RunTool>(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace dormouse::session::testing

@@ -4,7 +4,7 @@
 
 #include <dormouse/tool.h>
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 namespace {
 
@@ -71,4 +71,4 @@ Result<void> check_result(Declaration const& declaration, Json const& result) {
     return {};
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0

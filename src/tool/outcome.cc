@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace dormouse {
+namespace dormouse::inline v0 {
 
 std::string_view text(PauseReason reason) {
     constexpr std::array<std::string_view, 5> words{"tool_result", "user_input", "approval",
@@ -23,4 +23,4 @@ std::string Call::turn_id() const {
     return numbered_id("trn_", facts_.pending.session, facts_.turn);
 }
 
-}  // namespace dormouse
+}  // namespace dormouse::inline v0

@@ -3,7 +3,7 @@
 
 #include <dormouse/tool.h>
 
-namespace dormouse::detail {
+namespace dormouse::inline v0::detail {
 
 RawOutcome done(Result<Json> output, std::string title, Json metadata,
                 std::vector<Artifact> artifacts) {
@@ -52,4 +52,4 @@ void inspect(Declaration& declaration, Type const& input, Type const& result, bo
     }
 }
 
-}  // namespace dormouse::detail
+}  // namespace dormouse::inline v0::detail

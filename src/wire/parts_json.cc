@@ -193,7 +193,8 @@ Submission read_submission(json::View object) {
         what.approved = decision["approved"].boolean_or(false);
         what.reason = decision["reason"].string_or("");
         what.arguments = copy_of(decision["arguments"]);
-        if (!what.arguments.is_null()) what.arguments_digest = sha256(json::canonical(what.arguments));
+        if (!what.arguments.is_null())
+            what.arguments_digest = sha256(json::canonical(what.arguments));
         what.content = copy_of(decision["content"]);
         what.action = decision["action"].string_or("");
         what.output = copy_of(decision["output"]);

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <unistd.h>
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <thread>
 
 namespace dormouse::runtime {
 

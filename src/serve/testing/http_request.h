@@ -24,20 +24,19 @@ inline Answer exchange(std::string const& base, std::string const& method, std::
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<std::uint16_t>(
-        std::strtoul(host.c_str() + host.find(':') + 1, nullptr, 10)));
+    address.sin_port = htons(
+        static_cast<std::uint16_t>(std::strtoul(host.c_str() + host.find(':') + 1, nullptr, 10)));
     int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    std::string request = method + " " + path + " HTTP/1.1\r\nHost: " + host +
-                          "\r\nConnection: close\r\nContent-Length: " +
-                          std::to_string(body.size()) + "\r\n";
+    std::string request =
+        method + " " + path + " HTTP/1.1\r\nHost: " + host +
+        "\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
     if (!body.empty()) request += "Content-Type: application/json\r\n";
     if (!token.empty()) request += "Authorization: Bearer " + token + "\r\n";
     request += "\r\n" + body;
     std::string all;
-    bool const sent =
-        ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-        ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
-            static_cast<ssize_t>(request.size());
+    bool const sent = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                      ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
+                          static_cast<ssize_t>(request.size());
     char buffer[4096];
     for (ssize_t got = 0; sent && (got = ::read(fd, buffer, sizeof buffer)) > 0;)
         all.append(buffer, static_cast<std::size_t>(got));

@@ -28,7 +28,8 @@ bool joins_met(OpenTurn const& turn) {
 bool may_ask(State const& state) {
     OpenTurn const& turn = *state.turn;
     bool const all_wait = state.calls.size() == state.waiting;
-    return turn.unchecked == 0 && !turn.request && !turn.retry && all_wait && joins_met(turn) && unconsumed(state);
+    return turn.unchecked == 0 && !turn.request && !turn.retry && all_wait && joins_met(turn) &&
+           unconsumed(state);
 }
 
 bool can_end(State const& state) {

@@ -1,8 +1,6 @@
 #include "session/decide/decider.h"
 #include "session/limits.h"
 
-#include "base/check.h"
-
 // What tools and gates answered. For a tool the first outcome of any attempt settles; later ones
 // are notes.
 namespace dormouse::session {
@@ -155,7 +153,11 @@ Judged judge(Decider& d, GateOutcome const& c) {
     } else if (auto const* deny = std::get_if<GateOutcome::Deny>(&c.what)) {
         d.emit(GateDecided{call.no, c.gate, false, deny->message, std::nullopt, {}});
     } else if (auto const* terms = std::get_if<PauseTerms>(&c.what)) {
-        CHECK(allowed(terms->reason, terms->continuation));
+        if (!allowed(terms->reason, terms->continuation)) {
+            std::string const why = "denied: gate '" + c.gate + "' paused in a way that may not be";
+            d.emit(GateDecided{call.no, c.gate, false, why, std::nullopt, {}});
+            return done(d);
+        }
         d.emit(GateAsked{d.new_pending(call), c.gate, *terms,
                          deadline_of(*terms, call.spec.terms, d.at)});
     } else {
