@@ -1,5 +1,8 @@
 #include "runtime/testing/runtime_fixture.h"
 
+#include <algorithm>
+#include <thread>
+
 // Artifacts of typed tools, addresses that are told, lists of what waits, validators, and gates
 // around a tool that goes on.
 namespace dormouse::runtime {
@@ -9,7 +12,8 @@ class LibraryTest : public RuntimeTest {
 protected:
     std::vector<Event> emitted(SessionId session) {
         std::vector<Event> out;
-        for (Event const& event : runtime->events(session).value())
+        auto const all = runtime->events(session).value();
+        for (Event const& event : all)
             if (event.type == "artifact_emitted") out.push_back(event);
         return out;
     }
@@ -75,8 +79,8 @@ TEST_F(LibraryTest, AnArtifactThatMayNotBeIsTheToolsError) {
         auto const asleep = start("mixed");
         EXPECT_TRUE(emitted(asleep.id).empty());
         bool told = false;
-        for (Event const& event : runtime->events(asleep.id).value())
-            told = told || event.data.text().contains(why);
+        auto const all_of_them = runtime->events(asleep.id).value();
+        for (Event const& event : all_of_them) told = told || event.data.text().contains(why);
         EXPECT_TRUE(told) << why;
     }
 }
@@ -93,7 +97,8 @@ TEST_F(LibraryTest, APauseSaysWhomToTell) {
         auto const view = start("job");
         EXPECT_TRUE(view.pending.empty()) << wrong;
         bool told = false;
-        for (Event const& event : runtime->events(view.id).value())
+        auto const all_of_them = runtime->events(view.id).value();
+        for (Event const& event : all_of_them)
             told = told || event.data.text().contains("webhook_url");
         EXPECT_TRUE(told) << wrong;
     }

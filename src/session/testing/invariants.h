@@ -23,7 +23,10 @@ namespace dormouse::session::testing {
                            return entry.second.phase == CallPhase::retry_wait;
                        }));
     // To be told of a turn that has ended is owed beside whatever the session does next.
-    bool const owed = state.owed.size() > state.untold.size() || later;
+    // Too many of those, and no turn begins before they are less.
+    bool const full =
+        !state.turn && !state.queue.empty() && state.untold.size() >= limits::untold_turns_max;
+    bool const owed = state.owed.size() > state.untold.size() || later || full;
     bool const waits = state.turn && !state.calls.empty() && state.calls.size() == state.waiting;
     std::string out;
     if (over && !state.turn && state.queue.empty() && !owed) out += "ended";
