@@ -27,8 +27,10 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <unistd.h>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 namespace dormouse::app {
 
@@ -80,6 +82,20 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     return {};
 }
 
+// Agents with a tool that is a program: whoever starts one can do what this server's user can.
+std::set<std::string, std::less<>> programs_of(config::Config const& config) {
+    std::set<std::string, std::less<>> tools;
+    for (config::Tool const& tool : config.tools)
+        if (tool.kind == config::ToolKind::command) tools.insert(tool.name);
+    std::set<std::string, std::less<>> out;
+    for (config::Agent const& agent : config.agents) {
+        bool const has = std::ranges::any_of(
+            agent.tools, [&](std::string const& tool) { return tools.contains(tool); });
+        if (has) out.insert(agent.id);
+    }
+    return out;
+}
+
 // What tools and models reach the world with.
 struct World {
     io::AsioLoop loop;
@@ -90,6 +106,7 @@ struct World {
 
 struct Secrets {
     std::vector<server::Token> tokens;
+    std::vector<port::TokenRow> stored;
     std::string capability_key;
 };
 
@@ -97,7 +114,7 @@ struct Secrets {
 class Server {
 public:
     Server(World& world, cli::ServeOptions const& options, config::Config config,
-           agent::Registry registry, Secrets secrets, port::Store& store)
+           agent::Registry registry, Secrets const& secrets, port::Store& store)
         : loop_(world.loop),
           clock_(world.clock),
           options_(options),
@@ -115,10 +132,11 @@ public:
                    .resident_max = config_.limits.resident_sessions,
                    .limits = session_limits(config_.limits),
                    .completed_after = config_.retention.completed_after}),
-          gate_(gate_options(config_, std::move(secrets)), clock_),
-          api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_,
+          gate_(gate_options(config_, secrets), clock_),
+          api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_,
                 webhook_sources(config_)}),
           http_(loop_, http_options(config_.limits, address_), api_, log_) {
+        for (port::TokenRow const& row : secrets.stored) gate_.tokens().add(row);
         metrics_.models = [this] { return model_loads(registry_, effects_.models()); };
         metrics_.connections = [this] {
             auto const counts = http_.counts();
@@ -147,13 +165,17 @@ public:
 
 private:
     // The address under which people know the server is always allowed.
-    static server::GateOptions gate_options(config::Config const& config, Secrets secrets) {
+    static server::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
         server::GateOptions out;
-        out.tokens = std::move(secrets.tokens);
-        out.capability_key = std::move(secrets.capability_key);
+        out.tokens = secrets.tokens;
+        out.capability_key = secrets.capability_key;
         out.allowed_hosts = config.server.allowed_hosts;
         out.allowed_origins = config.server.allowed_origins;
         out.failed_auth_per_address_per_s = config.limits.failed_auth_per_address_per_s;
+        out.submissions_per_token_per_s = config.limits.submissions_per_token_per_s;
+        out.submissions_per_call_per_s = config.limits.submissions_per_call_per_s;
+        out.programs = programs_of(config);
+        out.public_url = config.server.public_url;
         std::string const& url = config.server.public_url;
         auto const scheme = url.find("://");
         if (scheme == std::string::npos) return out;
@@ -273,10 +295,10 @@ Result<Secrets> prepare(cli::ServeOptions const& options, std::string const& sto
     io::SystemEntropy entropy;
     auto tokens = load_tokens(options.data, entropy);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
-    if (store == "memory") return Secrets{std::move(*tokens), base64url(entropy.random())};
+    if (store == "memory") return Secrets{std::move(*tokens), {}, base64url(entropy.random())};
     auto key = load_capability_key(options.data, entropy);
     if (!key) return std::unexpected(std::move(key.error()));
-    return Secrets{std::move(*tokens), std::move(*key)};
+    return Secrets{std::move(*tokens), {}, std::move(*key)};
 }
 
 }  // namespace
@@ -305,8 +327,10 @@ int serve(cli::ServeOptions const& options) {
     if (!store) return complain(store.error());
     auto secrets = prepare(options, config->store.url);
     if (!secrets) return complain(secrets.error());
-    return Server(world, options, *std::move(config), *std::move(registry), std::move(*secrets),
-                  **store)
+    auto stored = (*store)->tokens();
+    if (!stored) return complain(stored.error());
+    secrets->stored = *std::move(stored);
+    return Server(world, options, *std::move(config), *std::move(registry), *secrets, **store)
         .run();
 }
 

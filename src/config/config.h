@@ -46,6 +46,8 @@ struct Store {
 };
 
 struct Limits {
+    std::uint32_t submissions_per_token_per_s = 1'000;
+    std::uint32_t submissions_per_call_per_s = 200;
     std::uint32_t failed_auth_per_address_per_s = 10;
     std::uint32_t connections = 10'000;
     std::uint32_t header_bytes = 32'768;

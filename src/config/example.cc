@@ -32,6 +32,9 @@ constexpr std::string_view text =
 #url = "sqlite"
 
 #[limits]
+# Outcomes and progress a second of one token and for one call; more are 429. Not on this machine.
+#submissions_per_token_per_s = 1000
+#submissions_per_call_per_s = 200
 # Requests without a valid token from one address; more are 429.
 #failed_auth_per_address_per_s = 10
 #connections = 10000

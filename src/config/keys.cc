@@ -65,6 +65,10 @@ constexpr Key all[] = {
 
     {"store", "url", Kind::word, "\"sqlite\"", "Where sessions are kept.", 0, 0, "sqlite, memory"},
 
+    {"limits", "submissions_per_token_per_s", Kind::number, "1000",
+     "Outcomes and progress offered with one token, but from this machine; more are 429.", 1, many},
+    {"limits", "submissions_per_call_per_s", Kind::number, "200", "The same for one pending call.",
+     1, many},
     {"limits", "failed_auth_per_address_per_s", Kind::number, "10",
      "Requests without a valid token from one address; more are 429.", 1, many},
     {"limits", "connections", Kind::number, "10000", "Connections at once.", 1, many},
@@ -430,8 +434,6 @@ constexpr std::pair<std::string_view, std::string_view> later[] = {
     {"server", "tls_key"},
     {"server", "metrics_listen"},
     {"store", "index"},
-    {"limits", "submissions_per_token_per_s"},
-    {"limits", "submissions_per_call_per_s"},
     {"limits", "inbox"},
     {"agent", "acp"},
     {"agent", "roots"},

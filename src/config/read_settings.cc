@@ -20,6 +20,8 @@ Store read_store(Section const& section) {
 
 Limits read_limits(Section const& section) {
     Limits out;
+    section.read("submissions_per_token_per_s", out.submissions_per_token_per_s);
+    section.read("submissions_per_call_per_s", out.submissions_per_call_per_s);
     section.read("failed_auth_per_address_per_s", out.failed_auth_per_address_per_s);
     section.read("connections", out.connections);
     section.read("header_bytes", out.header_bytes);

@@ -27,7 +27,8 @@ struct HttpRequest {
     std::string body;
     std::string peer_address;  // without port
     bool peer_is_loopback = false;
-    std::string id;  // request id, for logs and problems
+    bool secure = false;  // it came over TLS
+    std::string id;       // request id, for logs and problems
 
     [[nodiscard]] std::string_view header(
         std::string_view lower_case_name) const;  // empty when absent
