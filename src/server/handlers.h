@@ -80,6 +80,9 @@ void get_capability(Api& api, ExchangePtr const& x);
 
 // ---- shared
 
+// handlers_server.cc: what is counted, in Prometheus' text format.
+void answer_metrics(Services& services, std::shared_ptr<Responder> responder);
+
 // What capabilities are told of a receipt: {status, digest, at}.
 [[nodiscard]] std::string brief_receipt(session::Receipt const& receipt);
 // handlers_async.cc: checks an outcome against its call's schema and offers it; `done` gets the
