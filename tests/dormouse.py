@@ -190,6 +190,8 @@ class Events:
 class Server:
     """A server of our own, in a directory of its own unless one is given."""
 
+    host = '127.0.0.1'
+
     def __init__(self, *arguments, directory=None, env=None, start=True):
         self.own = tempfile.mkdtemp(prefix='dormouse-test-')
         self.directory = str(directory or pathlib.Path(self.own) / 'data')
@@ -207,7 +209,7 @@ class Server:
         """Returns once it says that it is ready."""
         with self.spawn() as ready:
             line = self._first_line(ready)
-        if not line.startswith('ready http://'):
+        if not line.startswith(('ready http://', 'ready https://')):
             raise AssertionError(f'no ready line but {line!r}; its log:\n{self.tail()}')
         # The same port after a restart, so that a client finds it again.
         self.port = int(line.rsplit(':', 1)[1])
@@ -230,7 +232,7 @@ class Server:
                     '--data',
                     self.directory,
                     '--listen',
-                    f'127.0.0.1:{self.port}',
+                    f'{self.host}:{self.port}',
                     '--ready-fd',
                     str(write),
                     *([] if named else ['--no-config']),

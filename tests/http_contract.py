@@ -65,12 +65,19 @@ ROUTES = [
     ('GET', '/api/explain/{}'),
     ('GET', '/api/doctor'),
     ('POST', '/api/doctor/repair'),
+    ('GET', '/api/tokens'),
+    ('POST', '/api/tokens'),
+    ('DELETE', '/api/tokens/{}'),
+    ('POST', '/api/links'),
+    ('GET', '/sign-in'),
+    ('POST', '/sign-in'),
+    ('DELETE', '/sign-in'),
     ('GET', '/openapi.json'),
     ('GET', '/metrics'),
     ('GET', '/healthz'),
     ('GET', '/readyz'),
 ]
-OPEN = ('/healthz', '/readyz')
+OPEN = ('/healthz', '/readyz', '/sign-in')
 
 
 class Routes(Contract):

@@ -75,7 +75,8 @@ class Document(Case):
         source = (ROOT / 'src/server/routes.cc').read_text()
         constants = dict(re.findall(r'constexpr std::string_view (\w+) =\s*"([^"]*)"', source))
         rows = re.findall(
-            r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s+\w+,\s+\w+(?:,\s+("[^"]*"|\w+))?\}',
+            r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s+\w+,\s+\w+(?:,\s+("[^"]*"|\w+))?'
+            r'(?:,\s+\{[^}]*\})?\}',
             source)
         taken = {}
         for method, path, query in rows:

@@ -17,9 +17,12 @@
 #include "io/signals.h"
 #include "io/store_thread.h"
 #include "io/thread_workers.h"
+#include "io/tls.h"
 #include "runner/runner.h"
 #include "server/api.h"
 #include "server/metrics.h"
+#include "server/metrics_face.h"
+#include "server/proxies.h"
 #include "server/token_file.h"
 #include "server/transport.h"
 #include "server/webhooks.h"
@@ -27,8 +30,10 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <unistd.h>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 namespace dormouse::app {
 
@@ -83,6 +88,47 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     return {};
 }
 
+// Beyond this machine nobody may listen in.
+Result<void> refuse_open(cli::ServeOptions const& options, config::Server const& server,
+                         config::Address const& address) {
+    for (std::string const& proxy : server.trusted_proxies) {
+        if (!server::Network::parse(proxy))
+            return fail(Code::bad_value, "trusted_proxies: " + proxy +
+                                             " is no address and no network like 10.0.0.0/8");
+    }
+    bool const guarded = !server.tls_cert.empty() || !server.trusted_proxies.empty();
+    if (address.loopback || options.insecure || guarded) return {};
+    return fail(Code::forbidden,
+                server.listen +
+                    " is reachable from other machines without TLS; set tls_cert and tls_key, or "
+                    "name the proxy in front of it in trusted_proxies, or say --insecure");
+}
+
+// Names of files are seen from the folder of the configuration. nullptr: plain HTTP.
+Result<std::unique_ptr<io::TlsServer>> load_tls(config::Config const& config) {
+    std::string const& cert = config.server.tls_cert;
+    std::string const& key = config.server.tls_key;
+    if (cert.empty() && key.empty()) return nullptr;
+    if (cert.empty() || key.empty())
+        return fail(Code::bad_value, "[server]: tls_cert and tls_key need each other");
+    auto const folder = std::filesystem::path(config.file).parent_path();
+    return io::TlsServer::load((folder / cert).string(), (folder / key).string());
+}
+
+// Agents with a tool that is a program: whoever starts one can do what this server's user can.
+std::set<std::string, std::less<>> programs_of(config::Config const& config) {
+    std::set<std::string, std::less<>> tools;
+    for (config::Tool const& tool : config.tools)
+        if (tool.kind == config::ToolKind::command) tools.insert(tool.name);
+    std::set<std::string, std::less<>> out;
+    for (config::Agent const& agent : config.agents) {
+        bool const has = std::ranges::any_of(
+            agent.tools, [&](std::string const& tool) { return tools.contains(tool); });
+        if (has) out.insert(agent.id);
+    }
+    return out;
+}
+
 // What tools and models reach the world with.
 struct World {
     io::AsioLoop loop;
@@ -93,6 +139,7 @@ struct World {
 
 struct Secrets {
     std::vector<server::Token> tokens;
+    std::vector<port::TokenRow> stored;
     std::string capability_key;
 };
 
@@ -100,12 +147,14 @@ struct Secrets {
 class Server {
 public:
     Server(World& world, cli::ServeOptions const& options, config::Config config,
-           agent::Registry registry, Secrets secrets, port::Store& store)
+           agent::Registry registry, Secrets const& secrets, port::Store& store,
+           std::unique_ptr<io::TlsServer> tls)
         : loop_(world.loop),
           clock_(world.clock),
           options_(options),
           config_(std::move(config)),
           address_(*config::parse_address(config_.server.listen)),
+          tls_(std::move(tls)),
           log_(log_options(options)),
           registry_(std::move(registry)),
           catalogue_(registry_),
@@ -118,10 +167,12 @@ public:
                    .resident_max = config_.limits.resident_sessions,
                    .limits = session_limits(config_.limits),
                    .completed_after = config_.retention.completed_after}),
-          gate_(gate_options(config_, std::move(secrets)), clock_),
-          api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_,
+          gate_(gate_options(config_, secrets), clock_),
+          api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_,
                 webhook_sources(config_)}),
-          http_(loop_, http_options(config_.limits, address_), api_, log_) {
+          http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
+          metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}) {
+        for (port::TokenRow const& row : secrets.stored) gate_.tokens().add(row);
         metrics_.models = [this] { return model_loads(registry_, effects_.models()); };
         metrics_.connections = [this] {
             auto const counts = http_.counts();
@@ -133,8 +184,9 @@ public:
         auto const port = http_.listen();
         if (!port) return complain(port.error());
         gate_.set_port(*port);
+        if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
         address_url_ = url_of(*port);
-        io::Signals const signals(loop_, [this](int) { stop(0); });
+        io::Signals const signals(loop_, [this](int) { stop(0); }, [this] { reload(); });
         runner_.on_failed([this] { fail_stop(); });
         runner_.on_swept([this](std::size_t deleted) {
             log_.info("completed sessions deleted", {{"sessions", std::to_string(deleted)}});
@@ -150,13 +202,17 @@ public:
 
 private:
     // The address under which people know the server is always allowed.
-    static server::GateOptions gate_options(config::Config const& config, Secrets secrets) {
+    static server::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
         server::GateOptions out;
-        out.tokens = std::move(secrets.tokens);
-        out.capability_key = std::move(secrets.capability_key);
+        out.tokens = secrets.tokens;
+        out.capability_key = secrets.capability_key;
         out.allowed_hosts = config.server.allowed_hosts;
         out.allowed_origins = config.server.allowed_origins;
         out.failed_auth_per_address_per_s = config.limits.failed_auth_per_address_per_s;
+        out.submissions_per_token_per_s = config.limits.submissions_per_token_per_s;
+        out.submissions_per_call_per_s = config.limits.submissions_per_call_per_s;
+        out.programs = programs_of(config);
+        out.public_url = config.server.public_url;
         std::string const& url = config.server.public_url;
         auto const scheme = url.find("://");
         if (scheme == std::string::npos) return out;
@@ -177,8 +233,11 @@ private:
                 .progress_per_call = limits.progress_per_call};
     }
 
-    static server::HttpOptions http_options(config::Limits const& limits,
-                                            config::Address const& address) {
+    // Who listens beyond this machine without TLS because of a proxy hears nobody else.
+    static server::HttpOptions http_options(config::Config const& config,
+                                            config::Address const& address, io::TlsServer* tls,
+                                            bool insecure) {
+        config::Limits const& limits = config.limits;
         return {.address = address.host,
                 .port = address.port,
                 .connections_max = limits.connections,
@@ -186,13 +245,16 @@ private:
                 .header_time_limit = limits.header_time_limit,
                 .body_time_limit = limits.body_time_limit,
                 .idle_time_limit = limits.idle_time_limit,
-                .heartbeat = limits.heartbeat};
+                .heartbeat = limits.heartbeat,
+                .trusted_proxies = config.server.trusted_proxies,
+                .only_proxied = !address.loopback && !tls && !insecure,
+                .tls = tls};
     }
 
     [[nodiscard]] std::string url_of(std::uint16_t port) const {
         bool const v6 = address_.host.find(':') != std::string::npos;
-        return "http://" + (v6 ? "[" + address_.host + "]" : address_.host) + ":" +
-               std::to_string(port);
+        return (tls_ ? "https://" : "http://") + (v6 ? "[" + address_.host + "]" : address_.host) +
+               ":" + std::to_string(port);
     }
 
     // Links are made from public_url, never from what a request says.
@@ -218,11 +280,34 @@ private:
             log_.warn(config::line_of(config_.file, warning));
     }
 
+    [[nodiscard]] Result<void> listen_for_metrics() {
+        auto const address = config::parse_address(config_.server.metrics_listen);
+        if (!address) return {};
+        server::HttpOptions options;
+        options.address = address->host;
+        options.port = address->port;
+        options.connections_max = 64;
+        metrics_http_ = std::make_unique<server::HttpServer>(loop_, options, metrics_face_, log_);
+        auto const port = metrics_http_->listen();
+        if (!port) return std::unexpected(port.error());
+        log_.info("metrics", {{"host", address->host}, {"port", std::to_string(*port)}});
+        return {};
+    }
+
+    void reload() {
+        if (!tls_) return log_.info("SIGHUP: there is nothing to read anew");
+        if (auto const done = tls_->reload(); !done)
+            return log_.error("SIGHUP: the certificate stays as it was",
+                              {{"why", done.error().detail}});
+        log_.info("SIGHUP: the certificate was read anew");
+    }
+
     // A second signal while stopping ends it at once.
     void stop(int status) {
         status_ = status;
         if (std::exchange(stopping_, true)) return loop_.stop();
         log_.info("stopping");
+        metrics_http_.reset();
         http_.stop_accepting();
         http_.close_streams("retry: 1000\nevent: bye\ndata: {\"reason\":\"draining\"}\n\n");
         runner_.drain([this] { http_.shutdown(shutdown_limit, [this] { loop_.stop(); }); });
@@ -243,6 +328,7 @@ private:
     cli::ServeOptions const& options_;
     config::Config const config_;
     config::Address const address_;
+    std::unique_ptr<io::TlsServer> const tls_;  // null: plain HTTP
     io::Log log_;
     io::SystemEntropy entropy_;
     agent::Registry const registry_;
@@ -262,7 +348,9 @@ private:
     server::Gate gate_;
     server::Api api_;
     server::HttpServer http_;
-    std::string address_url_;  // known once it listens
+    server::MetricsFace metrics_face_;
+    std::unique_ptr<server::HttpServer> metrics_http_;  // null: none
+    std::string address_url_;                           // known once it listens
     bool stopping_ = false;
     int status_ = 0;
 };
@@ -276,10 +364,10 @@ Result<Secrets> prepare(cli::ServeOptions const& options, std::string const& sto
     io::SystemEntropy entropy;
     auto tokens = load_tokens(options.data, entropy);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
-    if (store == "memory") return Secrets{std::move(*tokens), base64url(entropy.random())};
+    if (store == "memory") return Secrets{std::move(*tokens), {}, base64url(entropy.random())};
     auto key = load_capability_key(options.data, entropy);
     if (!key) return std::unexpected(std::move(key.error()));
-    return Secrets{std::move(*tokens), std::move(*key)};
+    return Secrets{std::move(*tokens), {}, std::move(*key)};
 }
 
 }  // namespace
@@ -294,13 +382,10 @@ int serve(cli::ServeOptions const& options) {
     }
     auto const address = parse_address(config->server.listen);
     if (!address) return complain(address.error());
-    if (!address->loopback && !options.insecure) {
-        return complain(
-            {Code::forbidden,
-             config->server.listen +
-                 " is reachable from other machines without TLS; listen on a loopback address "
-                 "behind a proxy, or say --insecure"});
-    }
+    if (auto open = refuse_open(options, config->server, *address); !open)
+        return complain(open.error());
+    auto tls = load_tls(*config);
+    if (!tls) return complain(tls.error());
     World world;
     auto registry = assemble(*config, {world.http, world.processes, world.clock});
     if (!registry) return complain(options.config, registry.error());
@@ -308,8 +393,11 @@ int serve(cli::ServeOptions const& options) {
     if (!store) return complain(store.error());
     auto secrets = prepare(options, config->store.url);
     if (!secrets) return complain(secrets.error());
-    return Server(world, options, *std::move(config), *std::move(registry), std::move(*secrets),
-                  **store)
+    auto stored = (*store)->tokens();
+    if (!stored) return complain(stored.error());
+    secrets->stored = *std::move(stored);
+    return Server(world, options, *std::move(config), *std::move(registry), *secrets, **store,
+                  *std::move(tls))
         .run();
 }
 

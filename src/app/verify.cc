@@ -14,10 +14,14 @@ namespace {
 void print_json(runner::VerifyReport const& report) {
     json::Writer out;
     out.begin_object().member("ok", report.findings.empty()).member("sessions", report.sessions);
-    out.member("events", report.events).key("findings").begin_array();
+    out.member("events", report.events)
+        .member("audited", report.audited)
+        .key("findings")
+        .begin_array();
     for (runner::Finding const& finding : report.findings) {
+        bool const of_session = finding.session.number() > 0;
         out.begin_object()
-            .member("sessionID", finding.session.text())
+            .member("sessionID", of_session ? std::optional(finding.session.text()) : std::nullopt)
             .member("what", finding.what)
             .end_object();
     }
@@ -51,7 +55,9 @@ int verify(cli::VerifyOptions const& options) {
         print_json(*report);
     } else {
         for (runner::Finding const& finding : report->findings) {
-            std::printf("%s: %s\n", finding.session.text().c_str(), finding.what.c_str());
+            bool const of_session = finding.session.number() > 0;
+            std::printf("%s%s\n", of_session ? (finding.session.text() + ": ").c_str() : "",
+                        finding.what.c_str());
         }
         std::printf("%llu sessions, %llu events, %zu findings\n",
                     static_cast<unsigned long long>(report->sessions),

@@ -48,6 +48,7 @@ private:
     void add_checks();
     void add_shell();
     void add_configuration();
+    void add_access();
     void add_bench();
 
     CLI::App app_{"Agent sessions that sleep while their tools work, and wake exactly once."};
@@ -86,6 +87,7 @@ Grammar::Grammar(std::string const& version) {
     add_life();
     add_checks();
     add_configuration();
+    add_access();
     add_bench();
     add_shell();
 }
@@ -395,6 +397,50 @@ void Grammar::add_configuration() {
         ->type_name("FILE");
     add("paths", "Where configuration, data and token are looked for, and found", "dormouse paths",
         std::make_shared<PathsArgs>());
+}
+
+void add_access_options(CLI::App& command, AccessArgs& args) {
+    command.add_option("--role", args.role, "What it is good for; each contains the next")
+        ->type_name("ROLE")
+        ->check(CLI::IsMember(std::vector<std::string>{"admin", "operate", "answer", "read"}))
+        ->capture_default_str();
+    command.add_option("--projects", args.projects, "Only for these (default: all)")
+        ->type_name("NAMES")
+        ->delimiter(',');
+    command
+        .add_option("--agents", args.agents,
+                    "May start these; '*' is all (default: all that run no programs)")
+        ->type_name("NAMES")
+        ->delimiter(',');
+    command.add_option("--ttl", args.ttl, "How long it lives (10m, 90d)")->type_name("TIME");
+}
+
+void Grammar::add_access() {
+    auto const token = std::make_shared<TokenArgs>();
+    token->access.role = "answer";
+    auto* const t = add("token", "Who may call: make, list and revoke tokens",
+                        "dormouse token create alice --role answer --ttl 90d\n  dormouse token "
+                        "list\n  dormouse token revoke alice",
+                        token);
+    t->add_option("what", token->what, "What to do")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember(std::vector<std::string>{"create", "list", "revoke"}))
+        ->required();
+    auto* const name = t->add_option("who", token->access.name,
+                                     "create: the name that receipts show; revoke: name or id")
+                           ->type_name("NAME");
+    t->add_option("--name", token->access.name, "The same")->type_name("NAME")->excludes(name);
+    add_access_options(*t, token->access);
+
+    auto const link = std::make_shared<LinkArgs>();
+    link->access.role = "answer";
+    link->access.name = "me";
+    auto* const l = add("link", "A link that signs a browser in, once",
+                        "dormouse link alice --role answer", link);
+    l->add_option("who", link->access.name, "Who signs in")
+        ->type_name("NAME")
+        ->capture_default_str();
+    add_access_options(*l, link->access);
 }
 
 void Grammar::add_bench() {

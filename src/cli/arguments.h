@@ -126,6 +126,21 @@ struct ConfigArgs {
     std::string what;
     std::string path;
 };
+// Whom something lets in, and what for.
+struct AccessArgs {
+    std::string name = {};
+    std::string role = {};
+    std::vector<std::string> projects = {};
+    std::vector<std::string> agents = {};
+    std::string ttl = {};  // number and unit, as written; empty: the server's own
+};
+struct TokenArgs {
+    std::string what;  // create, list or revoke
+    AccessArgs access;
+};
+struct LinkArgs {
+    AccessArgs access;
+};
 struct PathsArgs {};
 struct BenchArgs {
     int jobs = 8000;
@@ -135,11 +150,11 @@ struct BenchArgs {
     bool growth = false;
 };
 
-using Command =
-    std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
-                 WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
-                 MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
-                 ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, PathsArgs, BenchArgs>;
+using Command = std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs,
+                             PendingArgs, WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs,
+                             ClaimArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
+                             ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs,
+                             CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs>;
 
 struct Invocation {
     Global global;

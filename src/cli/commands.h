@@ -71,6 +71,8 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CandidatesArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ConfigArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, TokenArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, LinkArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
 

@@ -36,7 +36,12 @@ struct Server {
     std::string public_url = {};  // without a slash at its end; empty: not known
     std::vector<std::string> allowed_hosts = {};
     std::vector<std::string> allowed_origins = {};
-    std::optional<bool> demo = {};  // nullopt: while no agent is configured
+    // Networks whose X-Forwarded-For and X-Forwarded-Proto are believed: "10.0.0.0/8".
+    std::vector<std::string> trusted_proxies = {};
+    std::string tls_cert = {};        // PEM file; empty: plain HTTP
+    std::string tls_key = {};         // set if and only if tls_cert is
+    std::string metrics_listen = {};  // HOST:PORT where GET /metrics needs no token; empty: nowhere
+    std::optional<bool> demo = {};    // nullopt: while no agent is configured
     friend bool operator==(Server const&, Server const&) = default;
 };
 
@@ -46,6 +51,8 @@ struct Store {
 };
 
 struct Limits {
+    std::uint32_t submissions_per_token_per_s = 1'000;
+    std::uint32_t submissions_per_call_per_s = 200;
     std::uint32_t failed_auth_per_address_per_s = 10;
     std::uint32_t connections = 10'000;
     std::uint32_t header_bytes = 32'768;

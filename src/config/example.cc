@@ -16,14 +16,21 @@ constexpr std::string_view text =
 # variable of the environment that holds them. Files are seen from the folder of this one.
 
 #[server]
-# HOST:PORT; port 0 is any free one. Beyond loopback the server needs --insecure and something in
-# front of it that speaks TLS.
+# HOST:PORT; port 0 is any free one. Beyond loopback the server needs tls_cert and tls_key, or a
+# proxy that is named in trusted_proxies, or --insecure.
 #listen = "127.0.0.1:3676"
 # The address under which people know the server: all links begin with it, and its host is allowed.
 #public_url = "https://dm.example.org"
 # More values of the Host header to answer to, and origins of other pages that may call.
 #allowed_hosts = []
 #allowed_origins = []
+# Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+#trusted_proxies = []
+# PEM files: the certificate with its chain, and its key. SIGHUP reads them anew.
+#tls_cert = "server.pem"
+#tls_key = "server.key"
+# Where GET /metrics needs no token.
+#metrics_listen = "127.0.0.1:9464"
 # The demo agents: there while no agent is configured; true: always, false: never.
 #demo = true
 
@@ -32,6 +39,9 @@ constexpr std::string_view text =
 #url = "sqlite"
 
 #[limits]
+# Outcomes and progress a second of one token and for one call; more are 429. Not on this machine.
+#submissions_per_token_per_s = 1000
+#submissions_per_call_per_s = 200
 # Requests without a valid token from one address; more are 429.
 #failed_auth_per_address_per_s = 10
 #connections = 10000

@@ -35,6 +35,7 @@ enum class Form : std::uint8_t {
     pointer,       // RFC 6901
     variable,      // of the environment, and set
     variables,     // of the environment, set or not
+    network,       // an address, or one with /BITS
     file,          // its name
 };
 

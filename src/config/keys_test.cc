@@ -94,6 +94,7 @@ std::string good_text(Form form) {
         case Form::pointer: return "/a~1b/0";
         case Form::variable: return "KEY";
         case Form::variables: return "LANG";
+        case Form::network: return "10.0.0.0/8";
         case Form::file: return "schema.json";
         case Form::any: return "something";
     }

@@ -8,7 +8,17 @@ Server read_server(Section const& section) {
     section.read("public_url", out.public_url);
     section.read("allowed_hosts", out.allowed_hosts);
     section.read("allowed_origins", out.allowed_origins);
+    section.read("trusted_proxies", out.trusted_proxies);
+    section.read("tls_cert", out.tls_cert);
+    section.read("tls_key", out.tls_key);
+    section.read("metrics_listen", out.metrics_listen);
     section.read("demo", out.demo);
+    if (out.tls_cert.empty() != out.tls_key.empty()) {
+        bool const cert = out.tls_key.empty();
+        section.report(cert ? "tls_cert" : "tls_key", "stands alone",
+                       std::string("name the file of ") +
+                           (cert ? "its key in tls_key" : "its certificate in tls_cert"));
+    }
     return out;
 }
 
@@ -20,6 +30,8 @@ Store read_store(Section const& section) {
 
 Limits read_limits(Section const& section) {
     Limits out;
+    section.read("submissions_per_token_per_s", out.submissions_per_token_per_s);
+    section.read("submissions_per_call_per_s", out.submissions_per_call_per_s);
     section.read("failed_auth_per_address_per_s", out.failed_auth_per_address_per_s);
     section.read("connections", out.connections);
     section.read("header_bytes", out.header_bytes);

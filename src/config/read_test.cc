@@ -194,8 +194,8 @@ INSTANTIATE_TEST_SUITE_P(
             "1: [server] is a list; write it as a table with its keys below"},
         Row{"LaterSection", "[[source]]\nid = \"ci\"\n",
             "1: source comes with a later release; leave it out until then"},
-        Row{"LaterKey", "[server]\ntls_cert = \"x\"\n",
-            "2: [server]: tls_cert comes with a later release; leave it out until then"},
+        Row{"LaterKey", "[store]\nindex = []\n",
+            "2: [store]: index comes with a later release; leave it out until then"},
         Row{"LaterTool", agent + "tools = [\"mcp:files/*\"]\n",
             "7: [[agent]] a: tools names \"mcp:files/*\": tools of MCP servers come with a later "
             "release; leave it out until then"},

@@ -75,6 +75,20 @@ bool is_origin(std::string_view text) {
     return rest && is_host(*rest);
 }
 
+// An address of IPv4 or IPv6, perhaps with a number of bits; the server reads it exactly.
+bool is_network(std::string_view text) {
+    auto const slash = std::min(text.find('/'), text.size());
+    std::string_view const address = text.substr(0, slash);
+    bool const v6 = address.contains(':');
+    bool const plain = std::ranges::all_of(address, [](char c) {
+        return digits.contains(c) || std::string_view("abcdefABCDEF:.").contains(c);
+    });
+    if (!plain || (!v6 && std::ranges::count(address, '.') != 3)) return false;
+    if (slash == text.size()) return true;
+    auto const bits = parse_number(text.substr(slash + 1));
+    return bits && *bits <= (v6 ? 128U : 32U);
+}
+
 bool is_pointer(std::string_view text) {
     if (!text.empty() && text.front() != '/') return false;
     for (std::size_t at = text.find('~'); at != std::string_view::npos;
@@ -98,6 +112,7 @@ bool fits(Form form, std::string_view text) {
         case Form::pointer: return is_pointer(text);
         case Form::variable:
         case Form::variables: return is_variable(text);
+        case Form::network: return is_network(text);
         case Form::any:
         case Form::file: return !text.contains('\0');
     }
@@ -122,6 +137,7 @@ std::string_view advice(Form form) {
         case Form::variable:
         case Form::variables:
             return "name a variable of the environment, for example \"GH_TOKEN\", not its value";
+        case Form::network: return "write an IP address or a network, for example \"10.0.0.0/8\"";
         case Form::any:
         case Form::file: return "leave out the zero byte";
     }

@@ -11,7 +11,8 @@ namespace dormouse::io {
 // number, on the loop, each time. One object a process.
 class Signals {
 public:
-    Signals(AsioLoop& loop, port::Fn<void(int)> on_signal);
+    // `on_hangup` is called for SIGHUP, which does nothing else either.
+    Signals(AsioLoop& loop, port::Fn<void(int)> on_signal, port::Fn<void()> on_hangup = {});
     ~Signals();
     Signals(Signals const&) = delete;
     Signals& operator=(Signals const&) = delete;

@@ -64,6 +64,9 @@ public:
         return {};
     }
     Result<std::uint64_t> feed_head() override { return 0; }
+    Result<void> change_tokens(port::TokenChange const&) override { return {}; }
+    Result<std::vector<port::TokenRow>> tokens() override { return {}; }
+    Result<std::vector<port::AuditRow>> audit(std::uint64_t, std::uint32_t) override { return {}; }
     Result<std::optional<SessionId>> find_created(Bits128 const&) override { return {}; }
     Result<std::vector<port::PostRow>> due_posts(std::string const&, Time, std::uint32_t) override {
         return {};

@@ -2,15 +2,18 @@
 // What a store author writes: a plain blocking class of rows and bytes. It decodes nothing but its
 // own rows.
 //
-// Threads: commit() and update_posts() are called by one thread at a time (the writer); all other
-// members by one thread at a time (the reader), at the same moment as a commit. What a commit
-// returned as done, a later read sees. Errors: store_unavailable (may come back), store_full (the
-// disk), fail_stop (a sync failed: nothing is ever written again by this object), internal (damage
-// found: the row and file are named in `detail`).
+// Threads: commit(), update_posts(), change_tokens(), keep() and drop_kept() are called by one
+// thread at a time (the writer); all other members by one thread at a time (the reader), at the
+// same moment as a commit. What a commit returned as done, a later read sees. Errors:
+// store_unavailable (may come back), store_full (the disk), fail_stop (a sync failed: nothing is
+// ever written again by this object), internal (damage found: the row and file are named in
+// `detail`).
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
 #include <dormouse/time.h>
+
+#include "port/audit.h"
 
 #include <cstdint>
 #include <memory>
@@ -166,6 +169,7 @@ struct Append {
     // `pending` and `keys` are all that there are: what stood there goes first.
     bool rows_anew = false;
     std::optional<SnapshotRow> snapshot;  // replaces an older one
+    std::vector<std::string> audit;       // lines that are added to the audit
     std::optional<Bits128> create_key;    // remembered with the session for find_created()
     // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and
     // create_key.
@@ -225,6 +229,28 @@ struct FeedPage {
     bool more = false;          // there is something after `next`
     bool gone =
         false;  // rows after the number asked for are not kept any more; nothing else is set
+};
+
+// A secret that lets somebody in, and what for. The secret itself is nowhere: only its digest.
+struct TokenRow {
+    std::string id;
+    std::string kind;                        // token, link (spent once), cookie
+    std::string name;                        // who it is for
+    std::string role;                        // admin, operate, answer, read
+    std::vector<std::string> projects = {};  // empty: all
+    std::vector<std::string> agents = {};    // that may be started; empty: the usual ones; "*": all
+    Sha256 secret{};                         // of the secret's bytes
+    Time created{};
+    std::optional<Time> expires = {};
+
+    friend bool operator==(TokenRow const&, TokenRow const&) = default;
+};
+
+// Whole or not at all, with its line in the audit.
+struct TokenChange {
+    std::optional<TokenRow> put = {};  // inserted, or replaces the row with its id
+    std::string drop = {};             // an id; empty: none. No such row: conflict, nothing is done
+    std::string audit = {};            // a line; empty: none
 };
 
 class Store {
@@ -314,6 +340,13 @@ public:
     }
     // Forgets these of the kept ones; writes, as keep() does.
     [[nodiscard]] virtual Result<void> drop_kept(std::span<Bits128 const> /*keys*/) { return {}; }
+    // Called on the writer's thread, like commit(); durable when it returns.
+    [[nodiscard]] virtual Result<void> change_tokens(TokenChange const& change) = 0;
+    // By id.
+    [[nodiscard]] virtual Result<std::vector<TokenRow>> tokens() = 0;
+    // Lines of the audit after `after`, in order.
+    [[nodiscard]] virtual Result<std::vector<AuditRow>> audit(std::uint64_t after,
+                                                              std::uint32_t limit) = 0;
     // A cheap question that fails while the store cannot serve: /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "runner/rows.h"
 #include "session/limits.h"
+#include "wire/audit.h"
 #include "wire/spill.h"
 #include "wire/state_json.h"
 
@@ -232,6 +233,8 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
         remember_closed(event);
         for (std::string& key : keys_of(event))
             draft.append.keys.push_back({std::move(key), event.seq});
+        if (auto line = wire::audit_line(id_, event))
+            draft.append.audit.push_back(std::move(*line));
         draft.records.push_back(wire::record(id_, std::move(event)));
         draft.bytes += draft.records.back()->data.size();
     }

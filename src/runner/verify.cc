@@ -128,6 +128,31 @@ private:
     Rebuilt rebuilt_;
 };
 
+// Each line must be chained to the one before it; the first that is not is named, and those after
+// it say nothing more.
+Result<void> check_audit(port::Store& store, VerifyReport& report) {
+    constexpr std::uint32_t page = 1'000;
+    Sha256 before{};
+    while (true) {
+        auto rows = store.audit(report.audited, page);
+        if (!rows) return std::unexpected(std::move(rows.error()));
+        if (rows->empty()) return {};
+        for (port::AuditRow const& row : *rows) {
+            std::string const n = std::to_string(++report.audited);
+            if (row.n != report.audited) {
+                report.findings.push_back({{}, "audit: line " + n + " is missing"});
+                return {};
+            }
+            if (!same_digest(row.hash, port::chained(before, row.n, row.line))) {
+                report.findings.push_back(
+                    {{}, "audit: line " + n + " or one before it was changed"});
+                return {};
+            }
+            before = row.hash;
+        }
+    }
+}
+
 }  // namespace
 
 namespace {
@@ -188,6 +213,8 @@ Result<VerifyReport> verify(port::Store& store,
         after = part->next;
         if (part->sessions > 0) progress(report.sessions);
     }
+    if (auto checked = check_audit(store, report); !checked)
+        return std::unexpected(std::move(checked.error()));
     return report;
 }
 

@@ -12,13 +12,14 @@
 namespace dormouse::runner {
 
 struct Finding {
-    SessionId session;
+    SessionId session;  // that of no session: the audit
     std::string what;
 };
 
 struct VerifyReport {
     std::uint64_t sessions = 0;
     std::uint64_t events = 0;
+    std::uint64_t audited = 0;  // lines of the audit
     std::vector<Finding> findings;
     std::optional<std::uint64_t> next = {};  // a page: where the next one goes on
 };

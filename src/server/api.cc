@@ -148,7 +148,13 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     auto const observed = std::make_shared<Observed>(std::move(responder), exchange->request,
                                                      services_.metrics, services_.log);
     exchange->responder = observed;
-    exchange->by = services_.gate.actor(exchange->request);
+    exchange->principal = services_.gate.principal(exchange->request);
+    exchange->by = services_.gate.actor(exchange->request, exchange->principal.get());
+    observed->of(exchange->principal,
+                 [this, principal = exchange->principal,
+                  alive = std::weak_ptr(alive_)](std::shared_ptr<EventStream> const& stream) {
+                     if (!alive.expired()) keep_stream(principal, stream);
+                 });
     exchange->capability = services_.gate.capability(exchange->request);
     // Nothing of a webhook is read before its signature has been checked.
     if (exchange->request.body.empty() || is_webhook(exchange->request)) {
@@ -159,6 +165,36 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
         exchange->body = std::move(*body);
     }
     route(exchange, *observed);
+}
+
+void Api::keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream> const& stream) {
+    if (!principal) return;
+    std::erase_if(opened_, [](Opened const& one) { return one.stream.expired(); });
+    opened_.push_back({principal, stream});
+    if (!std::exchange(watching_, true)) watch_streams();
+}
+
+void Api::watch_streams() {
+    services_.loop.after(Duration(1'000), [this, alive = std::weak_ptr(alive_)] {
+        if (alive.expired()) return;
+        close_revoked();
+        watching_ = !opened_.empty();
+        if (watching_) watch_streams();
+    });
+}
+
+void Api::close_revoked() {
+    static auto const bye =
+        std::make_shared<std::string const>("event: bye\ndata: {\"reason\":\"revoked\"}\n\n");
+    Time const now = services_.runner.now();
+    std::erase_if(opened_, [&](Opened const& one) {
+        auto const stream = one.stream.lock();
+        if (!stream || !stream->open()) return true;
+        if (one.principal->valid(now)) return false;
+        (void)stream->send(bye);
+        stream->close();
+        return true;
+    });
 }
 
 void Api::route(ExchangePtr const& exchange, Observed& observed) {
@@ -172,7 +208,8 @@ void Api::route(ExchangePtr const& exchange, Observed& observed) {
         }
         observed.matched(text_of(route), exchange->params);
         if (auto const error = refuse_query(request, route)) return exchange->fail(*error);
-        return route.handler(*this, exchange);
+        return with_rights(*this, exchange, route.right,
+                           [this, exchange, &route] { route.handler(*this, exchange); });
     }
     std::string const methods = allowed_methods(routes_, request.segments);
     if (methods.empty()) return exchange->fail({Code::not_found, "There is no such path."});

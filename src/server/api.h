@@ -9,10 +9,12 @@
 #include "server/gate.h"
 #include "server/http.h"
 #include "server/problem.h"
+#include "server/rights.h"
 #include "webhook/source.h"
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,7 @@ struct Services {
     Gate& gate;
     Metrics& metrics;
     io::Log& log;
+    port::Entropy& entropy;
     std::vector<webhook::Source> sources = {};
 };
 
@@ -43,7 +46,9 @@ struct Exchange {
     HttpRequest request;
     std::vector<std::string> params;  // what the pattern's {} stood for, in order
     session::Actor by;
+    PrincipalPtr principal;               // null: a capability, or nobody
     std::optional<PendingId> capability;  // all that it may ask about
+    std::set<SessionId> foreign;          // named in a batch, and not of the token's projects
     std::shared_ptr<Responder> responder;
     Json body;  // checked; {} when there was none; not that of a webhook
 
@@ -67,6 +72,7 @@ struct Route {
     std::size_t body_max;
     Handler handler;
     std::string_view query = {};  // names of the query's parameters, a space between them
+    Right right = {};
 };
 
 class Api final : public HttpHandler {
@@ -87,10 +93,24 @@ public:
     [[nodiscard]] Changes& changes() { return *changes_; }
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
 
+    // Ends the streams of those who may not come in any more. Soon after each change, and every
+    // second.
+    void close_revoked();
+
 private:
+    void watch_streams();
+    void keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream> const& stream);
     void route(ExchangePtr const& exchange, Observed& observed);
 
+    struct Opened {
+        PrincipalPtr principal;
+        std::weak_ptr<EventStream> stream;
+    };
+
     Services services_;
+    std::vector<Opened> opened_;
+    bool watching_ = false;  // close_revoked() will be called
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::unique_ptr<Streams> streams_;
     std::unique_ptr<FeedStreams> feed_streams_;
     std::unique_ptr<Waits> waits_;

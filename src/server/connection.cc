@@ -44,16 +44,19 @@ void Connection::enter_hub() {
                : peer;
     peer_ = address.to_string();
     peer_is_loopback_ = address.is_loopback();
+    if (hub_->options.tls) tls_ = hub_->options.tls->accept(socket_.native_handle());
 }
 
 void Connection::start() {
     enter_hub();
+    if (hub_->options.tls && !tls_) return close();
     set_deadline(hub_->options.header_time_limit);
     arm_read();
 }
 
 void Connection::refuse(HttpReply const& reply) {
     enter_hub();
+    if (hub_->options.tls) return close();  // it would have to shake hands first
     set_deadline(linger_limit);
     keep_alive_ = false;
     put_reply(reply);
@@ -82,6 +85,40 @@ void Connection::finish() {
     if (stage_ == Stage::reading && !parser_ && out_.empty()) close();
 }
 
+// --- Bytes -----------------------------------------------------------------------------------
+
+std::size_t Connection::tls_result(io::TlsStream::Moved moved, bool reading, error_code& code) {
+    using State = io::TlsStream::State;
+    read_when_writable_ = reading && moved.state == State::wait_write;
+    write_when_readable_ = !reading && moved.state == State::wait_read;
+    switch (moved.state) {
+        case State::moved: return moved.bytes;
+        case State::wait_read:
+        case State::wait_write: code = error::would_block; break;
+        case State::ended: code = error::eof; break;
+        case State::failed: code = error::connection_reset; break;
+    }
+    return 0;
+}
+
+std::size_t Connection::read_some(error_code& code) {
+    auto& scratch = hub_->scratch;
+    if (!tls_) return socket_.read_some(boost::asio::buffer(scratch), code);
+    return tls_result(tls_->read(scratch), true, code);
+}
+
+template <class Buffers>
+std::size_t Connection::write_some(Buffers const& buffers, error_code& code) {
+    if (!tls_) return socket_.write_some(buffers, code);
+    auto const first = *boost::asio::buffer_sequence_begin(buffers);
+    std::string_view const bytes(static_cast<char const*>(first.data()), first.size());
+    return tls_result(tls_->write(bytes), false, code);
+}
+
+// Used by connection_stream.cc too.
+template std::size_t Connection::write_some(std::vector<boost::asio::const_buffer> const& buffers,
+                                            error_code& code);
+
 // --- Reading ---------------------------------------------------------------------------------
 
 void Connection::arm_read() {
@@ -89,7 +126,14 @@ void Connection::arm_read() {
                                                 : stage_ == Stage::reading && !can_work();
     if (reading_ || saw_end_ || full || stage_ == Stage::closed) return;
     reading_ = true;
-    socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code const&) {
+    if (tls_ && tls_->holds()) {
+        return hub_->loop.post([self = shared_from_this()] {
+            self->reading_ = false;
+            self->on_readable();
+        });
+    }
+    auto const what = read_when_writable_ ? Socket::wait_write : Socket::wait_read;
+    socket_.async_wait(what, [self = shared_from_this()](error_code const&) {
         self->reading_ = false;
         self->on_readable();
     });
@@ -98,8 +142,8 @@ void Connection::arm_read() {
 void Connection::on_readable() {
     if (stage_ == Stage::closed) return;
     error_code code;
-    auto& scratch = hub_->scratch;
-    auto const count = socket_.read_some(boost::asio::buffer(scratch), code);
+    auto const& scratch = hub_->scratch;
+    auto const count = read_some(code);
     if (try_again(code)) return arm_read();
     if (code == error::eof) return on_end();
     if (code) return close();
@@ -187,6 +231,12 @@ bool Connection::admit() {
     request.id = hub_->next_request_id();
     request.peer_address = peer_;
     request.peer_is_loopback = peer_is_loopback_;
+    request.secure = tls_ != nullptr;
+    bool const proxied = hub_->proxies.apply(request);
+    if (hub_->options.only_proxied && !proxied && !peer_is_loopback_) {
+        reject({Code::forbidden, "This server takes requests through its proxy only.", {}, 0});
+        return false;
+    }
     keep_alive_ = parser_->keep_alive();
     head_only_ = parser_->head_only();
     http_1_0_ = parser_->http_1_0();
@@ -271,8 +321,8 @@ void Connection::flush() {
     if (writing_ || stage_ == Stage::closed) return;
     while (out_sent_ < out_.size()) {
         error_code code;
-        auto const rest = boost::asio::buffer(out_) + out_sent_;
-        out_sent_ += socket_.write_some(rest, code);
+        boost::asio::const_buffer const rest = boost::asio::buffer(out_) + out_sent_;
+        out_sent_ += write_some(rest, code);
         if (try_again(code)) return arm_write();
         if (code) return close();
     }
@@ -284,7 +334,8 @@ void Connection::flush() {
 void Connection::arm_write() {
     if (writing_) return;
     writing_ = true;
-    socket_.async_wait(Socket::wait_write, [self = shared_from_this()](error_code const&) {
+    auto const what = write_when_readable_ ? Socket::wait_read : Socket::wait_write;
+    socket_.async_wait(what, [self = shared_from_this()](error_code const&) {
         self->writing_ = false;
         self->on_writable();
     });
@@ -301,6 +352,7 @@ void Connection::linger() {
     if (saw_end_) return close();
     stage_ = Stage::lingering;
     error_code ignored;
+    if (tls_) tls_->end();
     socket_.shutdown(Socket::shutdown_send, ignored);
     set_deadline(linger_limit);
     arm_read();

@@ -5,6 +5,7 @@
 // read through one buffer of the hub; the hub's sweep keeps the times). Everything runs on the
 // loop.
 
+#include "io/tls.h"
 #include "server/frame_queue.h"
 #include "server/http.h"
 #include "server/hub.h"
@@ -80,6 +81,13 @@ private:
         port::Fn<void()> closed;
     };
 
+    // Through TLS, when there is any. What the socket is waited for to do before it goes on, if it
+    // moved nothing, is told by would_block.
+    [[nodiscard]] std::size_t read_some(boost::system::error_code& code);
+    template <class Buffers>
+    [[nodiscard]] std::size_t write_some(Buffers const& buffers, boost::system::error_code& code);
+    [[nodiscard]] std::size_t tls_result(io::TlsStream::Moved moved, bool reading,
+                                         boost::system::error_code& code);
     void enter_hub();
     void arm_read();
     void arm_write();
@@ -106,6 +114,7 @@ private:
 
     std::shared_ptr<Hub> const hub_;
     Socket socket_;
+    std::unique_ptr<io::TlsStream> tls_;  // null: plain
     std::string peer_;
     std::string in_;   // bytes read and not yet taken
     std::string out_;  // replies not yet written
@@ -118,6 +127,8 @@ private:
     std::size_t slot_ = 0;  // place in hub_->connections
     Stage stage_ = Stage::reading;
     bool peer_is_loopback_ = false;
+    bool read_when_writable_ = false;  // TLS: a read waits for room to write
+    bool write_when_readable_ = false;
     bool keep_alive_ = true;
     bool head_only_ = false;
     bool http_1_0_ = false;

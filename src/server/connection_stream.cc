@@ -74,7 +74,7 @@ void Connection::flush_stream() {
     bool const held = !stream_->queue.empty();
     while (!stream_->queue.empty()) {
         boost::system::error_code code;
-        auto const count = socket_.write_some(stream_->queue.front(), code);
+        auto const count = write_some(stream_->queue.front(), code);
         stream_->queue.pop(count);
         if (code == boost::asio::error::would_block) return arm_write();
         if (code) return close();

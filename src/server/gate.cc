@@ -1,14 +1,12 @@
 #include "server/gate.h"
 
-#include "base/sha256.h"
+#include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
 
 namespace dormouse::server {
 
 namespace {
-
-bool is_open_path(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
 
 constexpr std::string_view capability_path = "/c/";
 
@@ -31,6 +29,30 @@ std::string_view bearer(HttpRequest const& head) {
     constexpr std::string_view scheme = "bearer ";
     if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme) return {};
     return value.substr(scheme.size());
+}
+
+// The value of our cookie; empty: there is none.
+std::string_view cookie(HttpRequest const& head) {
+    std::string_view rest = head.header("cookie");
+    while (!rest.empty()) {
+        auto const end = std::min(rest.find(';'), rest.size());
+        std::string_view one = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        while (one.starts_with(' ')) one.remove_prefix(1);
+        for (std::string_view const name : {"dormouse=", "__Host-dormouse="})
+            if (one.starts_with(name)) return one.substr(name.size());
+    }
+    return {};
+}
+
+// Whoever has one address of IPv6 has 2^64 of them.
+std::string network_of(std::string const& address) {
+    boost::system::error_code bad;
+    auto const parsed = boost::asio::ip::make_address(address, bad);
+    if (bad || !parsed.is_v6()) return address;
+    auto bytes = parsed.to_v6().to_bytes();
+    std::ranges::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+    return boost::asio::ip::address_v6(bytes).to_string();
 }
 
 bool has_body(HttpRequest const& head) {
@@ -59,8 +81,14 @@ bool is_webhook(HttpRequest const& head) {
 }
 
 Gate::Gate(GateOptions options, port::Clock const& clock)
-    : options_(std::move(options)), capabilities_(options_.capability_key), clock_(clock) {
-    for (Token const& token : options_.tokens) secrets_.push_back(sha256(token.secret));
+    : options_(std::move(options)),
+      capabilities_(options_.capability_key),
+      tokens_(clock),
+      failures_(clock, options_.failed_auth_per_address_per_s),
+      by_token_(clock, options_.submissions_per_token_per_s),
+      by_call_(clock, options_.submissions_per_call_per_s) {
+    for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
+    options_.tokens.clear();  // their digests are enough
     for (std::string& host : options_.allowed_hosts) host = lower(host);
 }
 
@@ -81,27 +109,42 @@ bool Gate::origin_allowed(std::string_view origin) const {
     return origin.starts_with(scheme) && host_allowed(origin.substr(scheme.size()));
 }
 
-Token const* Gate::token_of(HttpRequest const& head) const {
-    std::string_view const secret = bearer(head);
-    if (secret.empty()) return nullptr;
-    Sha256 const digest = sha256(secret);
-    Token const* found = nullptr;
-    for (std::size_t i = 0; i < secrets_.size(); ++i) {
-        if (same_digest(secrets_[i], digest)) found = &options_.tokens[i];
-    }
-    return found;
+std::string Gate::base_url() const {
+    if (!options_.public_url.empty()) return options_.public_url;
+    return "http://127.0.0.1:" + std::to_string(options_.port);
 }
 
-std::optional<Error> Gate::failed_auth(std::string const& address) {
-    std::int64_t const second = clock_.monotonic().count() / 1000;
-    if (second != failures_second_ || failures_.size() > 10'000) failures_.clear();
-    failures_second_ = second;
-    if (++failures_[address] > options_.failed_auth_per_address_per_s) {
+// Of the page that this server itself gave out.
+bool Gate::own_origin(HttpRequest const& head) const {
+    std::string const origin = lower(head.header("origin"));
+    std::string const host = lower(head.header("host"));
+    if (origin == (head.secure ? "https://" : "http://") + host) return true;
+    std::string const url = lower(options_.public_url);
+    auto const scheme = url.find("://");
+    return scheme != std::string::npos && origin == url.substr(0, url.find('/', scheme + 3));
+}
+
+PrincipalPtr Gate::principal(HttpRequest const& head) const {
+    if (!head.header("authorization").empty()) return tokens_.find("token", bearer(head));
+    return tokens_.find("cookie", cookie(head));
+}
+
+Error Gate::failed_auth(HttpRequest const& head) {
+    if (!failures_.take(network_of(head.peer_address))) {
         return Error{Code::rate_limited, "Too many requests without a valid token.", {}, 1000};
     }
     return Error{Code::unauthenticated,
                  "Send `Authorization: Bearer TOKEN`; the first token stands in the data "
                  "directory's file `token`."};
+}
+
+std::optional<Error> Gate::refuse_submission(HttpRequest const& head, Principal const* principal,
+                                             PendingId const& pending) {
+    if (principal && head.peer_is_loopback) return std::nullopt;
+    bool const one_too_many =
+        (principal && !by_token_.take(principal->row.id)) || !by_call_.take(pending.text());
+    if (!one_too_many) return std::nullopt;
+    return Error{Code::rate_limited, "Too many outcomes in one second.", {}, 1000};
 }
 
 std::optional<Error> Gate::refuse(HttpRequest const& head) {
@@ -115,8 +158,9 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
             Code::origin_refused,
             "Pages of this origin may not call; add it to allowed_origins if they should."};
     }
-    if (is_open_path(head.path)) return std::nullopt;
-    if (!is_webhook(head)) {
+    if (head.path == "/healthz" || head.path == "/readyz") return std::nullopt;
+    bool const open = head.path == "/sign-in" && head.method != "DELETE";
+    if (!open && !is_webhook(head)) {
         if (auto error = refuse_asker(head)) return error;
     }
     bool const form = is_webhook(head) && is_form(head.header("content-type"));
@@ -129,10 +173,17 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
 
 std::optional<Error> Gate::refuse_asker(HttpRequest const& head) {
     bool const in_path = head.path.starts_with(capability_path);
-    if (!in_path && !bearer(head).starts_with(Capabilities::prefix))
-        return token_of(head) ? std::nullopt : failed_auth(head.peer_address);
+    if (!in_path && !bearer(head).starts_with(Capabilities::prefix)) {
+        PrincipalPtr const who = principal(head);
+        if (!who) return failed_auth(head);
+        // A browser sends a cookie for whatever page asks it to.
+        bool const reads = head.method == "GET" || head.method == "HEAD";
+        if (!who->is_cookie() || reads || own_origin(head)) return std::nullopt;
+        return Error{Code::origin_refused,
+                     "With a cookie only pages of this server itself may change something."};
+    }
     if (!capability(head)) {
-        Error error = *failed_auth(head.peer_address);
+        Error error = failed_auth(head);
         if (in_path && error.code == Code::unauthenticated)
             error = {Code::not_found, "There is nothing with this id."};
         return error;
@@ -149,10 +200,13 @@ std::optional<PendingId> Gate::capability(HttpRequest const& head) const {
 }
 
 session::Actor Gate::actor(HttpRequest const& head) const {
+    return actor(head, principal(head).get());
+}
+
+session::Actor Gate::actor(HttpRequest const& head, Principal const* principal) const {
     if (capability(head)) return {session::ActorType::capability, "callback"};
-    Token const* const token = token_of(head);
-    if (!token) return {};
-    return {session::ActorType::token, token->name};
+    if (!principal) return {};
+    return {session::ActorType::token, principal->row.name};
 }
 
 }  // namespace dormouse::server

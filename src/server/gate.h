@@ -6,9 +6,11 @@
 #include "base/sha256.h"
 #include "server/capability.h"
 #include "server/http.h"
+#include "server/rate.h"
+#include "server/tokens.h"
 #include "session/vocabulary.h"
 
-#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,10 @@ struct GateOptions {
     std::uint16_t port = 0;
     std::uint32_t failed_auth_per_address_per_s = 10;
     std::string capability_key = {};  // empty: no capability is taken
+    std::uint32_t submissions_per_token_per_s = 1'000;
+    std::uint32_t submissions_per_call_per_s = 200;
+    std::set<std::string, std::less<>> programs = {};  // agents that run programs of this machine
+    std::string public_url = {};                       // empty: not known
 };
 
 // Bears a signature in place of a token; its own handler checks that.
@@ -38,8 +44,22 @@ public:
 
     // Why the request may not go on; nullopt: it may.
     [[nodiscard]] std::optional<Error> refuse(HttpRequest const& head);
-    // Who asks. REQUIRES: refuse() let it through.
+    // Who asks; nullptr: whoever has a capability, or nobody. REQUIRES: refuse() let it through.
+    [[nodiscard]] PrincipalPtr principal(HttpRequest const& head) const;
     [[nodiscard]] session::Actor actor(HttpRequest const& head) const;
+    [[nodiscard]] session::Actor actor(HttpRequest const& head, Principal const* principal) const;
+    // One more outcome is offered for a call. nullopt: it may be.
+    [[nodiscard]] std::optional<Error> refuse_submission(HttpRequest const& head,
+                                                         Principal const* principal,
+                                                         PendingId const& pending);
+    // What is guessed wrong is counted by address.
+    [[nodiscard]] Error failed_auth(HttpRequest const& head);
+    [[nodiscard]] Tokens& tokens() { return tokens_; }
+    [[nodiscard]] bool runs_programs(std::string const& agent) const {
+        return options_.programs.contains(agent);
+    }
+    // "https://dm.example.org": what links begin with.
+    [[nodiscard]] std::string base_url() const;
     // The pause whose capability the request bears, in its path or as its token. It is let in for
     // the outcome and the progress of that one call and for nothing else.
     [[nodiscard]] std::optional<PendingId> capability(HttpRequest const& head) const;
@@ -48,16 +68,15 @@ public:
 private:
     [[nodiscard]] bool host_allowed(std::string_view host) const;
     [[nodiscard]] bool origin_allowed(std::string_view origin) const;
-    [[nodiscard]] Token const* token_of(HttpRequest const& head) const;
-    [[nodiscard]] std::optional<Error> failed_auth(std::string const& address);
+    [[nodiscard]] bool own_origin(HttpRequest const& head) const;
     [[nodiscard]] std::optional<Error> refuse_asker(HttpRequest const& head);
 
     GateOptions options_;
     Capabilities capabilities_;
-    std::vector<Sha256> secrets_;  // digests of the tokens' secrets, in their order
-    port::Clock const& clock_;
-    std::int64_t failures_second_ = 0;
-    std::map<std::string, std::uint32_t> failures_;  // by address, in that second
+    Tokens tokens_;
+    Rate failures_;  // by address
+    Rate by_token_;  // submissions, by the token's id
+    Rate by_call_;   // submissions, by pause
 };
 
 }  // namespace dormouse::server

@@ -53,6 +53,16 @@ void get_doctor(Api& api, ExchangePtr const& x);
 // handlers_repair.cc
 void post_repair(Api& api, ExchangePtr const& x);
 
+// handlers_tokens.cc
+void list_tokens(Api& api, ExchangePtr const& x);
+void create_token(Api& api, ExchangePtr const& x);
+void delete_token(Api& api, ExchangePtr const& x);
+// handlers_sign_in.cc
+void create_link(Api& api, ExchangePtr const& x);
+void show_sign_in(Api& api, ExchangePtr const& x);
+void sign_in(Api& api, ExchangePtr const& x);
+void sign_out(Api& api, ExchangePtr const& x);
+
 // handlers_acp.cc
 void acp_create(Api& api, ExchangePtr const& x);
 void acp_list(Api& api, ExchangePtr const& x);
@@ -69,6 +79,9 @@ void post_capability(Api& api, ExchangePtr const& x);
 void get_capability(Api& api, ExchangePtr const& x);
 
 // ---- shared
+
+// handlers_server.cc: what is counted, in Prometheus' text format.
+void answer_metrics(Services& services, std::shared_ptr<Responder> responder);
 
 // What capabilities are told of a receipt: {status, digest, at}.
 [[nodiscard]] std::string brief_receipt(session::Receipt const& receipt);

@@ -107,8 +107,27 @@ std::string brief_receipt(Receipt const& receipt) {
     return out.end_object().take();
 }
 
-void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
-    if (command.via.empty()) command.via = x->capability ? "callback" : "http";
+namespace {
+
+// Who is asked may be named by a role, which the core does not know of: names are left to it.
+std::optional<Error> refuse_role(Principal const& principal, State const& state,
+                                 PendingId const& pending) {
+    Call const* const call = open_pause(state, pending);
+    if (!call || !call->pause) return std::nullopt;
+    auto const& from = call->pause->terms.answer.from;
+    constexpr std::string_view prefix = "role:";
+    bool roles = false;
+    for (std::string const& one : from) {
+        bool const is_role = one.starts_with(prefix);
+        roles = roles || is_role;
+        auto const role = is_role ? parse_role(one.substr(prefix.size())) : std::nullopt;
+        if (one == principal.row.name || (role && principal.role >= *role)) return std::nullopt;
+    }
+    if (!roles) return std::nullopt;
+    return Error{Code::not_an_answerer, "You are not among those asked.", {}, 0};
+}
+
+void offer(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
     PendingId const pending = command.pending;
     door::submit(api.services().runner, api.services().catalogue, std::move(command), x->asker(),
                  [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
@@ -116,6 +135,25 @@ void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(Htt
                      log_submitted(api.services().log, x->request.id, pending, answer);
                      tell_outcome(api, x, pending, std::move(answer), std::move(done));
                  });
+}
+
+}  // namespace
+
+void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
+    if (command.via.empty()) command.via = x->capability ? "callback" : "http";
+    PendingId const pending = command.pending;
+    if (auto error = api.services().gate.refuse_submission(x->request, x->principal.get(), pending))
+        return done(problem_reply(*error, x->request));
+    bool const may_all = !x->principal || x->principal->role == Role::admin;
+    if (may_all) return offer(api, x, std::move(command), std::move(done));
+    api.services().runner.look(
+        pending.session, [&api, x, pending, command = std::move(command), done = std::move(done)](
+                             Result<std::shared_ptr<runner::Lane>> lane) mutable {
+            auto const error =
+                lane ? refuse_role(*x->principal, (*lane)->state(), pending) : std::nullopt;
+            if (error) return done(problem_reply(*error, x->request));
+            offer(api, x, std::move(command), std::move(done));
+        });
 }
 
 namespace {
@@ -206,6 +244,10 @@ void post_decision(Api& api, ExchangePtr const& x) {
               {"pendingID", "approved", "inputDigest", "reason", "arguments", "content"});
     Submit command;
     auto const approved = body.boolean("approved");
+    // What was shown is what is decided: whoever can only answer must say what that was.
+    bool const answerer = x->principal && x->principal->role == Role::answer;
+    if (answerer && !body.string("inputDigest"))
+        body.refuse("inputDigest", "is required of a token of role answer: the one of the call");
     if (!approved) body.refuse("approved", "is missing: true or false");
     command.what = door::decision(approved.value_or(false), body.string("reason").value_or(""),
                                   body.any("arguments").value_or(Json()),
@@ -231,6 +273,9 @@ void post_progress(Api& api, ExchangePtr const& x) {
     auto const pending = pending_of(x, body);
     if (!pending) return;
     command.pending = *pending;
+    if (auto const error =
+            api.services().gate.refuse_submission(x->request, x->principal.get(), *pending))
+        return x->fail(*error);
     api.services().runner.command(
         pending->session, std::move(command), x->asker(),
         [&api, x, pending = *pending](Result<Answer> answer) {

@@ -95,7 +95,9 @@ void post_results(Api& api, ExchangePtr const& x) {
     if (batch->items.empty()) return answer(*batch);
     std::map<SessionId, std::vector<std::size_t>> sessions;
     for (std::size_t i = 0; i < batch->items.size(); ++i) {
-        Batch::Item const& item = batch->items[i];
+        Batch::Item& item = batch->items[i];
+        if (item.command && x->foreign.contains(item.command->pending.session))
+            item.command.reset();
         if (item.command) sessions[item.command->pending.session].push_back(i);
     }
     batch->open = batch->items.size();

@@ -158,6 +158,7 @@ void fork_session(Api& api, ExchangePtr const& x) {
         Create create;
         create.project = state.project;
         create.agent = state.agent;
+        if (auto const error = refuse_agent(api, *x, create.agent)) return x->fail(*error);
         create.title = title.empty() ? state.title : title;
         create.labels = state.labels;
         create.fork = Create::ForkOf{id, step, Json::trusted(std::move(messages)), count};

@@ -72,19 +72,21 @@ void get_tools(Api& api, ExchangePtr const& x) {
 }
 
 // Answers while the store does not: that is when it is looked at.
-void get_metrics(Api& api, ExchangePtr const& x) {
-    auto question = [now = api.services().runner.now()](port::Store& store) {
+void answer_metrics(Services& services, std::shared_ptr<Responder> responder) {
+    auto question = [now = services.runner.now()](port::Store& store) {
         return Metrics::ask(store, now);
     };
-    port::ask(api.services().journal, std::move(question),
-              [&api, x](Result<Metrics::Stored> stored) {
-                  auto const known = stored ? std::optional(*stored) : std::nullopt;
-                  x->responder->reply({200,
-                                       "text/plain; version=0.0.4; charset=utf-8",
-                                       {},
-                                       api.services().metrics.text(api.services().runner, known)});
-              });
+    port::ask(
+        services.journal, std::move(question),
+        [&metrics = services.metrics, &runner = services.runner,
+         responder = std::move(responder)](Result<Metrics::Stored> stored) {
+            auto const known = stored ? std::optional(*stored) : std::nullopt;
+            responder->reply(
+                {200, "text/plain; version=0.0.4; charset=utf-8", {}, metrics.text(runner, known)});
+        });
 }
+
+void get_metrics(Api& api, ExchangePtr const& x) { answer_metrics(api.services(), x->responder); }
 
 void get_openapi(Api&, ExchangePtr const& x) { x->json(200, std::string(openapi_document())); }
 

@@ -112,6 +112,7 @@ void create_session(Api& api, ExchangePtr const& x) {
     if (query.error) return x->fail(*query.error);
     auto create = read_create(api, x);
     if (!create) return;
+    if (auto const error = refuse_agent(api, *x, create->agent)) return x->fail(*error);
     api.services().runner.create(
         std::move(*create), x->asker(), [&api, x, wait](Result<runner::Created> created) {
             if (!created) return x->fail(created.error());

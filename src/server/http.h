@@ -16,6 +16,10 @@
 #include <utility>
 #include <vector>
 
+namespace dormouse::io {
+class TlsServer;
+}
+
 namespace dormouse::server {
 
 struct HttpRequest {
@@ -27,7 +31,8 @@ struct HttpRequest {
     std::string body;
     std::string peer_address;  // without port
     bool peer_is_loopback = false;
-    std::string id;  // request id, for logs and problems
+    bool secure = false;  // it came over TLS
+    std::string id;       // request id, for logs and problems
 
     [[nodiscard]] std::string_view header(
         std::string_view lower_case_name) const;  // empty when absent
@@ -98,6 +103,10 @@ struct HttpOptions {
     Duration body_time_limit{60'000};
     Duration idle_time_limit{75'000};  // keep-alive
     Duration heartbeat{15'000};        // an event stream that is silent for so long gets a comment
+    // Addresses and networks ("10.0.0.0/8") whose X-Forwarded-For and -Proto are believed.
+    std::vector<std::string> trusted_proxies = {};
+    bool only_proxied = false;     // whoever is neither one of them nor this machine is refused
+    io::TlsServer* tls = nullptr;  // null: plain HTTP. Outlives the server
 };
 
 }  // namespace dormouse::server

@@ -17,6 +17,7 @@ constexpr std::size_t scratch_bytes = 64 * 1024;
 
 Hub::Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoop& loop_)
     : options(std::move(options_)),
+      proxies(options.trusted_proxies),
       handler(handler_),
       log(log_),
       loop(loop_),

@@ -4,6 +4,7 @@
 #include "io/log.h"
 #include "io/loop.h"
 #include "server/http.h"
+#include "server/proxies.h"
 
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,7 @@ struct Hub : std::enable_shared_from_this<Hub> {
     void remove(std::size_t slot);
 
     HttpOptions const options;
+    Proxies const proxies;
     HttpHandler& handler;
     io::Log& log;
     io::AsioLoop& loop;

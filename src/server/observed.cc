@@ -1,5 +1,7 @@
 #include "server/observed.h"
 
+#include "server/problem.h"
+
 #include <chrono>
 
 namespace dormouse::server {
@@ -87,7 +89,19 @@ void Observed::matched(std::string route, std::vector<std::string> const& params
     }
 }
 
+void Observed::of(PrincipalPtr principal,
+                  std::function<void(std::shared_ptr<EventStream> const&)> on_stream) {
+    principal_ = std::move(principal);
+    on_stream_ = std::move(on_stream);
+}
+
 void Observed::reply(HttpReply reply) {
+    bool const reads = method_ == "GET" || method_ == "HEAD";
+    if (reads && principal_ && principal_->revoked) {
+        HttpRequest head;
+        head.id = id_;
+        reply = problem_reply({Code::unauthenticated, "This token was revoked meanwhile."}, head);
+    }
     tell(reply.status);
     to_->reply(std::move(reply));
 }
@@ -95,7 +109,9 @@ void Observed::reply(HttpReply reply) {
 std::shared_ptr<EventStream> Observed::stream(
     std::vector<std::pair<std::string, std::string>> headers) {
     tell(200);
-    return to_->stream(std::move(headers));
+    auto stream = to_->stream(std::move(headers));
+    if (on_stream_ && stream) on_stream_(stream);
+    return stream;
 }
 
 void Observed::tell(int status) {

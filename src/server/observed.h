@@ -5,6 +5,9 @@
 #include "io/log.h"
 #include "server/http.h"
 #include "server/metrics.h"
+#include "server/tokens.h"
+
+#include <functional>
 
 namespace dormouse::server {
 
@@ -14,6 +17,10 @@ public:
     Observed(std::shared_ptr<Responder> to, HttpRequest const& request, Metrics& metrics,
              io::Log& log);
 
+    // Who asks; one whose right ended meanwhile is not answered with what it asked to see.
+    // `on_stream` hears of the stream that is opened.
+    void of(PrincipalPtr principal,
+            std::function<void(std::shared_ptr<EventStream> const&)> on_stream);
     // What the request turned out to be for: a pattern of the table and what it stands for.
     void matched(std::string route, std::vector<std::string> const& params);
 
@@ -31,6 +38,8 @@ private:
     std::string const id_;
     std::string const method_;
     Duration const begun_;
+    PrincipalPtr principal_ = {};
+    std::function<void(std::shared_ptr<EventStream> const&)> on_stream_ = {};
     std::string route_ = {};
     std::string session_ = {};
     std::string pending_ = {};

@@ -62,7 +62,9 @@ void Waits::sweep() {
     bool const ends = services_.runner.draining();
     for (auto const& wait : std::exchange(waits_, {})) {
         if (!wait->done) continue;
-        if (ends || wait->until <= now || wait->exchange->responder->gone()) {
+        auto const& who = wait->exchange->principal;
+        bool const revoked = who && !who->valid(now);
+        if (ends || revoked || wait->until <= now || wait->exchange->responder->gone()) {
             wait->finish();
         } else {
             waits_.push_back(wait);

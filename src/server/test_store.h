@@ -23,6 +23,7 @@ struct TestDisk {
     std::map<SessionId, Kept> sessions;
     std::map<Bits128, SessionId> created;
     std::map<port::PostKey, port::PostRow> posts;
+    std::map<std::string, port::TokenRow> tokens;
     Epoch epoch = 0;
 };
 
@@ -141,6 +142,18 @@ public:
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override {
         auto const found = disk_->posts.find(key);
         return found == disk_->posts.end() ? std::nullopt : std::optional(found->second);
+    }
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override {
+        if (!change.drop.empty() && disk_->tokens.erase(change.drop) == 0)
+            return fail(Code::conflict, "no such token");
+        if (change.put) disk_->tokens[change.put->id] = *change.put;
+        return {};
+    }
+    [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override {
+        return std::vector<port::TokenRow>();
+    }
+    [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t, std::uint32_t) override {
+        return std::vector<port::AuditRow>();
     }
     [[nodiscard]] Result<void> ping() override { return {}; }
 

@@ -96,6 +96,17 @@ public:
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override {
         return ask([&] { return store_.post(key); });
     }
+    // REQUIRES: nobody writes through the reader.
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const&) override {
+        return fail(Code::internal, "a reader does not write");
+    }
+    [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override {
+        return ask([&] { return store_.tokens(); });
+    }
+    [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
+                                                            std::uint32_t limit) override {
+        return ask([&] { return store_.audit(after, limit); });
+    }
     [[nodiscard]] Result<void> ping() override {
         return ask([&] { return store_.ping(); });
     }

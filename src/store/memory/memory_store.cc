@@ -125,6 +125,7 @@ void MemoryStore::apply(Append const& append) {
     add_to_feed(append);
     for (auto const& row : append.posts) disk_->posts.emplace(row.key, row);
     for (auto const& key : append.taken) disk_->posts.erase(key);
+    for (auto const& line : append.audit) add_to_audit(line);
     if (append.erase) return erase(number, session);
     session.frames.emplace(append.frame.first, append.frame);
     if (append.wake_changed) set_wake(number, session, append.wake_at);
@@ -456,6 +457,36 @@ Result<void> MemoryStore::drop_kept(std::span<Bits128 const> keys) {
     std::scoped_lock const lock(disk_->mutex);
     for (Bits128 const& key : keys) disk_->kept.erase(key);
     return {};
+}
+
+void MemoryStore::add_to_audit(std::string const& line) {
+    auto& audit = disk_->audit;
+    auto const n = audit.size() + 1;
+    audit.push_back({n, line, port::chained(n == 1 ? Sha256{} : audit.back().hash, n, line)});
+}
+
+Result<void> MemoryStore::change_tokens(port::TokenChange const& change) {
+    std::scoped_lock const lock(disk_->mutex);
+    if (!change.drop.empty() && disk_->tokens.erase(change.drop) == 0)
+        return fail(Code::conflict, "there is no token " + change.drop);
+    if (change.put) disk_->tokens.insert_or_assign(change.put->id, *change.put);
+    if (!change.audit.empty()) add_to_audit(change.audit);
+    return {};
+}
+
+Result<std::vector<port::TokenRow>> MemoryStore::tokens() {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::TokenRow> rows;
+    for (auto const& [id, row] : disk_->tokens) rows.push_back(row);
+    return rows;
+}
+
+Result<std::vector<port::AuditRow>> MemoryStore::audit(std::uint64_t after, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::AuditRow> rows;
+    for (auto n = after; n < disk_->audit.size() && rows.size() < limit; ++n)
+        rows.push_back(disk_->audit[n]);
+    return rows;
 }
 
 }  // namespace dormouse::store

@@ -46,6 +46,8 @@ struct MemoryDisk {
     std::uint64_t feed_head = 0;
     std::map<Bits128, Bits128> delivered;  // key -> digest
     std::map<Bits128, port::KeptRow> kept;
+    std::map<std::string, port::TokenRow> tokens;  // by id
+    std::vector<port::AuditRow> audit;             // line n at n - 1
 };
 
 class MemoryStore final : public port::Store {
@@ -94,6 +96,10 @@ public:
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
     [[nodiscard]] Result<void> keep(port::KeptRow const& row) override;
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override;
+    [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
+    [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
+                                                            std::uint32_t limit) override;
     [[nodiscard]] Result<void> ping() override { return {}; }
 
 private:
@@ -105,6 +111,7 @@ private:
     void set_wake(std::uint64_t number, MemoryDisk::Session& session, std::optional<Time> wake_at);
     void erase(std::uint64_t number, MemoryDisk::Session& session);
     void add_to_feed(port::Append const& append);
+    void add_to_audit(std::string const& line);
     [[nodiscard]] std::optional<port::FeedRow> feed_row(MemoryDisk::Fed const& fed,
                                                         std::string const& project) const;
 

@@ -54,6 +54,11 @@ public:
                                                             Generation generation);
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key);
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
+    [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
+                                                            std::uint32_t limit);
+    // The newest line's number and hash; its text is left out. n = 0: there is none.
+    [[nodiscard]] Result<port::AuditRow> audit_head();
     [[nodiscard]] Result<void> ping();
     [[nodiscard]] Result<std::uint64_t> largest_number();
 

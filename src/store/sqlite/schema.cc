@@ -149,8 +149,18 @@ CREATE TABLE secrets(no INTEGER NOT NULL, call INTEGER NOT NULL, gen INTEGER NOT
   secret TEXT NOT NULL, PRIMARY KEY(no, call, gen)) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array<char const*, 6> steps_of_this_release{
-    tables, views, feed_and_artifacts, completed, posts, webhooks};
+// Who may call, and what was done by whom. secret, hash: 32 bytes. projects, agents: one name a
+// line. hash: of the line and of the hash before it (port/audit.h).
+constexpr char const* tokens_and_audit = R"sql(
+CREATE TABLE tokens(id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL,
+  projects TEXT NOT NULL, agents TEXT NOT NULL, secret BLOB NOT NULL, created INTEGER NOT NULL,
+  expires INTEGER) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit(n INTEGER PRIMARY KEY, line TEXT NOT NULL, hash BLOB NOT NULL) STRICT;
+)sql";
+
+constexpr std::array<char const*, 7> steps_of_this_release{
+    tables, views, feed_and_artifacts, completed, posts, webhooks, tokens_and_audit};
 
 }  // namespace
 

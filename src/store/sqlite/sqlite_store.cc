@@ -100,8 +100,11 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
     if (!largest) return std::unexpected(largest.error());
     auto const fed = reader->feed_head();
     if (!fed) return std::unexpected(fed.error());
+    auto const audited = reader->audit_head();
+    if (!audited) return std::unexpected(audited.error());
     auto writer = std::make_unique<sqlite::Writer>(std::move(*writing), *largest + 1,
-                                                   sqlite::FeedPlace{*fed, options.feed_kept});
+                                                   sqlite::FeedPlace{*fed, options.feed_kept},
+                                                   sqlite::AuditPlace{audited->n, audited->hash});
     return std::unique_ptr<SqliteStore>(
         new SqliteStore(std::move(held), std::move(writer), std::move(reader), *epoch));
 }
@@ -212,6 +215,16 @@ Result<void> SqliteStore::keep(port::KeptRow const& row) { return writer_->keep(
 
 Result<void> SqliteStore::drop_kept(std::span<Bits128 const> keys) {
     return writer_->drop_kept(keys);
+}
+
+Result<void> SqliteStore::change_tokens(port::TokenChange const& change) {
+    return writer_->change_tokens(change);
+}
+
+Result<std::vector<port::TokenRow>> SqliteStore::tokens() { return reader_->tokens(); }
+
+Result<std::vector<port::AuditRow>> SqliteStore::audit(std::uint64_t after, std::uint32_t limit) {
+    return reader_->audit(after, limit);
 }
 
 Result<void> SqliteStore::ping() {

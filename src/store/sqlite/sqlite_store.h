@@ -83,6 +83,10 @@ public:
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
     [[nodiscard]] Result<void> keep(port::KeptRow const& row) override;
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override;
+    [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
+    [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
+                                                            std::uint32_t limit) override;
     [[nodiscard]] Result<void> ping() override;
 
 private:

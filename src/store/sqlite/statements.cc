@@ -82,6 +82,11 @@ constexpr auto writes = in_order<Write>({
     {Write::add_kept,
      "INSERT INTO kept(key, digest, id, at, source, project, ref, body) VALUES(?1, ?2, ?3, ?4, ?5,"
      " ?6, ?7, ?8)"},
+    {Write::put_token,
+     "INSERT OR REPLACE INTO tokens(id, kind, name, role, projects, agents, secret, created,"
+     " expires) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+    {Write::drop_token, "DELETE FROM tokens WHERE id = ?1 RETURNING 1"},
+    {Write::add_audit, "INSERT INTO audit(n, line, hash) VALUES(?1, ?2, ?3)"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -186,6 +191,11 @@ constexpr auto reads = in_order<Read>({
     {Read::kept,
      "SELECT key, digest, id, at, source, project, ref, body FROM kept INDEXED BY kept_by_time"
      " WHERE at >= ?1 ORDER BY at LIMIT ?2"},
+    {Read::tokens,
+     "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
+     " WHERE id > '' ORDER BY id"},
+    {Read::audit, "SELECT n, line, hash FROM audit WHERE n > ?1 ORDER BY n LIMIT ?2"},
+    {Read::audit_head, "SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit)"},
 });
 
 #undef SESSION_COLUMNS

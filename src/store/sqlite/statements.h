@@ -46,6 +46,9 @@ enum class Write : std::uint8_t {
     forget_kept,
     find_delivered,
     add_kept,
+    put_token,
+    drop_token,
+    add_audit,
 };
 
 enum class Read : std::uint8_t {
@@ -85,6 +88,9 @@ enum class Read : std::uint8_t {
     delivered,
     kept_one,
     kept,
+    tokens,
+    audit,
+    audit_head,
 };
 
 // In the order of the enumerations.

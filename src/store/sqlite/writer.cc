@@ -34,8 +34,8 @@ bool is_sync_failure(int rc) { return (rc & 0xff) == SQLITE_IOERR; }
 
 }  // namespace
 
-Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed)
-    : connection_(std::move(connection)), next_number_(next_number), feed_(feed) {
+Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit)
+    : connection_(std::move(connection)), next_number_(next_number), feed_(feed), audit_(audit) {
     // In place of SQLite's own checkpointing, which says nothing when a sync of the file fails.
     sqlite3_wal_hook(connection_.handle(), &Writer::on_commit, this);
 }
@@ -74,6 +74,7 @@ std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append
         return failed(Reach::batch, std::move(begun.error()));
     Results results(appends.size());
     feeding_ = feed_.head;
+    auditing_ = audit_;
     for (std::size_t const i : in_session_order(appends)) {
         auto step = apart ? apply_apart(appends[i]) : apply(appends[i]);
         if (step) continue;
@@ -83,15 +84,20 @@ std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append
     }
     if (auto trimmed = trim_feed(); !trimmed)
         return failed(Reach::batch, std::move(trimmed.error()));
-    auto end = query(Write::commit);
-    if (auto committed = end.run(); !committed) {
-        // The log may hold the batch or not: only who reads it anew knows.
-        if (is_sync_failure(sqlite3_extended_errcode(connection_.handle())))
-            committed.error().code = Code::fail_stop;
+    if (auto committed = end_transaction(); !committed)
         return failed(Reach::batch, std::move(committed.error()));
-    }
     feed_.head = feeding_;
+    audit_ = auditing_;
     return results;
+}
+
+Result<void> Writer::end_transaction() {
+    auto end = query(Write::commit);
+    auto committed = end.run();
+    // The log may hold the batch or not: only who reads it anew knows.
+    if (!committed && is_sync_failure(sqlite3_extended_errcode(connection_.handle())))
+        committed.error().code = Code::fail_stop;
+    return committed;
 }
 
 Result<void> Writer::transact(std::function<Result<void>()> const& work) {
@@ -99,9 +105,7 @@ Result<void> Writer::transact(std::function<Result<void>()> const& work) {
     auto done = run(Write::begin);
     if (done) done = work();
     if (done) {
-        done = query(Write::commit).run();
-        if (!done && is_sync_failure(sqlite3_extended_errcode(connection_.handle())))
-            done.error().code = Code::fail_stop;
+        done = end_transaction();
     }
     if (!done) roll_back({Reach::batch, done.error()});
     return done;
@@ -149,9 +153,11 @@ Result<void> Writer::update_posts(std::span<port::PostUpdate const> updates) {
 Writer::Step Writer::apply_apart(Append const& append) {
     if (auto done = run(Write::savepoint); !done)
         return std::unexpected(Failure{Reach::batch, std::move(done.error())});
+    AuditPlace const before = auditing_;
     auto step = apply(append);
     if (!step && step.error().reach == Reach::batch) return step;
     if (!step) {
+        auditing_ = before;
         step.error().reach = Reach::append;
         if (auto done = run(Write::undo); !done)
             return std::unexpected(Failure{Reach::batch, std::move(done.error())});

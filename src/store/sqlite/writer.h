@@ -18,11 +18,17 @@ struct FeedPlace {
     std::uint64_t kept = 0;  // so many are kept
 };
 
+// The newest line of the audit.
+struct AuditPlace {
+    std::uint64_t n = 0;
+    Sha256 hash{};
+};
+
 class Writer {
 public:
     // REQUIRES: `connection` is in WAL mode and at the newest version. `next_number`: see
     // next_number().
-    Writer(Connection connection, std::uint64_t next_number, FeedPlace feed);
+    Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit);
     ~Writer();  // checkpoints, so that one file remains; not after a failed sync
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
@@ -32,6 +38,7 @@ public:
     [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates);
     [[nodiscard]] Result<void> keep(port::KeptRow const& row);
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
 
     // These two may be called from another thread.
     [[nodiscard]] bool stopped() const {
@@ -79,6 +86,8 @@ private:
     [[nodiscard]] Result<void> write_posts(port::Append const& append);
     [[nodiscard]] Result<void> write_update(port::PostUpdate const& update);
     [[nodiscard]] Result<void> trim_feed();
+    [[nodiscard]] Result<void> write_audit(std::string const& line);
+    [[nodiscard]] Result<void> write_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> erase(std::int64_t number);
     [[nodiscard]] Result<std::int64_t> intern(std::string_view name);
 
@@ -86,6 +95,7 @@ private:
         return connection_.query(static_cast<std::size_t>(name));
     }
     [[nodiscard]] Result<void> run(Write name) { return query(name).run(); }
+    [[nodiscard]] Result<void> end_transaction();
     void roll_back(Failure const& failure);
     void count_sessions(std::span<port::Append const> appends, Results const& results);
     static int on_commit(void* self, sqlite3* database, char const* schema, int pages);
@@ -95,6 +105,8 @@ private:
     std::atomic<std::uint64_t> next_number_;
     FeedPlace feed_;             // as committed
     std::uint64_t feeding_ = 0;  // the newest number in the transaction that is open
+    AuditPlace audit_;           // as committed
+    AuditPlace auditing_;        // in the transaction that is open
 };
 
 }  // namespace dormouse::store::sqlite

@@ -37,6 +37,8 @@ Result<void> Writer::write(Append const& append, Known known) {
     if (auto done = write_delivered(append); !done) return done;
     if (auto done = write_feed(append, known); !done) return done;
     if (auto done = write_posts(append); !done) return done;
+    for (auto const& line : append.audit)
+        if (auto done = write_audit(line); !done) return done;
     if (append.erase) return erase(known.number);
     if (auto done = write_frame(append); !done) return done;
     if (auto done = write_artifacts(append); !done) return done;

@@ -1,0 +1,121 @@
+// Who may call: token, link.
+
+#include "cli/commands.h"
+
+#include "base/text.h"
+
+#include <ostream>
+
+namespace dormouse::cli {
+namespace {
+
+void write_names(json::Writer& body, std::string_view key, std::vector<std::string> const& names) {
+    if (names.empty()) return;
+    body.key(key).begin_array();
+    for (std::string const& name : names) body.value(name);
+    body.end_array();
+}
+
+Outcome<Json> access_body(AccessArgs const& args) {
+    json::Writer body;
+    body.begin_object().member("name", args.name).member("role", args.role);
+    write_names(body, "projects", args.projects);
+    write_names(body, "agents", args.agents);
+    if (!args.ttl.empty()) {
+        auto const ttl = parse_duration(args.ttl);
+        if (!ttl) {
+            return failure(status::usage, "--ttl is not a time: " + args.ttl,
+                           "A number and ms, s, m, h or d: 10m, 90d.");
+        }
+        body.member("ttlMs", ttl->count());
+    }
+    return body.end_object().json();
+}
+
+Outcome<int> create_token(Context const& context, Client& client, AccessArgs const& args) {
+    auto const body = access_body(args);
+    if (!body) return std::unexpected(body.error());
+    auto const reply = client.post("/api/tokens", *body);
+    if (!reply) return std::unexpected(reply.error());
+    json::View const made(reply->body);
+    // Only the secret on standard output, for scripts.
+    if (!context.global.json) {
+        context.err << "Token " << made["token"]["id"].string_or("") << " for "
+                    << escape_for_terminal(args.name) << ", role " << args.role
+                    << ". It is shown this once:\n"
+                    << std::flush;
+    }
+    context.show(reply->body, made["secret"].string_or("") + "\n");
+    return status::done;
+}
+
+std::string names_in_words(json::View names, std::string_view none) {
+    std::string out;
+    names.elements([&](json::View name) { out += (out.empty() ? "" : " ") + name.string_or(""); });
+    return out.empty() ? std::string(none) : out;
+}
+
+Outcome<int> list_tokens(Context const& context, Client& client) {
+    auto const reply = client.get("/api/tokens");
+    if (!reply) return std::unexpected(reply.error());
+    Table table({{"ID", Narrow::id}, "KIND", "NAME", "ROLE", "PROJECTS", "AGENTS", "EXPIRES"});
+    json::View(reply->body)["items"].elements([&](json::View one) {
+        table.add({one["id"].string_or(""), one["kind"].string_or(""), one["name"].string_or(""),
+                   one["role"].string_or(""), names_in_words(one["projects"], "all"),
+                   names_in_words(one["agents"], "-"),
+                   ahead(one["time"]["expires"].integer_or(0), wall_clock())});
+    });
+    context.show(reply->body, table.text(context.style, context.columns));
+    return status::done;
+}
+
+// All that a name stands for, or the one with this id: tokens, links and cookies.
+Outcome<int> revoke(Context const& context, Client& client, std::string const& which) {
+    auto const listed = client.get("/api/tokens");
+    if (!listed) return std::unexpected(listed.error());
+    std::vector<std::string> ids;
+    json::View(listed->body)["items"].elements([&](json::View one) {
+        if (one["id"].string_or("") == which || one["name"].string_or("") == which)
+            ids.push_back(one["id"].string_or(""));
+    });
+    if (ids.empty())
+        return failure(status::not_found, "there is no token with this id or name: " + which,
+                       "See: dormouse token list");
+    for (std::string const& id : ids) {
+        auto const reply = client.remove("/api/tokens/" + encode(id));
+        if (!reply) return std::unexpected(reply.error());
+        if (!context.global.json) context.out << "revoked " << escape_for_terminal(id) << '\n';
+    }
+    return status::done;
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, TokenArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    if (args.what == "list") return list_tokens(context, *client);
+    if (args.access.name.empty())
+        return failure(status::usage, "token " + args.what + " needs a name",
+                       "Try: dormouse token " + args.what + " alice");
+    if (args.what == "revoke") return revoke(context, *client, args.access.name);
+    return create_token(context, *client, args.access);
+}
+
+Outcome<int> execute(Context const& context, LinkArgs const& args) {
+    auto const body = access_body(args.access);
+    if (!body) return std::unexpected(body.error());
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const reply = client->post("/api/links", *body);
+    if (!reply) return std::unexpected(reply.error());
+    if (!context.global.json)
+        context.err << "Works once; it expires "
+                    << ahead(json::View(reply->body)["expires"].integer_or(0), wall_clock())
+                    << ":\n"
+                    << std::flush;
+    context.show(reply->body, json::View(reply->body)["url"].string_or("") + "\n");
+    return status::done;
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,36 @@
+#pragma once
+// How often something may be done in one second, by a key. Memory is bounded: in a second with more
+// keys than it keeps, those that came later share one count.
+
+#include "port/world.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+namespace dormouse::server {
+
+class Rate {
+public:
+    static constexpr std::size_t keys_most = 10'000;
+
+    Rate(port::Clock const& clock, std::uint32_t per_second)
+        : clock_(clock), per_second_(per_second) {}
+
+    // Counts one more; false: that is too many in this second.
+    [[nodiscard]] bool take(std::string const& key) {
+        std::int64_t const second = clock_.monotonic().count() / 1000;
+        if (second != second_) counts_.clear();
+        second_ = second;
+        bool const known = counts_.size() < keys_most || counts_.contains(key);
+        return ++counts_[known ? key : std::string()] <= per_second_;
+    }
+
+private:
+    port::Clock const& clock_;
+    std::uint32_t const per_second_;
+    std::int64_t second_ = 0;
+    std::unordered_map<std::string, std::uint32_t> counts_;
+};
+
+}  // namespace dormouse::server

@@ -1,0 +1,43 @@
+#pragma once
+// What a request needs: a role, and that what it names is of a project of the token's. Checked in
+// one place, before the handler. What is foreign looks as if it were unknown (P8).
+
+#include "server/tokens.h"
+
+#include <optional>
+#include <string>
+
+namespace dormouse {
+struct Error;
+}
+
+namespace dormouse::server {
+
+class Api;
+struct Exchange;
+
+// Where a request says which project it is about.
+enum class Names : std::uint8_t {
+    server,           // all of it: only for tokens of all projects
+    nothing,          // it is about no project
+    project,          // the path's first {} is a project
+    project_session,  // the path's first {} is a project, its second an id
+    id,               // the path's first {} is an id
+    body,             // the body's pendingID
+    items,            // the pendingIDs of the body's items; each is judged for itself
+    list,             // ?sessionID or ?project
+};
+
+// A route that says nothing is for admins of all projects.
+struct Right {
+    Role role = Role::admin;
+    Names names = Names::server;
+};
+
+// Calls `go`, or answers with why not.
+void with_rights(Api& api, std::shared_ptr<Exchange> const& x, Right right, port::Fn<void()> go);
+// The agents that a token may start.
+[[nodiscard]] std::optional<Error> refuse_agent(Api& api, Exchange const& x,
+                                                std::string const& agent);
+
+}  // namespace dormouse::server

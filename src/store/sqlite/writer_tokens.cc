@@ -1,0 +1,60 @@
+// Who may call, and the audit.
+#include "store/sqlite/writer.h"
+
+namespace dormouse::store::sqlite {
+
+namespace {
+
+std::string lines(std::vector<std::string> const& names) {
+    std::string out;
+    for (auto const& name : names) out += name + "\n";
+    return out;
+}
+
+std::string_view bytes_of(Sha256 const& digest) {
+    return {reinterpret_cast<char const*>(digest.data()), digest.size()};
+}
+
+}  // namespace
+
+Result<void> Writer::write_audit(std::string const& line) {
+    AuditPlace const next{auditing_.n + 1, port::chained(auditing_.hash, auditing_.n + 1, line)};
+    auto add = query(Write::add_audit);
+    auto done = add.bind(static_cast<std::int64_t>(next.n))
+                    .bind(line)
+                    .bind_bytes(bytes_of(next.hash))
+                    .run();
+    if (done) auditing_ = next;
+    return done;
+}
+
+Result<void> Writer::write_tokens(port::TokenChange const& change) {
+    if (!change.drop.empty()) {
+        auto drop = query(Write::drop_token);
+        auto const there = drop.bind(change.drop).next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return fail(Code::conflict, "there is no token " + change.drop);
+        if (auto done = drop.run(); !done) return done;
+    }
+    if (change.put) {
+        auto const& row = *change.put;
+        std::string const projects = lines(row.projects);
+        std::string const agents = lines(row.agents);
+        std::optional<std::int64_t> expires;
+        if (row.expires) expires = to_ms(*row.expires);
+        auto put = query(Write::put_token);
+        put.bind(row.id).bind(row.kind).bind(row.name).bind(row.role).bind(projects).bind(agents);
+        put.bind_bytes(bytes_of(row.secret)).bind(to_ms(row.created)).bind(expires);
+        if (auto done = put.run(); !done) return done;
+    }
+    return change.audit.empty() ? Result<void>{} : write_audit(change.audit);
+}
+
+Result<void> Writer::change_tokens(port::TokenChange const& change) {
+    auditing_ = audit_;
+    auto done = transact([&] { return write_tokens(change); });
+    if (done) audit_ = auditing_;
+    return done;
+}
+
+}  // namespace dormouse::store::sqlite

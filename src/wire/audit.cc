@@ -1,0 +1,80 @@
+#include "wire/audit.h"
+
+#include "json/json.h"
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+
+class Line {
+public:
+    Line(SessionId const& session, Event const& event) {
+        out_.begin_object().member("type", type_name(event.body)).member("at", to_ms(event.at));
+        out_.member("sessionID", session.text()).member("seq", event.seq);
+    }
+    Line& by(Actor const& actor) {
+        out_.key("by").begin_object().member("type", text(actor.type));
+        out_.member("name", actor.name).end_object();
+        return *this;
+    }
+    Line& pending(PendingId const& pending) {
+        out_.member("pendingID", pending.text());
+        return *this;
+    }
+    Line& receipt(Receipt const& receipt) {
+        by(receipt.by).pending(receipt.pending);
+        out_.member("kind", text(receipt.kind)).member("status", text(receipt.status));
+        out_.member("digest", digest_text(receipt.digest)).member("via", receipt.via);
+        return *this;
+    }
+    json::Writer& more() { return out_; }
+    std::string take() { return out_.end_object().take(); }
+
+private:
+    json::Writer out_;
+};
+
+struct LineOf {
+    SessionId const& session;
+    Event const& event;
+    using Text = std::optional<std::string>;
+
+    Text operator()(Submitted const& e) const {
+        Line line(session, event);
+        line.receipt(e.receipt);
+        if (e.receipt.kind == SubmissionKind::decision)
+            line.more().member("approved", e.what.approved);
+        return line.take();
+    }
+    Text operator()(Voted const& e) const {
+        Line line(session, event);
+        line.by(e.by).pending(e.pending).more().member("approved", e.approved);
+        line.more().member("digest", digest_text(e.digest));
+        return line.take();
+    }
+    Text operator()(Claimed const& e) const {
+        Line line(session, event);
+        line.by(e.by).pending(e.pending).more().member("until", to_ms(e.until));
+        return line.take();
+    }
+    Text operator()(Expired const& e) const {
+        return Line(session, event).receipt(e.receipt).take();
+    }
+    Text operator()(Cancelled const& e) const {
+        if (!e.receipt) return std::nullopt;
+        return Line(session, event).receipt(*e.receipt).take();
+    }
+    Text operator()(SessionEnded const& e) const { return Line(session, event).by(e.by).take(); }
+    Text operator()(SessionDeleted const& e) const { return Line(session, event).by(e.by).take(); }
+    template <class Other> Text operator()(Other const&) const { return std::nullopt; }
+};
+
+}  // namespace
+
+std::optional<std::string> audit_line(SessionId const& session, Event const& event) {
+    return std::visit(LineOf{session, event}, event.body);
+}
+
+}  // namespace dormouse::wire

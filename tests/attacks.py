@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""Attacks that hit others, each tried on a real server as bytes on a socket. The comments name
+where each was seen. What is refused changes nothing: each test ends with `finish`."""
+import pathlib
+import re
+import socket
+import tempfile
+import threading
+import time
+from urllib.parse import quote
+
+from dormouse import Case, Client, Events, main
+
+
+class Raw(Case):
+    def send(self, text, wait=10):
+        """All that comes back until the server closes, or nothing more comes."""
+        with socket.create_connection(('127.0.0.1', self.server.port), timeout=wait) as client:
+            client.sendall(text if isinstance(text, bytes) else text.encode())
+            client.shutdown(socket.SHUT_WR)
+            seen = b''
+            try:
+                while more := client.recv(65536):
+                    seen += more
+            except (ConnectionError, socket.timeout):
+                pass
+            return seen
+
+    def statuses(self, seen):
+        return [int(s) for s in re.findall(rb'HTTP/1\.[01] (\d{3})', seen)]
+
+    def head(self, method='POST', path='/async-tool/result', *lines):
+        return '\r\n'.join([
+            f'{method} {path} HTTP/1.1',
+            f'Host: 127.0.0.1:{self.server.port}',
+            f'Authorization: Bearer {self.server.token}',
+            *lines,
+        ]) + '\r\n'
+
+
+class Smuggling(Raw):
+    """CVE-2024-1135, 2024-23452, 2025-55315, 2023-38697, 2026-45352: who disagrees on where a
+    request ends hides a second one in the first."""
+
+    HIDDEN = 'GET /api/agents HTTP/1.1\r\nHost: x\r\n\r\n'
+
+    def refused(self, lines, body):
+        request = self.head('POST', '/async-tool/result', 'Content-Type: application/json', *lines)
+        seen = self.send(request.encode() + b'\r\n' + body)
+        self.assertEqual([s // 100 for s in self.statuses(seen)], [4], (lines, body, seen))
+        self.assertIn(b'Connection: close', seen, lines)
+
+    def test_lengths_that_can_be_read_in_two_ways(self):
+        body = b'{}' + self.HIDDEN.encode()
+        for lines in (
+            ['Content-Length: 2', 'Content-Length: 40'],
+            ['Content-Length: 2, 40'],
+            ['Content-Length: 2', 'Transfer-Encoding: chunked'],
+            ['Transfer-Encoding: chunked', 'Content-Length: 2'],
+            ['Content-Length: +2'], ['Content-Length: -2'], ['Content-Length: 0x2'],
+            ['Content-Length: 2 2'], ['Content-Length: 2.0'], ['Content-Length: 2e0'],
+            ['Content-Length: '], ['Content-Length: \x0b2'],
+            ['Content-Length: 18446744073709551618'], ['Content-Length : 2'],
+            ['Content-Length: 2', ' folded: x'],
+            ['Transfer-Encoding: xchunked'], ['Transfer-Encoding: chunked, identity'],
+            ['Transfer-Encoding: identity'], ['Transfer-Encoding: "chunked"'],
+            ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
+            ['Transfer-Encoding: chunked', 'Transfer-Encoding: identity'],
+            ['Transfer-Encoding : chunked'], ['Transfer-Encoding: \x0bchunked'],
+            ['Transfer-Encoding: gzip, chunked'], ['Transfer-Encoding:\x00chunked'],
+        ):
+            with self.subTest(lines=lines):
+                self.refused(lines, body)
+
+    def test_chunks_that_can_be_read_in_two_ways(self):
+        for size in ('-2', '+2', '0x2', '2 2', ' 2', '2_', 'g', '', '2\x00', '1' + '0' * 16,
+                     'ffffffffffffffffff', '2;a\nb', '2;\rx'):
+            with self.subTest(size=size):
+                body = f'{size}\r\n{{}}\r\n0\r\n\r\n{self.HIDDEN}'.encode()
+                self.refused(['Transfer-Encoding: chunked'], body)
+        for body in (b'2\n{}\n0\n\n', b'2\r\n{}0\r\n\r\n', b'2\r\n{}XX0\r\n\r\n', b'2\r{}\r0\r\r'):
+            with self.subTest(body=body):
+                self.refused(['Transfer-Encoding: chunked'], body + self.HIDDEN.encode())
+
+    def test_heads_that_can_be_read_in_two_ways(self):
+        for text in (
+            'GET /api/agents HTTP/1.1\nHost: 127.0.0.1\n\n',
+            'GET  /api/agents HTTP/1.1\r\n', 'GET /api/agents\r\n', 'GET /api/agents HTTP/9.9\r\n',
+            'GET /api/agents HTTP/1.1 x\r\n', ' GET /api/agents HTTP/1.1\r\n',
+            'GET /api/agents HTTP/1.1\r\n: x\r\n', 'GET /api/agents HTTP/1.1\r\nX Y: z\r\n',
+            'GET /api/agents HTTP/1.1\r\nX: a\rb\r\n', 'GET /api/agents HTTP/1.1\r\nX: a\x00b\r\n',
+            'G\x00T /api/agents HTTP/1.1\r\n', 'GET /api/agents#x HTTP/1.1\r\n',
+            'GET /api/%zz HTTP/1.1\r\n', 'GET /api/\x80 HTTP/1.1\r\n',
+        ):
+            with self.subTest(text=text):
+                full = text.encode('latin-1')
+                if not full.endswith(b'\n\n'):
+                    full += self.head()[len('POST /async-tool/result HTTP/1.1\r\n'):].encode() + b'\r\n'
+                seen = [s // 100 for s in self.statuses(self.send(full))]
+                # Lines that end in LF alone are no lines: the head never ends.
+                self.assertIn(seen, ([4], []) if b'\n\n' in full else ([4],))
+
+
+class Doors(Raw):
+    def test_without_a_token_nothing_is_read_of_a_body(self):
+        """CVE-2025-3248: code ran in a 'validate' before authentication."""
+        seen = self.send(f'POST /async-tool/result HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n'
+                         'Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{')
+        self.assertEqual(self.statuses(seen), [401])
+
+    def test_hosts_that_only_look_like_ours(self):
+        """DNS rebinding: CVE-2025-66414, CVE-2026-42559; 0.0.0.0: CVE-2025-49596."""
+        port = self.server.port
+        for host in (
+            f'evil.test:{port}', f'localhost.evil.test:{port}', f'127.0.0.1.evil.test:{port}',
+            f'0.0.0.0:{port}', f'127.1:{port}', f'2130706433:{port}', f'0x7f000001:{port}',
+            f'017700000001:{port}', f'[::]:{port}', f'[::ffff:127.0.0.1]:{port}', 'localhost',
+            f'localhost:{port + 1}', f'localhost.:{port}', f'a@localhost:{port}', f'127.0.0.1:{port}@evil',
+            f'127.0.0.1:{port},evil.test', f' 127.0.0.1:0{port}', f'LOCALHOST.evil:{port}', '*', '',
+        ):
+            for path in ('/api/agents', '/healthz', '/api/events?project=default', '/sign-in'):
+                with self.subTest(host=host, path=path):
+                    answer = Client(port, self.server.token).call(
+                        'GET', path, headers={'Host': host, 'Connection': 'close'})
+                    # What is no host at all is 400 already.
+                    self.assertIn(answer.status, (400, 421), answer)
+                    self.assertIn(answer['code'], ('bad_value', 'wrong_host'))
+
+    def test_origins_that_only_look_like_ours(self):
+        """CVE-2026-22812 and its fix, which compared a beginning."""
+        port = self.server.port
+        for origin in (
+            'http://localhost:1.evil.test', f'http://127.0.0.1:{port}@evil.test',
+            'https://evil-opencode.ai', 'null', f'http://127.0.0.1:{port}.evil.test',
+            f'http://evil.test/http://127.0.0.1:{port}', f'https://127.0.0.1:{port}',
+            f'http://127.0.0.1:{port}/', f'http://127.0.0.1:{port + 1}', 'file://', '*',
+        ):
+            with self.subTest(origin=origin):
+                answer = self.server.get('/api/agents', Origin=origin)
+                self.assertProblem(answer, 403, 'origin_refused')
+                self.assertIsNone(answer.headers['Access-Control-Allow-Origin'])
+
+    def test_public_words_in_a_path_open_nothing(self):
+        """CVE-2026-53576: a path that ended in /configs skipped the check."""
+        stranger = Client(self.server.port, None)
+        for private in ('/api/agents', '/api/doctor', '/api/tokens', '/async-tool/pending'):
+            for path in (f'{private}/healthz', f'{private}/sign-in', f'{private};/healthz',
+                         f'{private}%2fhealthz', f'/healthz/..{private}', f'/sign-in/..{private}',
+                         f'/sign-in%2f..{private}', f'//healthz{private}', f'/./healthz/{private}',
+                         f'/c/..{private}', f'{private}?/healthz', f'{private}.healthz'):
+                with self.subTest(path=path):
+                    answer = stranger.call('GET', path, headers={'Connection': 'close'})
+                    self.assertIn(answer.status, (400, 401, 404, 429))
+                    self.assertNotIn(b'items', answer.raw)
+
+    def test_rights_that_a_request_claims_are_not_heard(self):
+        """GHSA-rqpp-rjj8-7wv8, CVE-2026-53821; GHSA-h3jj-5f3v-3685: retry asked for read only."""
+        made = self.server.post('/api/tokens', {'name': 'r', 'role': 'read'})
+        reader = Client(self.server.port, made['secret'])
+        session = self.server.create('deploy A')
+        call = self.server.open_calls(session['id'])[0]['id']
+        claims = {'X-Role': 'admin', 'X-OpenClaw-Scopes': 'admin', 'X-Forwarded-User': 'root',
+                  'X-HTTP-Method-Override': 'DELETE', 'X-Original-URL': '/healthz'}
+        for method, path in (
+            ('POST', f'/api/sessions/{session["id"]}/retry'),
+            ('POST', f'/api/sessions/{session["id"]}/resume'),
+            ('POST', f'/api/sessions/{session["id"]}/cancel'),
+            ('DELETE', f'/async-tool/pending/{call}'),
+            ('POST', '/async-tool/decision'), ('POST', '/async-tool/result'), ('GET', '/api/tokens'),
+        ):
+            with self.subTest(path=path):
+                answer = reader.call(method, path, headers=claims)
+                self.assertProblem(answer, 403, 'forbidden')
+        self.assertEqual(self.server.get(f'/async-tool/pending/{call}')['status'], 'waiting')
+
+    def test_reading_changes_nothing(self):
+        """CVE-2025-49596: a GET started a program."""
+        session = self.server.create('deploy A')
+        call = self.server.open_calls(session['id'])[0]['id']
+        for path in (f'/async-tool/pending/{call}', f'/api/sessions/{session["id"]}',
+                     f'/api/explain/{call}', '/sign-in', '/api/doctor'):
+            for method in ('GET', 'HEAD'):
+                self.server.call(method, path)
+        self.assertEqual(self.server.session(session['id'])['seq'], session['seq'])
+
+
+class Contents(Raw):
+    def test_a_result_can_not_name_anything_but_its_call(self):
+        """CVE-2025-14987, GHSA-2xcp-x87w-q377, CVE-2026-5199: outcomes aimed elsewhere."""
+        mine, other = (self.server.create(f'deploy {x}') for x in 'AB')
+        call = self.server.open_calls(mine['id'])[0]['id']
+        for extra in ({'sessionID': other['id']}, {'tool': 'dangerous'}, {'approved': True},
+                      {'role': 'admin'}, {'project': 'x'}, {'files': {'x': {'filepath': '/etc/passwd'}}}):
+            answer = self.server.post('/async-tool/result',
+                                      {'pendingID': call, 'result': {'output': 1}, **extra})
+            self.assertProblem(answer, 400, 'unknown_field')
+        self.assertEqual(self.server.session(other['id'])['seq'], other['seq'])
+
+    def test_line_breaks_in_what_is_said_break_no_event(self):
+        """CVE-2026-29085, 2026-33128, 2026-44217; CVE-2026-45372: %0d%0a in headers."""
+        session = self.server.create('deploy A')
+        call = self.server.open_calls(session['id'])[0]['id']
+        forged = 'x\ndata: forged\n\nevent: bye\r\ndata: {}\r\rid: 9\u2028\x00'
+        self.server.result(call, forged, title=forged)
+        with Events(self.server, f'/api/sessions/{session["id"]}/events') as stream:
+            frames = stream.until(lambda f: f.event == 'turn_ended')
+        self.assertEqual([f.id for f in frames if f.id], list(range(1, frames[-1].id + 1)))
+        self.assertNotIn('bye', [f.event for f in frames])
+        answer = self.server.get('/api/agents', **{'X_A': 'a%0d%0aSet-Cookie:b'})
+        self.assertIsNone(answer.headers['Set-Cookie'])
+
+    def test_templates_in_what_is_said_stay_text(self):
+        """CVE-2025-68613, 2026-1470: expressions that were evaluated."""
+        for text in ('{{7*7}}', '${7*7}', '$(id)', '<%= 7*7 %>', "x') OR 1=1--", '%s%n', '`id`'):
+            session = self.server.create(text)
+            self.assertEqual(self.server.said(session['id']), f'You said: {text}')
+
+    def test_filters_are_values_and_never_sql(self):
+        """CVE-2025-67644, CVE-2026-27022."""
+        self.server.create('deploy A')
+        for value in ("x' OR 1=1--", "') UNION SELECT 1--", '*', '{}', '|', '%', '_', '"'):
+            for name in ('project', 'tool'):
+                answer = self.server.get(f'/async-tool/pending?{name}={quote(value)}')
+                self.assertEqual(answer['items'], [], (name, value))
+
+    def test_ids_of_others_are_not_found_by_guessing(self):
+        """3.5: a hundred guesses a name away from a real one."""
+        session = self.server.create('deploy A')
+        call = self.server.open_calls(session['id'])[0]['id']
+        for i in range(100):
+            guess = call[:-2] + f'{i:02d}'
+            if guess != call:
+                answer = self.server.result(guess, 'x')
+                self.assertEqual(answer.status, 404, guess)
+        self.assertEqual(self.server.get(f'/async-tool/pending/{call}')['status'], 'waiting')
+
+
+class Slow(Raw):
+    arguments = ()
+
+    def setUp(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-slow-'))
+        config = folder / 'dormouse.toml'
+        config.write_text('[limits]\nheader_time_limit = "1s"\nbody_time_limit = "1s"\n'
+                          'idle_time_limit = "1s"\nconnections = 200\n')
+        self.arguments = ('--config', str(config))
+        super().setUp()
+
+    def closed_within(self, client, seconds):
+        client.settimeout(seconds)
+        begin, seen = time.monotonic(), b''
+        try:
+            while more := client.recv(65536):
+                seen += more
+        except ConnectionError:
+            pass
+        self.assertLess(time.monotonic() - begin, seconds)
+        return seen
+
+    def drip(self, client, text, every=0.1):
+        try:
+            for byte in text.encode() * 1000:
+                client.sendall(bytes([byte]))
+                time.sleep(every)
+        except OSError:
+            pass
+
+    def test_heads_and_bodies_that_drip_end_and_others_are_answered(self):
+        """slowloris, slow POST, and whoever only connects."""
+        body = self.head('POST', '/async-tool/result', 'Content-Type: application/json',
+                         'Content-Length: 1000') + '\r\n'
+        starts = ['', 'GET / HTTP/1.1\r\n', body]
+        clients = []
+        for i in range(60):
+            client = socket.create_connection(('127.0.0.1', self.server.port), timeout=20)
+            client.sendall(starts[i % 3].encode())
+            clients.append(client)
+            if i < 6:
+                threading.Thread(target=self.drip, args=(client, 'X-A: b\r\n' if i % 3 < 2 else ' '),
+                                 daemon=True).start()
+        self.assertStatus(self.server.new_client().get('/api/agents'), 200)
+        for client in clients:
+            seen = self.statuses(self.closed_within(client, 8))
+            self.assertIn(seen, ([], [408]))
+            client.close()
+        self.server.client = self.server.new_client()
+
+    def test_a_million_headers_are_not_kept(self):
+        """CVE-2025-52887."""
+        with socket.create_connection(('127.0.0.1', self.server.port), timeout=20) as client:
+            client.sendall(b'GET / HTTP/1.1\r\n')
+            sent = 0
+            try:
+                while sent < 4_000_000:
+                    sent += client.send(b'a: b\r\n' * 1000)
+            except OSError:
+                pass
+            seen = self.closed_within(client, 10)
+        self.assertLess(sent, 4_000_000)
+        self.assertIn(self.statuses(seen), ([431], []))
+
+    def test_more_connections_than_allowed_are_told_so(self):
+        held = []
+        for _ in range(260):
+            try:
+                held.append(socket.create_connection(('127.0.0.1', self.server.port), timeout=5))
+            except OSError:
+                break
+        for client in held:
+            self.closed_within(client, 8)
+            client.close()
+        self.assertStatus(self.server.new_client().get('/api/agents'), 200)
+        self.server.client = self.server.new_client()
+
+
+class Secrets(Case):
+    arguments = ('--log-level', 'debug', '--log-format', 'json')
+
+    def test_no_secret_is_in_any_log_line_whatever_was_done_with_it(self):
+        secrets = [self.server.token]
+        made = self.server.post('/api/tokens', {'name': 'bob', 'role': 'operate'})
+        secrets.append(made['secret'])
+        bob = Client(self.server.port, made['secret'])
+        bob.get('/api/agents')
+        bob.get(f'/api/sessions/{made["secret"]}')
+        bob.get(f'/api/agents?token={made["secret"]}')
+        bob.post('/async-tool/result', {made['secret']: 1})
+        bob.call('POST', '/async-tool/result', raw=made['secret'].encode())
+        bob.call('GET', '/api/agents', headers={'Host': made['secret']})
+        link = self.server.post('/api/links', {'name': 'eve', 'role': 'read'})['url'].split('#')[1]
+        secrets.append(link)
+        stranger = Client(self.server.port, None)
+        signed = stranger.post('/sign-in', {'code': link})
+        cookie = signed.headers['Set-Cookie'].split(';')[0]
+        secrets.append(cookie.split('=', 1)[1])
+        stranger.get('/api/agents', Cookie=cookie)
+        stranger.get('/c/cap_' + 'S' * 43)
+        secrets.append('cap_' + 'S' * 43)
+        stranger.call('GET', '/api/agents', headers={'Authorization': 'Basic ' + 'P' * 30})
+        secrets.append('P' * 30)
+        self.server.delete(f'/api/tokens/{made["token"]["id"]}')
+        bob.get('/api/agents')
+        self.server.finish()
+        log = self.server.log.read_text()
+        self.assertIn('"requestID"', log)
+        for secret in secrets:
+            self.assertNotIn(secret, log)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,461 @@
+#!/usr/bin/env python3
+"""Who may call what (P8): every route against every kind of caller, and what tokens are bound to.
+
+The table of routes is that of src/server/routes.cc; a route without a row of its own fails here."""
+import json
+import pathlib
+import re
+import sqlite3
+import tempfile
+import threading
+import time
+
+from dormouse import ROOT, Case, Client, Events, main, run
+from http_contract import OPEN, ROUTES
+
+ROLES = ('anyone', 'read', 'answer', 'operate', 'admin')
+
+
+def rights():
+    """(method, path) → (role, names), as the server's table has it."""
+    source = (ROOT / 'src/server/routes.cc').read_text()
+    row = re.compile(
+        r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s[^{}]*\{Role::(\w+), Names::(\w+)\}\}'
+    )
+    found = {}
+    for method, path, role, names in row.findall(source):
+        found[method, '/' + '/'.join(re.findall(r'"([^"]*)"', path))] = (role, names)
+    return found
+
+
+class Rights(Case):
+    def token(self, name, role, **more):
+        answer = self.server.post('/api/tokens', {'name': name, 'role': role, **more})
+        self.assertStatus(answer, 201)
+        self.assertEqual(answer['token']['name'], name)
+        return Client(self.server.port, answer['secret']), answer['token']['id']
+
+    def client(self, name, role, **more):
+        return self.token(name, role, **more)[0]
+
+    def waiting(self, project='default'):
+        session = self.server.create('deploy A', project=project)
+        return session, self.server.open_calls(session['id'])[0]
+
+    def told(self, answer):
+        """What a problem says but for what differs from request to request."""
+        problem = answer.json
+        return answer.status, {k: v for k, v in problem.items() if k not in ('requestID', 'instance')}
+
+
+class EveryRoute(Rights):
+    def filled(self, path, names, session, call):
+        if names in ('project', 'project_session'):
+            path = path.replace('{}', 'secret', 1)
+        is_call = path.startswith('/async-tool/pending/')
+        if path.startswith('/api/artifacts/'):
+            return path.replace('{}', f'art_{session[4:]}_1')
+        return path.replace('{}', call if is_call else session)
+
+    def body(self, method, names, call):
+        if method in ('GET', 'DELETE'):
+            return {}
+        item = {'pendingID': call, 'result': {'output': 1}}
+        return {'body': {'items': [item]} if names == 'items' else item}
+
+    def test_every_route_has_a_row_with_its_right(self):
+        self.assertEqual(sorted(rights()), sorted(ROUTES))
+
+    def test_a_role_that_is_too_small_is_403_and_the_others_pass(self):
+        clients = {role: self.client(role, role) for role in ROLES[1:]}
+        for (method, path), (needed, _) in rights().items():
+            if path.startswith('/c/') or path == '/sign-in':
+                continue
+            target = path.replace('{}', 'ses_AAAAAAAA')
+            for role, client in clients.items():
+                with self.subTest(method=method, path=path, role=role):
+                    answer = client.call(method, target)
+                    if ROLES.index(role) < ROLES.index(needed):
+                        self.assertProblem(answer, 403, 'forbidden', role=needed)
+                    else:
+                        self.assertNotIn(answer.status, (401, 403), answer)
+
+    def test_what_is_of_another_project_looks_as_if_it_were_not_there(self):
+        session, call = self.waiting('secret')
+        unknown = 'ses_' + 'B' * 22, re.sub(r'^pnd_.{22}', 'pnd_' + 'B' * 22, call['id'])
+        stranger = self.client('stranger', 'admin', projects=['other'])
+        before = self.server.session(session['id'])
+        for (method, path), (role, names) in rights().items():
+            if role == 'anyone' or names == 'nothing':
+                continue
+            with self.subTest(method=method, path=path):
+                if names == 'server':
+                    answer = stranger.call(method, path.replace('{}', 'tok_x'))
+                    self.assertProblem(answer, 403, 'forbidden')
+                    continue
+                if names == 'list':
+                    for query in (f'?sessionID={session["id"]}', '?project=secret'):
+                        if path == '/api/events' and 'session' in query:
+                            continue
+                        self.assertProblem(stranger.get(path + query), 404, 'not_found')
+                    continue
+                mine = self.filled(path, names, session['id'], call['id'])
+                none = self.filled(path, names, *unknown)
+                foreign = stranger.call(method, mine, **self.body(method, names, call['id']))
+                absent = stranger.call(method, none, **self.body(method, names, unknown[1]))
+                if names == 'items':
+                    self.assertEqual([i['status'] for i in foreign['items']], [404])
+                    self.assertEqual([i['status'] for i in absent['items']], [404])
+                    continue
+                self.assertEqual(self.told(foreign), self.told(absent))
+                self.assertProblem(foreign, 404, 'not_found')
+        self.assertEqual(self.server.session(session['id']), before, 'nothing was changed')
+
+    def test_no_wrong_and_revoked_tokens_are_401_everywhere(self):
+        revoked, name = self.token('gone', 'admin')
+        self.assertStatus(revoked.get('/api/agents'), 200)
+        self.assertStatus(self.server.delete(f'/api/tokens/{name}'), 204)
+        session, call = self.waiting()
+        for (method, path), (role, names) in rights().items():
+            if role == 'anyone':
+                continue
+            target = self.filled(path, names, session['id'], call['id'])
+            for client in (Client(self.server.port, None), Client(self.server.port, 'dm_x'), revoked):
+                with self.subTest(method=method, path=path):
+                    answer = self.unlimited(client, method, target)
+                    self.assertProblem(answer, 401, 'unauthenticated')
+
+    def unlimited(self, client, method, path):
+        while True:
+            answer = client.call(method, path, headers={'Connection': 'close'})
+            if answer.status != 429:
+                return answer
+            time.sleep(int(answer.headers['Retry-After']))
+
+    def test_hosts_origins_and_content_types_are_looked_at_before_all_else(self):
+        for (method, path), _ in rights().items():
+            target = path.replace('{}', 'ses_AAAAAAAA')
+            with self.subTest(method=method, path=path):
+                wrong = self.server.call(method, target, headers={'Host': 'evil.example'})
+                self.assertProblem(wrong, 421, 'wrong_host')
+                for origin in ('null', 'http://localhost:1.evil.test', 'https://evil.test'):
+                    answer = self.server.call(method, target, headers={'Origin': origin})
+                    self.assertProblem(answer, 403, 'origin_refused')
+                    self.assertIsNone(answer.headers['Access-Control-Allow-Origin'])
+                if path in OPEN or path.startswith('/c/') or method == 'GET':
+                    continue
+                form = self.server.call(
+                    method,
+                    target,
+                    raw=b'{}',
+                    headers={'Content-Type': 'text/plain', 'Connection': 'close'},
+                )
+                self.assertProblem(form, 415, 'unsupported_media_type')
+
+
+class Projects(Rights):
+    def test_a_batch_is_judged_item_by_item(self):
+        _, mine = self.waiting('mine')
+        _, theirs = self.waiting('theirs')
+        client = self.client('ci', 'answer', projects=['mine'])
+        items = [{'pendingID': c['id'], 'result': {'output': 'ok'}} for c in (theirs, mine)]
+        answer = client.post('/async-tool/results', {'items': items})
+        self.assertEqual([i['status'] for i in answer['items']], [404, 200])
+        still = self.server.get(f'/async-tool/pending/{theirs["id"]}')
+        self.assertEqual(still['status'], 'waiting')
+        self.assertEqual(answer['items'][1]['answer']['receipt']['by'], {'type': 'token', 'name': 'ci'})
+
+    def test_a_list_is_of_the_only_project_or_says_which(self):
+        _, a = self.waiting('a')
+        self.waiting('b')
+        one = self.client('one', 'read', projects=['a'])
+        two = self.client('two', 'read', projects=['a', 'b'])
+        listed = one.get('/async-tool/pending')
+        self.assertEqual([c['id'] for c in listed['items']], [a['id']])
+        self.assertProblem(two.get('/async-tool/pending'), 400, 'project_required')
+        self.assertProblem(two.get('/api/events'), 400, 'project_required')
+        self.assertEqual(len(two.get('/async-tool/pending?project=b')['items']), 1)
+        self.assertProblem(two.get('/async-tool/pending?project=c'), 404, 'not_found')
+
+    def test_an_agent_that_runs_programs_is_started_only_by_who_may(self):
+        self.server.term()
+        config = pathlib.Path(self.server.own) / 'dormouse.toml'
+        config.write_text(
+            '[server]\ndemo = true\n[[model]]\nid = "m"\nkind = "scripted"\n'
+            '[[tool]]\nname = "shell"\nkind = "command"\ncommand = ["/bin/true"]\n'
+            '[[agent]]\nid = "coder"\nmodel = "m"\ntools = ["shell"]\n'
+        )
+        self.server.arguments = ['--config', str(config)]
+        self.server.start()
+        usual = self.client('usual', 'operate')
+        coder = self.client('coder', 'operate', agents=['coder'])
+        path = '/api/projects/default/sessions'
+        self.assertProblem(usual.post(path, {'agentID': 'coder'}), 403, 'forbidden')
+        self.assertStatus(usual.post(path, {'agentID': 'demo'}), 201)
+        made = self.assertStatus(coder.post(path, {'agentID': 'coder'}), 201)
+        self.assertProblem(coder.post(path, {'agentID': 'demo'}), 403, 'forbidden')
+        self.assertStatus(self.server.post(path, {'agentID': 'coder'}), 201)
+        acp = usual.post('/api/projects/default/acp/session', {'agentId': 'coder'})
+        self.assertProblem(acp, 403, 'forbidden')
+        fork = usual.post(f'/api/sessions/{made["id"]}/fork', {})
+        self.assertIn(fork.status, (400, 403))
+
+
+class Life(Rights):
+    def test_a_revoked_token_ends_its_streams_and_its_waiting_requests(self):
+        session, call = self.waiting()
+        client, name = self.token('bob', 'read')
+        streams = [
+            Events(self.server, path, token=client.token)
+            for path in (f'/api/sessions/{session["id"]}/events', '/api/events?project=default')
+        ]
+        for stream in streams:
+            self.assertEqual(stream.status, 200)
+            stream.frame()
+        own = Events(self.server, f'/api/sessions/{session["id"]}/events')
+        begin = time.monotonic()
+        self.assertStatus(self.server.delete(f'/api/tokens/{name}'), 204)
+        for stream in streams:
+            last = stream.rest()[-1]
+            self.assertEqual((last.event, last.data), ('bye', {'reason': 'revoked'}))
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertProblem(client.get('/api/agents'), 401, 'unauthenticated')
+        self.server.result(call['id'], 'ok')
+        self.assertTrue(own.until(lambda f: f.event == 'turn_ended'), 'others read on')
+        own.close()
+
+    def test_one_that_waits_is_not_told_what_comes_after_the_revocation(self):
+        _, call = self.waiting()
+        client, name = self.token('bob', 'read')
+        answers = []
+        path = f'/async-tool/pending/{call["id"]}?wait=30'
+        thread = threading.Thread(target=lambda: answers.append(client.get(path)))
+        thread.start()
+        time.sleep(0.3)  # it may not have come yet; then it is refused, which is right too
+        self.server.delete(f'/api/tokens/{name}')
+        thread.join(timeout=5)
+        self.assertFalse(thread.is_alive())
+        self.assertProblem(answers[0], 401, 'unauthenticated')
+
+    def test_a_token_dies_in_time_and_so_do_its_streams(self):
+        session, _ = self.waiting()
+        client, name = self.token('brief', 'read', ttlMs=1500)
+        stream = Events(self.server, f'/api/sessions/{session["id"]}/events', token=client.token)
+        self.assertEqual(stream.rest()[-1].data, {'reason': 'revoked'})
+        self.assertProblem(client.get('/api/agents'), 401, 'unauthenticated')
+        self.assertNotIn(name, [t['id'] for t in self.server.get('/api/tokens')['items']])
+
+    def test_what_was_acknowledged_survives_sigkill(self):
+        kept, _ = self.token('kept', 'read')
+        gone, name = self.token('gone', 'read')
+        self.assertStatus(self.server.delete(f'/api/tokens/{name}'), 204)
+        self.server.restart()
+        self.assertStatus(Client(self.server.port, kept.token).get('/api/agents'), 200)
+        self.assertStatus(Client(self.server.port, gone.token).get('/api/agents'), 401)
+
+    def test_a_secret_is_told_once_and_kept_nowhere(self):
+        client, _ = self.token('alice', 'operate')
+        client.get('/api/agents')
+        self.assertNotIn(client.token, json.dumps(self.server.get('/api/tokens').json))
+        self.server.finish()
+        for file in pathlib.Path(self.server.own).rglob('*'):
+            if file.is_file():
+                self.assertNotIn(client.token.encode(), file.read_bytes(), file)
+                if file.name != 'token':
+                    self.assertNotIn(self.server.token.encode(), file.read_bytes(), file)
+
+    def test_built_in_tokens_are_listed_and_not_revoked_here(self):
+        items = self.server.get('/api/tokens')['items']
+        self.assertEqual([(t['id'], t['builtIn'], t['role']) for t in items], [('first', True, 'admin')])
+        self.assertProblem(self.server.delete('/api/tokens/first'), 409, 'wrong_state')
+        self.assertProblem(self.server.delete('/api/tokens/tok_x'), 404, 'not_found')
+
+    def test_the_first_token_is_another_one_once_its_file_was_deleted(self):
+        old = self.server.token
+        self.server.term()
+        pathlib.Path(self.server.directory, 'token').unlink()
+        self.server.start()
+        self.assertNotEqual(self.server.token, old)
+        self.assertStatus(Client(self.server.port, old).get('/api/agents'), 401)
+
+    def test_bad_tokens_are_not_made(self):
+        for body, pointer in (
+            ({'role': 'read'}, '/name'),
+            ({'name': 'a', 'role': 'root'}, '/role'),
+            ({'name': 'a', 'role': 'anyone'}, '/role'),
+            ({'name': '', 'role': 'read'}, '/name'),
+            ({'name': 'role:admin', 'role': 'read'}, '/name'),
+            ({'name': 'a\nb', 'role': 'read'}, '/name'),
+            ({'name': 'a' * 65, 'role': 'read'}, '/name'),
+            ({'name': 'a', 'role': 'read', 'projects': []}, '/projects'),
+            ({'name': 'a', 'role': 'read', 'projects': ['*']}, '/projects'),
+            ({'name': 'a', 'role': 'read', 'projects': [1]}, '/projects'),
+            ({'name': 'a', 'role': 'read', 'agents': ['nobody']}, '/agents'),
+            ({'name': 'a', 'role': 'read', 'ttlMs': 0}, '/ttlMs'),
+            ({'name': 'a', 'role': 'read', 'ttlMs': 10**18}, '/ttlMs'),
+        ):
+            with self.subTest(body=body):
+                problem = self.assertProblem(self.server.post('/api/tokens', body), 400, 'bad_value')
+                self.assertEqual(problem['pointer'], pointer)
+        answer = self.server.post('/api/tokens', {'name': 'a', 'role': 'read', 'scopes': 'admin'})
+        self.assertProblem(answer, 400, 'unknown_field')
+        self.assertEqual(len(self.server.get('/api/tokens')['items']), 1)
+
+
+class People(Rights):
+    def approval(self):
+        session = self.server.create('approve X')
+        return session, self.server.open_calls(session['id'])[0]
+
+    def test_who_can_only_answer_says_what_was_shown(self):
+        _, call = self.approval()
+        bob = self.client('bob', 'answer')
+        say = {'pendingID': call['id'], 'approved': True}
+        problem = self.assertProblem(bob.post('/async-tool/decision', say), 400, 'bad_value')
+        self.assertEqual(problem['pointer'], '/inputDigest')
+        other = {**say, 'inputDigest': 'sha256:' + '0' * 64}
+        self.assertProblem(bob.post('/async-tool/decision', other), 409, 'input_changed')
+        good = {**say, 'inputDigest': call['inputDigest']}
+        answer = self.assertStatus(bob.post('/async-tool/decision', good), 200)
+        self.assertEqual(answer['receipt']['by'], {'type': 'token', 'name': 'bob'})
+        told = self.server.get(f'/api/explain/{call["id"]}')['calls'][0]['pending']['receipt']
+        self.assertEqual(told['by'], {'type': 'token', 'name': 'bob'})
+        admin = self.server.post('/async-tool/decision', say)
+        self.assertEqual(admin['outcome'], 'duplicate', 'an operator may leave it out')
+
+
+GATE = """
+[server]
+demo = false
+[[model]]
+id = "main"
+kind = "scripted"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["deploy"]
+[[tool]]
+name = "deploy"
+kind = "command"
+command = ["/bin/sh", "-c", "echo ran"]
+[[gate]]
+tools = ["deploy"]
+ask = "Deploy {input.target}?"
+answerers = ["alice", "role:operate"]
+need = 2
+forbid_requester = true
+"""
+
+
+class Gate(Rights):
+    def setUp(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-gate-'))
+        (folder / 'dormouse.toml').write_text(GATE)
+        self.arguments = ('--config', str(folder / 'dormouse.toml'))
+        super().setUp()
+
+    def test_two_of_those_asked_and_not_who_asked_for_it(self):
+        requester = self.client('op', 'operate', agents=['*'])
+        made = requester.post('/api/projects/default/sessions?wait=20',
+                              {'agentID': 'ops', 'prompt': {'text': 'deploy A'}})
+        self.assertStatus(made, 201)
+        call = self.server.open_calls(made['id'])[0]
+        self.assertEqual(call['answer']['from'], ['alice', 'role:operate'])
+        yes = {'pendingID': call['id'], 'approved': True, 'inputDigest': call['inputDigest']}
+        say = '/async-tool/decision'
+        self.assertProblem(requester.post(say, yes), 403, 'not_an_answerer')
+        again = self.client('op', 'operate')  # another token of the same person
+        self.assertProblem(again.post(say, yes), 403, 'not_an_answerer')
+        bob = self.client('bob', 'answer')
+        self.assertProblem(bob.post(say, yes), 403, 'not_an_answerer')
+        alice = self.client('alice', 'answer')
+        self.assertEqual(alice.post(say, yes)['outcome'], 'counted')
+        second = self.client('alice', 'answer').post(say, yes)
+        self.assertEqual([second['outcome'], len(second['votes'])], ['counted', 1])
+        boss = self.client('boss', 'operate')
+        self.assertEqual(boss.post(say, yes)['outcome'], 'applied')
+        self.server.at_rest(made['id'])
+        self.assertIn('ran', self.server.said(made['id']))
+        told = self.server.get(f'/api/explain/{call["id"]}')['calls'][0]['pending']
+        self.assertEqual([v['by']['name'] for v in told['answer']['votes']], ['alice', 'boss'])
+
+
+class CommandLine(Rights):
+    def cli(self, *arguments):
+        return run(*arguments, '--server', f'http://127.0.0.1:{self.server.port}',
+                   '--data', self.server.directory)
+
+    def test_tokens_are_made_listed_and_revoked(self):
+        made = self.cli('token', 'create', 'alice', '--role', 'answer', '--projects', 'a,b', '--ttl', '90d')
+        self.assertEqual(made.returncode, 0, made)
+        secret = made.stdout.strip()
+        self.assertRegex(secret, r'^dm_[A-Za-z0-9_-]{43}$')
+        self.assertNotIn(secret, made.stderr)
+        client = Client(self.server.port, secret)
+        self.assertStatus(client.get('/async-tool/pending?project=a'), 200)
+        listed = self.cli('token', 'list')
+        self.assertRegex(listed.stdout, r'tok_\S+\s+token\s+alice\s+answer\s+a b')
+        self.assertNotIn(secret, listed.stdout)
+        gone = self.cli('token', 'revoke', 'alice')
+        self.assertEqual(gone.returncode, 0, gone)
+        self.assertStatus(client.get('/async-tool/pending?project=a'), 401)
+        self.assertEqual(self.cli('token', 'revoke', 'alice').returncode, 3)
+        self.assertEqual(self.cli('token', 'create').returncode, 2)
+        self.assertEqual(self.cli('token', 'create', 'x', '--role', 'root').returncode, 2)
+
+
+class Audit(Rights):
+    def lines(self):
+        with sqlite3.connect(pathlib.Path(self.server.directory) / 'dormouse.db') as db:
+            return [json.loads(line) for (line,) in db.execute('SELECT line FROM audit ORDER BY n')]
+
+    def verify(self):
+        report = run('verify', '--data', self.server.directory, '--json')
+        return report.returncode, json.loads(report.stdout)
+
+    def change(self, sql):
+        with sqlite3.connect(pathlib.Path(self.server.directory) / 'dormouse.db') as db:
+            db.execute(sql)
+        db.close()
+
+    def history(self):
+        bob, name = self.token('bob', 'answer')
+        _, call = self.waiting()
+        bob.post(f'/async-tool/pending/{call["id"]}/claim', {})
+        bob.post('/async-tool/result', {'pendingID': call['id'], 'result': {'output': 'hidden'}})
+        self.server.delete(f'/api/tokens/{name}')
+        self.server.finish()
+
+    def test_it_says_who_did_what_and_no_contents(self):
+        self.history()
+        lines = self.lines()
+        self.assertEqual(
+            [line['type'] for line in lines], ['token_created', 'claimed', 'submitted', 'token_revoked']
+        )
+        self.assertEqual(lines[0]['by']['name'], 'first')
+        self.assertEqual(lines[2]['by'], {'type': 'token', 'name': 'bob'})
+        self.assertTrue(lines[2]['digest'].startswith('sha256:'))
+        self.assertNotIn('hidden', json.dumps(lines))
+        status, report = self.verify()
+        self.assertEqual((status, report['audited'], report['findings']), (0, 4, []))
+
+    def test_each_line_that_is_changed_or_left_out_is_found(self):
+        self.history()
+        file = pathlib.Path(self.server.directory) / 'dormouse.db'
+        saved = file.read_bytes()
+        for n in (1, 2, 3, 4):
+            for sql in (
+                f"UPDATE audit SET line = replace(line, '\"at\":1', '\"at\":2') WHERE n = {n}",
+                f'UPDATE audit SET hash = zeroblob(32) WHERE n = {n}',
+                f'UPDATE audit SET n = 9 WHERE n = {n}',
+            ):
+                with self.subTest(sql=sql):
+                    file.write_bytes(saved)
+                    self.change(sql)
+                    status, report = self.verify()
+                    self.assertEqual(status, 1, report)
+                    self.assertIn('audit', report['findings'][0]['what'])
+
+
+if __name__ == '__main__':
+    main()

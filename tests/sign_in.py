@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Signing a browser in: a link is spent once, by a POST; the cookie works for pages of this server."""
+import threading
+
+from dormouse import Case, Client, main, run
+
+
+class SignIn(Case):
+    def link(self, **more):
+        answer = self.server.post('/api/links', {'name': 'alice', 'role': 'answer', **more})
+        self.assertStatus(answer, 201)
+        return answer['url'].split('#')[1], answer.json
+
+    def browser(self):
+        return Client(self.server.port, None)
+
+    def spend(self, code):
+        return self.browser().post('/sign-in', {'code': code}, Connection='close')
+
+    def cookie(self, code):
+        answer = self.assertStatus(self.spend(code), 200)
+        header = answer.headers['Set-Cookie']
+        value, *attributes = header.split('; ')
+        self.assertEqual({'HttpOnly', 'SameSite=Strict', 'Path=/'} - set(attributes), set())
+        return value
+
+    def own(self):
+        return f'http://127.0.0.1:{self.server.port}'
+
+    def test_a_link_is_spent_once_and_by_a_post_only(self):
+        code, link = self.link()
+        self.assertTrue(link['url'].startswith(self.own() + '/sign-in#dml_'))
+        for _ in range(3):  # what previews links sees a page, and no code
+            page = self.assertStatus(self.browser().get('/sign-in'), 200)
+            self.assertIn("default-src 'none'", page.headers['Content-Security-Policy'])
+        self.assertStatus(self.spend(code), 200)
+        self.assertProblem(self.spend(code), 401, 'unauthenticated')
+
+    def test_of_many_at_once_one_wins(self):
+        code, _ = self.link()
+        statuses = []
+        threads = [
+            threading.Thread(target=lambda: statuses.append(self.spend(code).status))
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(statuses.count(200), 1, statuses)
+
+    def test_neither_a_link_nor_a_cookie_is_a_token(self):
+        code, _ = self.link()
+        self.assertStatus(Client(self.server.port, code).get('/api/agents'), 401)
+        secret = self.cookie(code).split('=', 1)[1]
+        self.assertStatus(Client(self.server.port, secret).get('/api/agents'), 401)
+        answer = self.browser().get('/api/agents', Cookie=f'dormouse={self.server.token}')
+        self.assertStatus(answer, 401)
+
+    def test_a_spent_link_stays_spent_and_a_cookie_valid_over_sigkill(self):
+        code, _ = self.link()
+        unspent, _ = self.link()
+        cookie = self.cookie(code)
+        self.server.restart()
+        self.assertStatus(self.spend(code), 401)
+        self.assertStatus(self.browser().get('/api/agents', Cookie=cookie), 200)
+        self.assertStatus(self.spend(unspent), 200)
+
+    def test_with_a_cookie_only_pages_of_this_server_change_something(self):
+        code, _ = self.link(role='operate')
+        cookie = self.cookie(code)
+        path = '/api/projects/default/sessions'
+        body = {'agentID': 'demo'}
+        for origin in (None, 'null', 'https://evil.test', f'https://127.0.0.1:{self.server.port}',
+                       f'http://localhost:{self.server.port}', self.own() + '/', self.own() + '.evil.test'):
+            answer = self.browser().post(path, body, Cookie=cookie, Origin=origin)
+            self.assertProblem(answer, 403, 'origin_refused')
+        self.assertEqual(self.server.items(path), [])
+        self.assertStatus(self.browser().post(path, body, Cookie=cookie, Origin=self.own()), 201)
+        self.assertStatus(self.browser().get(path, Cookie=cookie), 200)
+
+    def test_a_cookie_has_the_role_and_projects_of_its_link(self):
+        code, _ = self.link(role='read', projects=['a'])
+        cookie = self.cookie(code)
+        self.assertStatus(self.browser().get('/api/projects/a/sessions', Cookie=cookie), 200)
+        self.assertStatus(self.browser().get('/api/projects/b/sessions', Cookie=cookie), 404)
+        answer = self.browser().post('/api/projects/a/sessions', {'agentID': 'demo'},
+                                     Cookie=cookie, Origin=self.own())
+        self.assertProblem(answer, 403, 'forbidden', role='operate')
+
+    def test_cookies_are_listed_revoked_and_signed_out(self):
+        first, second = (self.cookie(self.link()[0]) for _ in range(2))
+        cookies = [t for t in self.server.get('/api/tokens')['items'] if t['kind'] == 'cookie']
+        self.assertEqual([c['name'] for c in cookies], ['alice', 'alice'])
+        out = self.browser().call('DELETE', '/sign-in', headers={'Cookie': first})
+        self.assertProblem(out, 403, 'origin_refused')
+        out = self.browser().call('DELETE', '/sign-in', headers={'Cookie': first, 'Origin': self.own()})
+        self.assertStatus(out, 204)
+        self.assertStatus(self.browser().get('/api/agents', Cookie=first), 401)
+        self.assertStatus(self.browser().get('/api/agents', Cookie=second), 200)
+        for cookie in cookies:
+            self.server.delete(f'/api/tokens/{cookie["id"]}')
+        self.assertStatus(self.browser().get('/api/agents', Cookie=second), 401)
+
+    def test_codes_that_are_guessed_are_counted(self):
+        statuses = [self.spend('dml_x').status for _ in range(40)]
+        self.assertIn(429, statuses)
+        self.assertEqual(set(statuses), {401, 429})
+        code, _ = self.link()
+        self.assertStatus(self.spend(code), 200)
+
+    def test_a_link_expires(self):
+        code, link = self.link(ttlMs=1000)
+        import time
+
+        while time.time() * 1000 < link['expires']:
+            time.sleep(0.05)
+        self.assertStatus(self.spend(code), 401)
+
+    def test_the_command_prints_the_link_alone(self):
+        done = run('link', 'alice', '--role', 'read', '--server', self.own(),
+                   '--data', self.server.directory)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertRegex(done.stdout, r'^http://\S+/sign-in#dml_\S{43}\n$')
+        self.assertStatus(self.spend(done.stdout.strip().split('#')[1]), 200)
+
+    def test_neither_code_nor_cookie_is_kept_or_logged(self):
+        code, _ = self.link()
+        cookie = self.cookie(code).split('=', 1)[1]
+        self.server.finish()
+        import pathlib
+
+        for file in pathlib.Path(self.server.own).rglob('*'):
+            if file.is_file():
+                for secret in (code, cookie):
+                    self.assertNotIn(secret.encode(), file.read_bytes(), file)
+
+
+if __name__ == '__main__':
+    main()
