@@ -118,7 +118,14 @@ public:
           gate_(gate_options(config_, std::move(secrets)), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_,
                 webhook_sources(config_)}),
+          pump_({loop_, clock_, entropy_, counted_journal_, world.http, world.processes},
+                pump_options()),
           http_(loop_, http_options(config_.limits, address_), api_, log_) {
+        runner_.on_outgoing([outgoing = pump_options().outgoing](auto const& state, auto records,
+                                                                 auto const& changes) {
+            return webhook::posts_of(outgoing, state, records, changes);
+        });
+        runner_.on_post([this](auto const& /*posts*/) { pump_.wake(); });
         metrics_.models = [this] { return model_loads(registry_, effects_.models()); };
         metrics_.connections = [this] {
             auto const counts = http_.counts();
@@ -138,6 +145,7 @@ public:
         });
         runner_.start();
         api_.webhooks().start();
+        pump_.start();
         announce();
         loop_.run();
         threads_.stop();
@@ -202,6 +210,19 @@ private:
                 [this] { return clock_.now(); }};
     }
 
+    // Where people find what waits for them.
+    [[nodiscard]] webhook::Pump::Options pump_options() {
+        auto out = webhook_options(config_, [this](PendingId const& pending) {
+            std::string const& url = config_.server.public_url;
+            return (url.empty() ? address_url_ : url) + "/a/" + pending.text();
+        });
+        out.failed = [this](port::PostRow const& row, std::string const& why, bool last) {
+            log_.warn(last ? "a webhook is not tried any more" : "a webhook was not taken",
+                      {{"delivery", webhook::delivery_text(row.key)}, {"why", why}});
+        };
+        return out;
+    }
+
     void announce() {
         std::string const& url = address_url_;
         std::string const line = "ready " + url + "\n";
@@ -220,6 +241,7 @@ private:
         status_ = status;
         if (std::exchange(stopping_, true)) return loop_.stop();
         log_.info("stopping");
+        pump_.stop();
         http_.stop_accepting();
         http_.close_streams("retry: 1000\nevent: bye\ndata: {\"reason\":\"draining\"}\n\n");
         runner_.drain([this] { http_.shutdown(shutdown_limit, [this] { loop_.stop(); }); });
@@ -258,6 +280,7 @@ private:
     runner::Runner runner_;
     server::Gate gate_;
     server::Api api_;
+    webhook::Pump pump_;
     server::HttpServer http_;
     std::string address_url_;  // known once it listens
     bool stopping_ = false;

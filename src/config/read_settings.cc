@@ -8,6 +8,7 @@ Server read_server(Section const& section) {
     section.read("public_url", out.public_url);
     section.read("allowed_hosts", out.allowed_hosts);
     section.read("allowed_origins", out.allowed_origins);
+    section.read("webhook_hosts", out.webhook_hosts);
     section.read("demo", out.demo);
     return out;
 }

@@ -75,7 +75,8 @@ void write_terms(json::Writer& out, wire::PauseView const& pause) {
     out.member("message", text_or_null(terms.message))
         .member("form", terms.form)
         .member("schema", terms.schema);
-    out.member("placeholder", terms.placeholder).member_null("webhookURL");
+    out.member("placeholder", terms.placeholder);
+    out.member("webhookURL", text_or_null(terms.webhook_url));
     out.member("externalRef", text_or_null(terms.external_ref));
     out.member("estimatedDuration", terms.estimated
                                         ? std::optional<std::int64_t>(terms.estimated->count())

@@ -74,6 +74,8 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     if (terms.on_deadline != OnDeadline::tell) out.member("onDeadline", text(terms.on_deadline));
     optional_json(out, "state", terms.state);
     optional_json(out, "metadata", terms.metadata);
+    optional_text(out, "webhookURL", terms.webhook_url);
+    write_duration(out, "warnBefore", terms.warn_before);
     if (!terms.escalate_to.empty()) write_texts(out, "escalateTo", terms.escalate_to);
     write_duration(out, "pollEvery", terms.poll_every);
     if (terms.answer.need != 1) out.member("need", terms.answer.need);
@@ -100,6 +102,8 @@ PauseTerms read_pause_terms(json::View object) {
         parse<OnDeadline>(object["onDeadline"].string_or("tell")).value_or(OnDeadline::tell);
     terms.state = copy_of(object["state"]);
     terms.metadata = copy_of(object["metadata"]);
+    terms.webhook_url = object["webhookURL"].string_or("");
+    terms.warn_before = read_duration(object["warnBefore"]);
     terms.poll_every = read_duration(object["pollEvery"]);
     object["escalateTo"].elements(
         [&](json::View who) { terms.escalate_to.push_back(who.string_or("")); });

@@ -82,6 +82,8 @@ constexpr auto writes = in_order<Write>({
     {Write::add_kept,
      "INSERT INTO kept(key, digest, id, at, source, project, ref, body) VALUES(?1, ?2, ?3, ?4, ?5,"
      " ?6, ?7, ?8)"},
+    {Write::drop_delivered,
+     "DELETE FROM posts INDEXED BY posts_delivered WHERE state = 1 AND delivered < ?1"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -186,6 +188,12 @@ constexpr auto reads = in_order<Read>({
     {Read::kept,
      "SELECT key, digest, id, at, source, project, ref, body FROM kept INDEXED BY kept_by_time"
      " WHERE at >= ?1 ORDER BY at LIMIT ?2"},
+    // ?4: a state, or -1 for all.
+    {Read::list_posts,
+     POST_COLUMNS "FROM posts o" POST_SENDER "WHERE (o.k, o.n) < (?1, ?2) AND o.kind <> 'session'"
+                  " AND (?4 < 0 OR o.state = ?4)"
+                  " AND s.project = (SELECT id FROM names WHERE name = ?3)"
+                  " ORDER BY o.k DESC, o.n DESC LIMIT ?5"},
 });
 
 #undef SESSION_COLUMNS

@@ -46,6 +46,7 @@ enum class Write : std::uint8_t {
     forget_kept,
     find_delivered,
     add_kept,
+    drop_delivered,
 };
 
 enum class Read : std::uint8_t {
@@ -85,6 +86,7 @@ enum class Read : std::uint8_t {
     delivered,
     kept_one,
     kept,
+    list_posts,
 };
 
 // In the order of the enumerations.
