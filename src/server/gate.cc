@@ -8,7 +8,10 @@ namespace dormouse::server {
 
 namespace {
 
-bool is_open_path(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+// What /a/ shows without a token tells nothing.
+bool is_open_path(std::string_view path) {
+    return path == "/healthz" || path == "/readyz" || path.starts_with("/a/");
+}
 
 constexpr std::string_view capability_path = "/c/";
 

@@ -20,6 +20,7 @@ std::vector<Route> all_routes() {
         {"POST", {"async-tool", "webhook", "{}"}, usual, post_webhook},
         {"POST", {"c", "{}"}, large, post_capability},
         {"GET", {"c", "{}"}, usual, get_capability},
+        {"GET", {"a", "{}"}, usual, get_page},
         {"GET", {"async-tool", "pending"}, usual, list_pending, pending_query},
         {"GET", {"async-tool", "pending", "{}"}, usual, get_pending, "wait"},
         {"DELETE", {"async-tool", "pending", "{}"}, usual, delete_pending},

@@ -105,6 +105,7 @@ PauseTerms rich_pause() {
     terms.metadata = Json::trusted("[1]");
     terms.escalate_to = {"bob"};
     terms.poll_every = Duration(30'000);
+    terms.warn_before = Duration(60'000);
     return terms;
 }
 
@@ -184,6 +185,7 @@ std::vector<Event> one_of_each() {
     add(GateBack{9, "first"});
     add(Reassigned{pending(), {"bob", "role:answer"}, at(9)});
     add(Reassigned{pending(), {"bob"}, std::nullopt});
+    add(DeadlineNear{pending(), at(30'000)});
     add(Polled{pending(), at(30'000), 0, {}});
     add(Polled{pending(), at(60'000), 3, "503: \r\ndata: no"});
     add(Progressed{pending(), "50", value});

@@ -5,6 +5,7 @@
 #include "store/memory/conformance_feed.h"
 #include "store/memory/conformance_fixture.h"
 #include "store/memory/conformance_lists.h"
+#include "store/memory/conformance_webhooks.h"
 
 #include <thread>
 
