@@ -16,22 +16,25 @@ from webhook_peers import WHSEC, Receiver, plain, standard
 
 CONFIG = '''
 [server]
-demo = true
+demo = %(demo)s
 webhook_hosts = ["%(host)s"]
+%(tool)s
+%(more)s
+'''
+TOOL = '''
 [[model]]
 id = "main"
 kind = "scripted"
 [[agent]]
 id = "ops"
 model = "main"
-tools = ["job"]
+tools = ["deploy"]
 [[tool]]
-name = "job"
+name = "deploy"
 kind = "http"
 url = "%(service)s/job"
 webhook_url = "%(hook)s"
 webhook_secret_env = "S_JOB"
-%(more)s
 '''
 SECRETS = {'S_JOB': 'shared-secret', 'S_EVENTS': WHSEC}
 
@@ -39,6 +42,7 @@ SECRETS = {'S_JOB': 'shared-secret', 'S_EVENTS': WHSEC}
 class Sent(Case):
     more = ''
     env = {}
+    demo = False
 
     def setUp(self):
         self.receiver = Receiver()
@@ -53,9 +57,10 @@ class Sent(Case):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         path = self.folder / 'dormouse.toml'
+        tool = '' if self.demo else TOOL % {'service': self.service.url, 'hook': hook}
         text = CONFIG % {
-            'host': self.receiver.host if hosts is None else hosts, 'service': self.service.url,
-            'hook': hook, 'more': (self.more if more is None else more).replace(
+            'host': self.receiver.host if hosts is None else hosts, 'tool': tool,
+            'demo': 'true' if self.demo else 'false', 'more': (self.more if more is None else more).replace(
                 'RECEIVER', self.receiver.url).replace('FOLDER', str(self.folder)),
         }
         path.write_text(text)
@@ -65,7 +70,7 @@ class Sent(Case):
         self.addCleanup(self.server.clean)
 
     def job(self):
-        session = self.server.create('job A', agent='ops')['id']
+        session = self.server.create('deploy A', agent='ops')['id']
         return session, self.server.open_calls(session)[0]['id']
 
     def deliveries(self, state=''):
@@ -220,6 +225,7 @@ class Refused(Sent):
 
 
 class Events(Sent):
+    demo = True
     more = '''
 [[webhook]]
 url = "RECEIVER/events"
@@ -267,7 +273,11 @@ events = ["call_paused", "submitted", "turn_ended"]
 
 
 class People(Sent):
+    demo = True
     more = '''
+[[gate]]
+tools = ["deploy"]
+ask = "Ship <!here> & {input.target}?"
 [[notify]]
 kind = "slack"
 url_env = "S_SLACK"
@@ -292,28 +302,28 @@ on = ["gate_asked", "expired"]
         self.serve(self.receiver.url + '/done')
 
     def test_people_are_told_of_what_waits_for_them_and_of_nothing_else(self):
-        self.server.create('deploy A')
-        session = self.server.create('approve <!here>&X')['id']
+        self.server.create('sleepy 10ms')
+        session = self.server.create('deploy A')['id']
         (call,) = self.server.open_calls(session)
         (got,) = self.receiver.wait(1)
         text = json.loads(got['body'])['text']
         self.assertEqual(list(json.loads(got['body'])), ['text'])
-        self.assertIn('&lt;!here&gt;&amp;X', text)
+        self.assertIn('Ship &lt;!here&gt; &amp; A?', text)
         self.assertIn(f'/a/{call["id"]}', text)
         self.assertNotIn('cap_', text)
         page = Client(self.server.port, '').get(f'/a/{call["id"]}')
         self.assertEqual((page.status, page.headers['Content-Type']),
                          (200, 'text/html; charset=utf-8'))
         self.assertIn("default-src 'none'", page.headers['Content-Security-Policy'])
-        self.assertNotIn(b'dangerous', page.raw)  # the id is no right
+        self.assertNotIn(b'Ship', page.raw)  # the id is no right
         shown = self.server.get(f'/a/{call["id"]}')
-        self.assertIn(b'dangerous', shown.raw)
+        self.assertIn(b'Ship &lt;!here&gt; &amp; A?', shown.raw)
         self.assertNotIn(b'<!here>', shown.raw)
         self.assertStatus(self.server.get('/a/x'), 404)
         self.assertEqual(len(self.server.open_calls(session)), 1)
         said = json.loads(eventually(lambda: self.told.exists() and self.told.read_text(), 'told'))
         self.assertEqual((said['event'], said['reason'], said['tool'], said['pendingID']),
-                         ('gate_asked', 'approval', 'dangerous', call['id']))
+                         ('gate_asked', 'approval', 'deploy', call['id']))
         self.in_state('delivered', 2)
         listed = json.dumps(self.deliveries())
         self.assertNotIn('secret-path', listed)
