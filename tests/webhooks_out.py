@@ -333,7 +333,7 @@ on = ["gate_asked", "expired"]
 
 
 class Deadlines(Sent):
-    more = 'timeout = "3s"\nwarn_before = "2s"\n'
+    more = 'timeout = "10s"\nwarn_before = "8s"\n'
 
     def test_a_warning_comes_before_the_deadline_and_survives_a_crash(self):
         session, pending = self.job()
