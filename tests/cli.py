@@ -675,6 +675,14 @@ class Others(Cli):
         self.assertEqual(ended.returncode, FAILED)
         self.assertIn('cannot write', ended.stderr)
 
+    def test_deliveries(self):
+        self.assertEqual(self.dm('deliveries'), 'nothing was sent\n')
+        self.assertEqual(self.objects('deliveries', '--state', 'dead'),
+                         [{'items': [], 'next': None}])
+        self.dm('deliveries', '--retry', 'dlv_x', exits=NOT_FOUND)
+        self.dm('deliveries', '--forget', 'dlv_x', exits=NOT_FOUND)
+        self.dm('deliveries', '--state', 'odd', exits=USAGE)
+
     def test_agents(self):
         self.assertIn('demo-each', self.dm('agents'))
         self.assertEqual(self.objects('agents'), [self.server.get('/api/agents').json])

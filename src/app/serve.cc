@@ -170,9 +170,16 @@ public:
           gate_(gate_options(config_, secrets), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_,
                 webhook_sources(config_)}),
+          pump_({loop_, clock_, entropy_, counted_journal_, world.http, world.processes},
+                pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
           metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}) {
         for (port::TokenRow const& row : secrets.stored) gate_.tokens().add(row);
+        runner_.on_outgoing([outgoing = pump_options().outgoing](auto const& state, auto records,
+                                                                 auto const& changes) {
+            return webhook::posts_of(outgoing, state, records, changes);
+        });
+        runner_.on_post([this](auto const& /*posts*/) { pump_.wake(); });
         metrics_.models = [this] { return model_loads(registry_, effects_.models()); };
         metrics_.connections = [this] {
             auto const counts = http_.counts();
@@ -193,6 +200,7 @@ public:
         });
         runner_.start();
         api_.webhooks().start();
+        pump_.start();
         announce();
         loop_.run();
         threads_.stop();
@@ -267,6 +275,19 @@ private:
                 [this] { return clock_.now(); }};
     }
 
+    // Where people find what waits for them.
+    [[nodiscard]] webhook::Pump::Options pump_options() {
+        auto out = webhook_options(config_, [this](PendingId const& pending) {
+            std::string const& url = config_.server.public_url;
+            return (url.empty() ? address_url_ : url) + "/a/" + pending.text();
+        });
+        out.failed = [this](port::PostRow const& row, std::string const& why, bool last) {
+            log_.warn(last ? "a webhook is not tried any more" : "a webhook was not taken",
+                      {{"delivery", webhook::delivery_text(row.key)}, {"why", why}});
+        };
+        return out;
+    }
+
     void announce() {
         std::string const& url = address_url_;
         std::string const line = "ready " + url + "\n";
@@ -308,6 +329,7 @@ private:
         if (std::exchange(stopping_, true)) return loop_.stop();
         log_.info("stopping");
         metrics_http_.reset();
+        pump_.stop();
         http_.stop_accepting();
         http_.close_streams("retry: 1000\nevent: bye\ndata: {\"reason\":\"draining\"}\n\n");
         runner_.drain([this] { http_.shutdown(shutdown_limit, [this] { loop_.stop(); }); });
@@ -347,6 +369,7 @@ private:
     runner::Runner runner_;
     server::Gate gate_;
     server::Api api_;
+    webhook::Pump pump_;
     server::HttpServer http_;
     server::MetricsFace metrics_face_;
     std::unique_ptr<server::HttpServer> metrics_http_;  // null: none

@@ -19,6 +19,9 @@ external::Declared declared_of(config::Tool const& tool) {
     out.crash = tool.crash;
     out.timeout = tool.timeout;
     out.estimated = tool.estimated;
+    out.warn_before = tool.warn_before;
+    out.webhook_url = tool.webhook_url;
+    if (tool.webhook_secret) out.webhook_secret = tool.webhook_secret->value;
     out.time_limit = tool.time_limit;
     return out;
 }
@@ -28,12 +31,9 @@ void add_variable(std::vector<std::string>& environment, std::string const& name
         environment.push_back(name + "=" + value);
 }
 
-// What every program needs to run at all, and what the configuration allows; nothing else of ours,
-// and least of all DORMOUSE_TOKEN.
+// What the configuration allows, and nothing else of ours: least of all DORMOUSE_TOKEN.
 std::vector<std::string> environment_of(config::CommandTool const& command) {
-    std::vector<std::string> out;
-    for (char const* const name : {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"})
-        add_variable(out, name);
+    std::vector<std::string> out = usual_environment();
     for (std::string const& name : command.env_allow) add_variable(out, name);
     return out;
 }
@@ -65,6 +65,13 @@ Result<agent::Tool> make_http(config::Tool const& tool, Means const& means) {
 
 }  // namespace
 
+std::vector<std::string> usual_environment() {
+    std::vector<std::string> out;
+    for (char const* const name : {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"})
+        add_variable(out, name);
+    return out;
+}
+
 Result<agent::Tool> make_tool(config::Tool const& tool, Means const& means) {
     if (tool.kind == config::ToolKind::http) return make_http(tool, means);
     external::CommandTool out;
@@ -86,6 +93,7 @@ agent::Gate make_gate(config::Gate const& gate) {
     bool const denies = gate.on_expiry == config::OnExpiry::deny;
     out.on_expiry = denies ? session::OnDeadline::deny : session::OnDeadline::tell;
     out.escalate_to = gate.escalate_to;
+    out.warn_before = gate.warn_before;
     return external::make_gate(std::move(out));
 }
 

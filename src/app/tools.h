@@ -9,6 +9,8 @@ namespace dormouse::app {
 
 // Errors: bad_value, with the key and what is wrong with it.
 [[nodiscard]] Result<agent::Tool> make_tool(config::Tool const& tool, Means const& means);
+// What every program needs to run at all; nothing else of ours.
+[[nodiscard]] std::vector<std::string> usual_environment();
 [[nodiscard]] agent::Gate make_gate(config::Gate const& gate);
 
 }  // namespace dormouse::app

@@ -353,6 +353,20 @@ void Grammar::add_checks() {
     d->add_flag("--check", doctor->check,
                 "Also compare all that is stored beside the journals with them");
     d->add_flag("--repair", doctor->repair, "The same, and make anew what does not agree");
+    auto const deliveries = std::make_shared<DeliveriesArgs>();
+    auto* const s = add("deliveries", "What is sent out: webhooks and word to people",
+                        "dormouse deliveries --state dead", deliveries);
+    s->add_option("--state", deliveries->state, "Only in this state")
+        ->type_name("STATE")
+        ->check(CLI::IsMember({"pending", "delivered", "dead", "disabled"}));
+    s->add_option("--limit", deliveries->limit, "At most so many")
+        ->type_name("N")
+        ->check(CLI::Range(1, 200));
+    auto* const retry =
+        s->add_option("--retry", deliveries->retry, "Send this one again")->type_name("DELIVERY");
+    s->add_option("--forget", deliveries->forget, "Forget this one")
+        ->type_name("DELIVERY")
+        ->excludes(retry);
     add("verify", "Check the data directory while no server uses it",
         "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
 }

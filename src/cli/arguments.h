@@ -112,6 +112,13 @@ struct DoctorArgs {
     bool repair = false;
     bool check = false;
 };
+// What is sent out; with `retry` or `forget`, that delivery.
+struct DeliveriesArgs {
+    std::string state = {};
+    int limit = 50;
+    std::string retry = {};
+    std::string forget = {};
+};
 struct VerifyArgs {};
 struct ManArgs {};
 struct CompletionArgs {
@@ -154,7 +161,8 @@ using Command = std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, Show
                              PendingArgs, WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs,
                              ClaimArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
                              ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs,
-                             CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs>;
+                             CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs,
+                             DeliveriesArgs>;
 
 struct Invocation {
     Global global;

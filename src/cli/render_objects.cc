@@ -132,6 +132,26 @@ std::string pending_table(json::View items, Time now, Style style, std::size_t t
     return table.empty() ? "nothing waits\n" : table.text(style, terminal);
 }
 
+std::string deliveries_table(json::View items, Time now, Style style, std::size_t terminal) {
+    Table table({{"DELIVERY", Narrow::id},
+                 "TYPE",
+                 "STATE",
+                 "TRIES",
+                 {"TO", Narrow::words},
+                 {"NEXT", Narrow::words},
+                 {"LAST", Narrow::words}});
+    items.elements([&](json::View one) {
+        auto const state = one["state"].string_or("");
+        bool const lost = state == "dead" || state == "disabled";
+        table.add({plain(one["id"]), plain(one["type"]), state,
+                   std::to_string(one["attempts"].integer_or(0)), plain(one["url"]),
+                   state == "pending" ? ahead(one["nextAt"].integer_or(0), now) : "-",
+                   one["lastError"].is_null() ? "-" : plain(one["lastError"])},
+                  lost ? Paint::red : Paint::plain);
+    });
+    return table.empty() ? "nothing was sent\n" : table.text(style, terminal);
+}
+
 std::string tool_arguments(json::View tool) {
     auto const schema = tool["inputSchema"];
     std::string out;

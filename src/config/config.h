@@ -41,7 +41,9 @@ struct Server {
     std::string tls_cert = {};        // PEM file; empty: plain HTTP
     std::string tls_key = {};         // set if and only if tls_cert is
     std::string metrics_listen = {};  // HOST:PORT where GET /metrics needs no token; empty: nowhere
-    std::optional<bool> demo = {};    // nullopt: while no agent is configured
+    // Besides public addresses by https: host[:port] that webhooks may be sent to.
+    std::vector<std::string> webhook_hosts = {};
+    std::optional<bool> demo = {};  // nullopt: while no agent is configured
     friend bool operator==(Server const&, Server const&) = default;
 };
 
@@ -159,9 +161,12 @@ struct Tool {
     std::optional<Duration> timeout = {};
     Duration time_limit{600'000};  // of one attempt
     std::optional<Duration> estimated = {};
-    HttpTool http = {};        // when kind is http
-    CommandTool command = {};  // when kind is command
-    std::uint32_t line = 0;    // of its heading
+    std::optional<Duration> warn_before = {};   // of a deadline
+    std::string webhook_url = {};               // told when a pause of it ends
+    std::optional<Secret> webhook_secret = {};  // signs webhooks about its pauses, both ways
+    HttpTool http = {};                         // when kind is http
+    CommandTool command = {};                   // when kind is command
+    std::uint32_t line = 0;                     // of its heading
     friend bool operator==(Tool const&, Tool const&) = default;
 };
 
@@ -177,7 +182,8 @@ struct Gate {
     OnExpiry on_expiry = OnExpiry::deny;        // when nobody else is to be asked
     std::vector<std::string> escalate_to = {};  // asked at the deadline, for as long again
     bool forbid_requester = false;
-    std::uint32_t line = 0;  // of its heading
+    std::optional<Duration> warn_before = {};  // of the deadline
+    std::uint32_t line = 0;                    // of its heading
     friend bool operator==(Gate const&, Gate const&) = default;
 };
 
@@ -200,6 +206,29 @@ struct Source {
     friend bool operator==(Source const&, Source const&) = default;
 };
 
+// Session events that are sent out.
+struct Webhook {
+    std::string url;
+    std::optional<Secret> secret = {};
+    std::vector<std::string> events = {};  // their types
+    std::string project = {};              // empty: of all
+    std::uint32_t line = 0;                // of its heading
+    friend bool operator==(Webhook const&, Webhook const&) = default;
+};
+
+enum class NotifyKind : std::uint8_t { slack, webhook, command };
+
+// How people are told that something waits for them.
+struct Notify {
+    NotifyKind kind = NotifyKind::slack;
+    std::optional<Secret> url = {};         // slack, webhook
+    std::vector<std::string> command = {};  // the program and its arguments; no shell
+    std::vector<std::string> on = {"call_paused", "gate_asked"};
+    std::vector<session::PauseReason> reasons = {};  // empty: those that people answer
+    std::uint32_t line = 0;                          // of its heading
+    friend bool operator==(Notify const&, Notify const&) = default;
+};
+
 struct Config {
     std::string file = {};  // where it was read; empty: there was none
     Server server = {};
@@ -211,6 +240,8 @@ struct Config {
     std::vector<Tool> tools = {};
     std::vector<Gate> gates = {};
     std::vector<Source> sources = {};
+    std::vector<Webhook> webhooks = {};
+    std::vector<Notify> notifies = {};
     friend bool operator==(Config const&, Config const&) = default;
 
     [[nodiscard]] bool has_demo() const { return server.demo.value_or(agents.empty()); }

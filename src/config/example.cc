@@ -31,6 +31,8 @@ constexpr std::string_view text =
 #tls_key = "server.key"
 # Where GET /metrics needs no token.
 #metrics_listen = "127.0.0.1:9464"
+# Webhooks go to public addresses by https; and to these HOST[:PORT], also by http.
+#webhook_hosts = []
 # The demo agents: there while no agent is configured; true: always, false: never.
 #demo = true
 
@@ -147,6 +149,12 @@ constexpr std::string_view text =
 #timeout = "24h"
 #time_limit = "30s"
 #estimated_duration = "5m"
+# A deadline_near event comes so long before.
+#warn_before = "1h"
+# Told what became of each call that waited; both signatures, by the secret. With it the service may
+# send its result signed to POST /async-tool/webhook, too.
+#webhook_url = "https://ci.example.org/done"
+#webhook_secret_env = "DEPLOY_WEBHOOK_SECRET"
 #input_schema_file = "deploy.in.json"
 #result_schema_file = "deploy.out.json"
 # For results that nobody can push: ask there, by GET, until what `done` points to is true.
@@ -179,6 +187,7 @@ constexpr std::string_view text =
 # then, for as long again; after that it is denied).
 #on_expiry = "escalate:bob"
 #forbid_requester = true
+#warn_before = "1h"
 
 # Who may send results as signed webhooks, to POST /async-tool/webhook/ci.
 #[[source]]
@@ -198,6 +207,26 @@ constexpr std::string_view text =
 #title = "/run/name"
 # Other payloads are ignored.
 #when = { "/action" = "completed" }
+
+# Session events as signed webhooks (Standard Webhooks), sent until they are taken.
+#[[webhook]]
+#url = "https://ops.example.org/events"
+#secret_env = "EVENTS_SECRET"
+#events = ["call_paused", "turn_ended"]
+#project = "default"
+
+# People are told that something waits for them, with a link to PUBLIC_URL/a/PENDINGID.
+#[[notify]]
+# slack (an incoming webhook), webhook (JSON by POST) or command (the same on standard input)
+#kind = "slack"
+#url_env = "SLACK_URL"
+#on = ["call_paused", "gate_asked", "expired"]
+#reasons = ["approval", "user_input", "elicitation"]
+
+# The same by a program of one's own.
+#[[notify]]
+#kind = "command"
+#command = ["./tell.sh"]
 )toml";
 
 }  // namespace

@@ -16,11 +16,11 @@ constexpr std::int64_t prose_max = 262'144;
 constexpr std::int64_t mib = 1'048'576;
 constexpr std::int64_t many = 1'000'000;
 
-constexpr std::array all_sections{std::string_view("server"), std::string_view("store"),
-                                  std::string_view("limits"), std::string_view("retention"),
-                                  std::string_view("model"),  std::string_view("agent"),
-                                  std::string_view("tool"),   std::string_view("tool.poll"),
-                                  std::string_view("gate"),   std::string_view("source")};
+constexpr std::array all_sections{
+    std::string_view("server"),    std::string_view("store"),     std::string_view("limits"),
+    std::string_view("retention"), std::string_view("model"),     std::string_view("agent"),
+    std::string_view("tool"),      std::string_view("tool.poll"), std::string_view("gate"),
+    std::string_view("source"),    std::string_view("webhook"),   std::string_view("notify")};
 
 // section, name, kind, fallback, about, {min, max}, words, form, required, none
 constexpr Key all[] = {
@@ -82,6 +82,15 @@ constexpr Key all[] = {
      255,
      {},
      Form::address},
+    {"server",
+     "webhook_hosts",
+     Kind::texts,
+     "[]",
+     "HOST[:PORT] that webhooks may go to although they are not public, also by http.",
+     1,
+     255,
+     {},
+     Form::host},
     {"server", "demo", Kind::flag, "",
      "The demo agents: there while no agent is configured, or with true."},
 
@@ -257,6 +266,26 @@ constexpr Key all[] = {
     {"tool", "time_limit", Kind::duration, "\"10m\"", "How long one attempt may run.", 100, day},
     {"tool", "estimated_duration", Kind::duration, "", "How long it usually takes, for people.", 1,
      10 * year},
+    {"tool", "warn_before", Kind::duration, "",
+     "So long before its result is due a deadline_near event comes.", second, 10 * year},
+    {"tool",
+     "webhook_url",
+     Kind::text,
+     "",
+     "Told what became of each of its calls that waited.",
+     1,
+     2'048,
+     {},
+     Form::url},
+    {"tool",
+     "webhook_secret_env",
+     Kind::text,
+     "",
+     "The variable with the secret that signs its webhooks, both ways.",
+     1,
+     128,
+     {},
+     Form::variable},
     {"tool",
      "input_schema_file",
      Kind::text,
@@ -356,6 +385,8 @@ constexpr Key all[] = {
      text_max},
     {"gate", "forbid_requester", Kind::flag, "false",
      "Whoever asked for the turn may not be who allows it."},
+    {"gate", "warn_before", Kind::duration, "",
+     "So long before the deadline a deadline_near event comes.", second, 10 * year},
 
     {"source",
      "id",
@@ -444,13 +475,61 @@ constexpr Key all[] = {
      Form::pointer},
     {"source", "when", Kind::table, "",
      "JSON pointers and what must stand there; other payloads are ignored."},
+
+    {"webhook",
+     "url",
+     Kind::text,
+     "",
+     "Where the events go, by https.",
+     1,
+     2'048,
+     {},
+     Form::url,
+     true},
+    {"webhook",
+     "secret_env",
+     Kind::text,
+     "",
+     "The variable with the secret that signs them (Standard Webhooks).",
+     1,
+     128,
+     {},
+     Form::variable,
+     true},
+    {"webhook", "events", Kind::texts, "", "The types of the events.", 1, 64, {}, Form::any, true},
+    {"webhook", "project", Kind::text, "", "Of this project only.", 1, 64, {}, Form::id},
+
+    {"notify", "kind", Kind::word, "", "How people are told.", 0, 0, "slack, webhook, command",
+     Form::any, true},
+    {"notify",
+     "url_env",
+     Kind::text,
+     "",
+     "slack, webhook: the variable with the address.",
+     1,
+     128,
+     {},
+     Form::variable},
+    {"notify", "command", Kind::texts, "",
+     "command: the program and its arguments; it gets the message as JSON.", 0, text_max},
+    {"notify", "on", Kind::texts, "[\"call_paused\", \"gate_asked\"]",
+     "The types of the events that they are told of.", 1, 64},
+    {"notify", "reasons", Kind::texts, "[\"approval\", \"user_input\", \"elicitation\"]",
+     "Of calls that wait for these only.", 1, 64},
 };
 
 // Sections ("") and keys that later releases bring.
 constexpr std::pair<std::string_view, std::string_view> later[] = {
-    {"", "notify"},          {"", "webhook"},        {"", "mcp"},          {"store", "index"},
-    {"limits", "inbox"},     {"agent", "acp"},       {"agent", "roots"},   {"agent", "env_allow"},
-    {"agent", "on_restart"}, {"agent", "idle_stop"}, {"agent", "sandbox"}, {"agent", "run_as"},
+    {"", "mcp"},
+    {"store", "index"},
+    {"limits", "inbox"},
+    {"agent", "acp"},
+    {"agent", "roots"},
+    {"agent", "env_allow"},
+    {"agent", "on_restart"},
+    {"agent", "idle_stop"},
+    {"agent", "sandbox"},
+    {"agent", "run_as"},
 };
 
 }  // namespace
@@ -477,7 +556,7 @@ bool comes_later(std::string_view section, std::string_view name) {
 
 bool is_list(std::string_view section) {
     return section == "model" || section == "agent" || section == "tool" || section == "gate" ||
-           section == "source";
+           section == "source" || section == "webhook" || section == "notify";
 }
 
 std::string heading(std::string_view section) {

@@ -31,6 +31,8 @@ template <class T> struct Placed {
 [[nodiscard]] Tool read_tool(Section const& section, Reading const& reading);
 [[nodiscard]] Gate read_gate(Section const& section, Reading const& reading);
 [[nodiscard]] Source read_source(Section const& section, Reading const& reading);
+[[nodiscard]] Webhook read_webhook(Section const& section, Reading const& reading);
+[[nodiscard]] Notify read_notify(Section const& section, Reading const& reading);
 
 [[nodiscard]] std::vector<Header> read_headers(Section const& section, Reading const& reading);
 [[nodiscard]] std::optional<Secret> read_secret(Section const& section, std::string_view name,

@@ -102,6 +102,8 @@ Config read_parts(Node const& top, Reading const& reading) {
     config.tools = values(std::move(parts.tools));
     config.gates = values(std::move(parts.gates));
     config.sources = values(std::move(parts.sources));
+    config.webhooks = values(file.list<Webhook>("webhook", read_webhook));
+    config.notifies = values(file.list<Notify>("notify", read_notify));
     return config;
 }
 

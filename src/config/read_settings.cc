@@ -12,6 +12,7 @@ Server read_server(Section const& section) {
     section.read("tls_cert", out.tls_cert);
     section.read("tls_key", out.tls_key);
     section.read("metrics_listen", out.metrics_listen);
+    section.read("webhook_hosts", out.webhook_hosts);
     section.read("demo", out.demo);
     if (out.tls_cert.empty() != out.tls_key.empty()) {
         bool const cert = out.tls_key.empty();

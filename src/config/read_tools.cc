@@ -113,6 +113,9 @@ Tool read_tool(Section const& section, Reading const& reading) {
     section.read("timeout", out.timeout);
     section.read("time_limit", out.time_limit);
     section.read("estimated_duration", out.estimated);
+    section.read("warn_before", out.warn_before);
+    section.read("webhook_url", out.webhook_url);
+    out.webhook_secret = read_secret(section, "webhook_secret_env", reading);
     if (auto const crash = section.word("crash")) {
         out.crash = static_cast<session::CrashPolicy>(*crash);
     }
@@ -172,6 +175,7 @@ Gate read_gate(Section const& section, Reading const& /*reading*/) {
     section.read("need", out.need);
     section.read("timeout", out.timeout);
     section.read("forbid_requester", out.forbid_requester);
+    section.read("warn_before", out.warn_before);
     if (out.timeout == Duration::max()) out.timeout.reset();
     read_expiry(section, out);
     if (section.node("tools") && out.tools.empty()) {

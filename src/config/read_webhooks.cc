@@ -1,5 +1,10 @@
 #include "config/parts.h"
 
+#include "base/text.h"
+#include "session/event.h"
+
+#include <algorithm>
+
 namespace dormouse::config {
 
 namespace {
@@ -48,6 +53,60 @@ Source read_source(Section const& section, Reading const& reading) {
             out.secrets.push_back({name, *std::move(value)});
     }
     read_when(section, out);
+    return out;
+}
+
+namespace {
+
+void check_events(Section const& section, std::string_view key,
+                  std::vector<std::string> const& types) {
+    auto const known = session::event_types();
+    for (std::string const& type : types) {
+        if (std::ranges::find(known, type) != known.end()) continue;
+        auto const near = nearest(type, known);
+        section.report(key, "names " + shown(type) + ", and there is no such event",
+                       near.empty() ? "see docs/reference/events.md"
+                                    : "did you mean \"" + std::string(near) + "\"?");
+    }
+}
+
+}  // namespace
+
+Webhook read_webhook(Section const& section, Reading const& reading) {
+    Webhook out;
+    out.line = section.line();
+    section.read("url", out.url);
+    section.read("events", out.events);
+    section.read("project", out.project);
+    out.secret = read_secret(section, "secret_env", reading);
+    check_events(section, "events", out.events);
+    return out;
+}
+
+Notify read_notify(Section const& section, Reading const& reading) {
+    Notify out;
+    out.line = section.line();
+    section.read("on", out.on);
+    section.read("command", out.command);
+    out.url = read_secret(section, "url_env", reading);
+    check_events(section, "on", out.on);
+    std::vector<std::string> reasons;
+    section.read("reasons", reasons);
+    for (std::string const& word : reasons) {
+        if (auto const reason = session::parse<session::PauseReason>(word)) {
+            out.reasons.push_back(*reason);
+        } else {
+            section.report("reasons", "names " + shown(word) + ", which is no reason",
+                           "write tool_result, user_input, approval, elicitation or handoff");
+        }
+    }
+    auto const kind = section.word("kind");
+    if (!kind) return out;
+    out.kind = static_cast<NotifyKind>(*kind);
+    bool const program = out.kind == NotifyKind::command;
+    program ? section.require("command", "add the program and its arguments")
+            : section.require("url_env", "name the variable with the address");
+    section.forbid(program ? "url_env" : "command", "is for another kind");
     return out;
 }
 

@@ -75,7 +75,7 @@ Json output_of(std::string_view text) {
 Result<PauseTerms> read_pause(Declared const& declared, json::View said) {
     PauseTerms pause;
     pause.schema = declared.result_schema;
-    pause.estimated = declared.estimated;
+    add_declared(pause, declared);
     if (said.is_null()) return pause;
     if (said.kind() != json::Kind::object) return wrong("it", "must be an object");
     if (auto known = check_members(said); !known) return std::unexpected(std::move(known.error()));
@@ -118,6 +118,13 @@ std::string head(std::string_view text, std::size_t bytes) {
     if (text.size() <= bytes) return std::string(text);
     while (bytes > 0 && inside_character(text[bytes])) --bytes;
     return std::string(text.substr(0, bytes)) + "…";
+}
+
+void add_declared(PauseTerms& pause, Declared const& declared) {
+    pause.estimated = declared.estimated;
+    pause.warn_before = declared.warn_before;
+    pause.webhook_url = declared.webhook_url;
+    pause.webhook_secret = declared.webhook_secret;
 }
 
 }  // namespace dormouse::external

@@ -16,7 +16,10 @@ struct Declared {
     bool later = true;                       // its result may come from outside
     std::optional<Duration> timeout = {};    // of that wait; nullopt: a day; Duration::max(): none
     std::optional<Duration> estimated = {};  // of that wait, for people
-    Duration time_limit{600'000};            // of one attempt
+    std::optional<Duration> warn_before = {};  // of its deadline
+    std::string webhook_url = {};              // told when it ends
+    std::string webhook_secret = {};
+    Duration time_limit{600'000};  // of one attempt
 };
 
 // Of a tool with `declared`, all but what it does.
@@ -35,5 +38,8 @@ struct Declared {
 // The end of a text, at most `bytes`, from the beginning of a character on; trimmed.
 [[nodiscard]] std::string tail(std::string_view text, std::size_t bytes);
 [[nodiscard]] std::string head(std::string_view text, std::size_t bytes);
+
+// What every pause of the tool has.
+void add_declared(session::PauseTerms& pause, Declared const& declared);
 
 }  // namespace dormouse::external

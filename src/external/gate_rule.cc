@@ -37,6 +37,7 @@ PauseTerms question(GateRule const& rule, agent::GateCall const& call) {
     pause.timeout = rule.timeout;
     pause.on_deadline = rule.on_expiry;
     pause.escalate_to = rule.escalate_to;
+    pause.warn_before = rule.warn_before;
     return pause;
 }
 

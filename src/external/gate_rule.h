@@ -15,6 +15,7 @@ struct GateRule {
     session::OnDeadline on_expiry = session::OnDeadline::deny;
     // Who is asked when nobody has answered in time, for as long again; on_expiry holds after that.
     std::vector<std::string> escalate_to = {};
+    std::optional<Duration> warn_before = {};  // of the deadline
 };
 
 [[nodiscard]] agent::Gate make_gate(GateRule rule);

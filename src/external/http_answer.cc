@@ -76,7 +76,7 @@ PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
     PauseTerms pause;
     if (tool.poll) pause.poll_every = tool.poll->every;
     pause.schema = tool.declared.result_schema;
-    pause.estimated = tool.declared.estimated;
+    add_declared(pause, tool.declared);
     if (answer.head.status == 202 && body.kind() == json::Kind::object) {
         pause.external_ref = head(text_of(body["externalRef"]), 4'096);
         if (auto const ms = body["estimatedDuration"].integer(); ms && *ms >= 0)

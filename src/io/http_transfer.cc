@@ -1,10 +1,15 @@
 #include "io/http_transfer.h"
 
+#include "base/address.h"
 #include "base/check.h"
 #include "base/text.h"
 #include "io/http_client.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace dormouse::io {
@@ -107,6 +112,7 @@ void HttpTransfer::set_up(HttpClientOptions const& options) {
     curl_easy_setopt(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
     if (!options.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
     if (is_loopback(host_of(request_.url))) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    if (request_.public_only) keep_public();
     if (request_.redirects_max > 0) {
         curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
         curl_easy_setopt(easy, CURLOPT_MAXREDIRS, static_cast<long>(request_.redirects_max));
@@ -119,6 +125,41 @@ void HttpTransfer::set_up(HttpClientOptions const& options) {
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &HttpTransfer::on_progress);
     curl_easy_setopt(easy, CURLOPT_XFERINFODATA, this);
+}
+
+// Asked for each address that is tried, after the name was looked up: nothing can change in
+// between.
+curl_socket_t HttpTransfer::on_socket(void* self, curlsocktype /*purpose*/,
+                                      curl_sockaddr* address) {
+    auto& transfer = *static_cast<HttpTransfer*>(self);
+    std::optional<Address> to;
+    if (address->family == AF_INET) {
+        sockaddr_in v4{};
+        std::memcpy(&v4, &address->addr, sizeof v4);
+        std::array<std::uint8_t, 4> bytes{};
+        std::memcpy(bytes.data(), &v4.sin_addr, bytes.size());
+        to = ipv4_address(bytes);
+    } else if (address->family == AF_INET6) {
+        sockaddr_in6 v6{};
+        std::memcpy(&v6, &address->addr, sizeof v6);
+        to.emplace();
+        std::memcpy(to->data(), &v6.sin6_addr, to->size());
+    }
+    if (!to || !is_public(*to)) {
+        transfer.forbidden_ = true;
+        return CURL_SOCKET_BAD;
+    }
+    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+void HttpTransfer::keep_public() {
+    CURL* const easy = easy_.get();
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
+    // A proxy would look the name up by itself; a kept connection was opened for somebody else.
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
 void HttpTransfer::set_headers() {
@@ -136,8 +177,8 @@ void HttpTransfer::set_headers() {
     // libcurl sends again by itself only what it can rewind: not what it reads here.
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, &HttpTransfer::on_read);
     curl_easy_setopt(easy, CURLOPT_READDATA, this);
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT,
-                     request_.send_once && request_.body.empty() ? 1L : 0L);
+    bool const fresh = request_.public_only || (request_.send_once && request_.body.empty());
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
 
     auto const add = [this](std::string const& line) {
@@ -188,6 +229,8 @@ std::optional<HttpFailure> HttpTransfer::verdict(CURLcode code) const {
                                " bytes",
                            true};
     }
+    if (forbidden_ && !sent())
+        return HttpFailure{Kind::forbidden, "the address is not a public one", false};
     std::string const reason =
         escape_for_terminal(error_[0] != '\0' ? error_.data() : curl_easy_strerror(code));
     if (code == CURLE_OPERATION_TIMEDOUT) {

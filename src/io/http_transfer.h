@@ -45,6 +45,7 @@ private:
     };
 
     void set_up(HttpClientOptions const& options);
+    void keep_public();
     void set_headers();
     void set_limits();
     bool take_header(std::string_view line);
@@ -57,6 +58,7 @@ private:
     static std::size_t on_data(char* bytes, std::size_t, std::size_t size, void* self);
     static std::size_t on_read(char* to, std::size_t, std::size_t size, void* self);
     static int on_progress(void* self, curl_off_t, curl_off_t down, curl_off_t, curl_off_t up);
+    static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
 
     port::HttpRequest request_;
     Sink sink_;
@@ -71,6 +73,7 @@ private:
     std::size_t head_bytes_ = 0;
     std::size_t body_bytes_ = 0;
     bool too_large_ = false;
+    bool forbidden_ = false;
     curl_off_t progress_ = 0;
     std::size_t read_ = 0;  // bytes of the body that libcurl has taken
     Instant last_moved_ = std::chrono::steady_clock::now();

@@ -28,6 +28,9 @@ struct HttpRequest {
     Duration total_limit{600'000};
     std::size_t response_max = 8U << 20U;  // bytes of the body
     std::uint32_t redirects_max = 0;       // 0: a redirect is an answer like any other
+    // Addresses of this machine and of private and special networks are not connected to, whatever
+    // the name resolves to; it fails as `forbidden`. No proxy is asked and no connection kept.
+    bool public_only = false;
     // A kept connection may turn out to be closed; a request that got no answer on it is then sent
     // again on a new one, by itself. True: never; it fails as `lost`.
     bool send_once = false;
@@ -49,6 +52,7 @@ struct HttpHead {
 struct HttpFailure {
     enum class Kind : std::uint8_t {
         bad_request,  // no such URL, method or header can be sent
+        forbidden,    // public_only, and the address is not
         overloaded,   // too many requests wait for room
         no_route,     // the name was not found, nobody listens, connect_limit
         tls,          // the other side could not be trusted

@@ -122,6 +122,14 @@ struct PostUpdate {
     std::optional<Time> delivered = {};
 };
 
+// What lists show of posts to others than sessions.
+struct PostFilter {
+    std::string project = {};
+    std::optional<PostState> state = {};  // nullopt: all
+    std::optional<PostKey> before = {};   // page: smaller keys only
+    std::uint32_t limit = 50;
+};
+
 // What signs the webhooks of one pause and is in no record. Replaces an older one.
 struct SecretRow {
     CallNo call = 0;
@@ -320,6 +328,16 @@ public:
                                                                  Time until,
                                                                  std::uint32_t limit) = 0;
     [[nodiscard]] virtual Result<std::optional<PostRow>> post(PostKey const& key) = 0;
+    // By key, largest first. The project is its sender's.
+    [[nodiscard]] virtual Result<std::vector<PostRow>> list_posts(PostFilter const& /*filter*/) {
+        return std::vector<PostRow>();
+    }
+    // The project of a session, also of one that has been deleted.
+    [[nodiscard]] virtual Result<std::optional<std::string>> project_of(SessionId /*session*/) {
+        return std::nullopt;
+    }
+    // Forgets what was delivered before `until`; writes, as update_posts() does.
+    [[nodiscard]] virtual Result<void> drop_delivered(Time /*until*/) { return {}; }
     // The secret of a pause; nullopt: it has none.
     [[nodiscard]] virtual Result<std::optional<std::string>> secret(SessionId /*session*/,
                                                                     CallNo /*call*/,

@@ -229,6 +229,7 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
         draft.append.posts.push_back(post_row(*state_, post, asked.command.at));
     if (decision.took) take_up(*decision.took, asked.command, decision, draft.append);
     add_beside(beside, decision.events, draft.append);
+    std::size_t const before = draft.records.size();
     for (Event& event : decision.events) {
         remember_closed(event);
         for (std::string& key : keys_of(event))
@@ -244,6 +245,9 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
     }
     for (PendingChange const& change : decision.pending)
         draft.append.pending.push_back(pending_row(change));
+    auto const mine = std::span<wire::RecordPtr const>(draft.records).subspan(before);
+    for (port::PostRow& row : host_.outgoing(*state_, mine, decision.pending))
+        draft.append.posts.push_back(std::move(row));
     leaving_.push_back({std::move(asked.reply), std::move(decision.answer), {}});
 }
 

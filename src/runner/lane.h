@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace dormouse::runner {
@@ -48,6 +49,13 @@ public:
     virtual void wake_soon(SessionId session, Time at) = 0;
     // These records of the lane have become durable; its state() holds them.
     virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
+    // What is sent to others than sessions because of these records of one command, which have not
+    // been stored yet; rows of the append that brings them. `state` is the one after them.
+    [[nodiscard]] virtual std::vector<port::PostRow> outgoing(
+        session::State const& /*state*/, std::span<wire::RecordPtr const> /*records*/,
+        std::vector<session::PendingChange> const& /*changes*/) {
+        return {};
+    }
     // What the lane sent with them, which is durable too.
     virtual void posted(std::vector<port::PostRow> posts) = 0;
     // The lane has nothing in flight and may be put away.

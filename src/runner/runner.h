@@ -112,6 +112,11 @@ public:
     // Every append of every session, as soon as it is durable.
     using AppendSink = std::function<void(Lane const&, std::vector<wire::RecordPtr> const&)>;
     void on_append(AppendSink sink) { append_sink_ = std::move(sink); }
+    // Tells what a command's events send to others than sessions. Pure.
+    using Outgoing = std::function<std::vector<port::PostRow>(
+        session::State const&, std::span<wire::RecordPtr const>,
+        std::vector<session::PendingChange> const&)>;
+    void on_outgoing(Outgoing outgoing) { outgoing_ = std::move(outgoing); }
     // What sessions have sent to others than sessions, as soon as it is durable.
     using PostSink = std::function<void(std::vector<port::PostRow>)>;
     void on_post(PostSink sink) { post_sink_ = std::move(sink); }
@@ -133,6 +138,11 @@ private:
     void wake_soon(SessionId session, Time at) override;
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         if (append_sink_) append_sink_(lane, records);
+    }
+    [[nodiscard]] std::vector<port::PostRow> outgoing(
+        session::State const& state, std::span<wire::RecordPtr const> records,
+        std::vector<session::PendingChange> const& changes) override {
+        return outgoing_ ? outgoing_(state, records, changes) : std::vector<port::PostRow>();
     }
     void posted(std::vector<port::PostRow> posts) override;
     [[nodiscard]] std::uint64_t next_session() const override { return next_number_; }
@@ -192,6 +202,7 @@ private:
     DeltaSink said_sink_;
     AppendSink append_sink_;
     PostSink post_sink_;
+    Outgoing outgoing_;
     Outbox outbox_;
     std::function<void()> on_failed_;
     std::function<void(std::size_t)> on_swept_;

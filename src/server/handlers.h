@@ -16,6 +16,12 @@ void post_claim(Api& api, ExchangePtr const& x);
 void delete_pending(Api& api, ExchangePtr const& x);
 // handlers_webhook.cc
 void post_webhook(Api& api, ExchangePtr const& x);
+// handlers_deliveries.cc
+void list_deliveries(Api& api, ExchangePtr const& x);
+void retry_delivery(Api& api, ExchangePtr const& x);
+void delete_delivery(Api& api, ExchangePtr const& x);
+// handlers_page.cc
+void get_page(Api& api, ExchangePtr const& x);
 // handlers_pending.cc
 void list_pending(Api& api, ExchangePtr const& x);
 void get_pending(Api& api, ExchangePtr const& x);

@@ -54,6 +54,10 @@ struct EventLine {
     void operator()(Reassigned const& event) const {
         log.info("call escalated", {{"sessionID", session}, {"pendingID", event.pending.text()}});
     }
+    void operator()(DeadlineNear const& event) const {
+        log.info("a deadline is near",
+                 {{"sessionID", session}, {"pendingID", event.pending.text()}});
+    }
     void operator()(Polled const& event) const {
         if (event.error.empty()) return;
         log.warn(

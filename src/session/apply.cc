@@ -11,6 +11,12 @@ namespace dormouse::session {
 
 namespace {
 
+std::optional<Time> near_of(Pause const& pause, Time at) {
+    auto const& before = pause.terms.warn_before;
+    if (!pause.deadline || !before || *pause.deadline - *before <= at) return std::nullopt;
+    return *pause.deadline - *before;
+}
+
 struct Fold {
     State& state;
     Event const& event;
@@ -223,7 +229,15 @@ struct Fold {
         call.pause->terms.answer.from = e.answerers;
         call.pause->terms.escalate_to.clear();
         call.pause->deadline = e.deadline;
+        call.pause->near_at = near_of(*call.pause, event.at);
         set_timer(state, call.no, TimerKind::deadline, e.deadline);
+        set_timer(state, call.no, TimerKind::near, call.pause->near_at);
+    }
+
+    void operator()(DeadlineNear const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        call.pause->near_at.reset();
+        set_timer(state, call.no, TimerKind::near, std::nullopt);
     }
 
     void operator()(Polled const& e) const {
@@ -355,6 +369,7 @@ private:
     // The old phase is left before the pause is replaced: its deadline belongs to the old one.
     void wait(Call& call, Pause pause) const {
         call.pause = std::move(pause);
+        call.pause->near_at = near_of(*call.pause, event.at);
         set_phase(state, call, CallPhase::waiting);
     }
 };

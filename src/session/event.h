@@ -6,6 +6,7 @@
 
 #include "session/vocabulary.h"
 
+#include <span>
 #include <variant>
 
 namespace dormouse::session {
@@ -160,6 +161,12 @@ struct Reassigned {
     std::optional<Time> deadline;
 };
 
+// The deadline comes in PauseTerms::warn_before, and nobody has answered.
+struct DeadlineNear {
+    PendingId pending;
+    std::optional<Time> deadline;
+};
+
 struct Progressed {
     PendingId pending;
     std::string key;
@@ -281,7 +288,8 @@ struct Event {
                      GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
                      Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
                      StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                     ArtifactEmitted, Repaired, TurnChecked, TurnTold>;
+                     ArtifactEmitted, Repaired, TurnChecked, TurnTold,
+                     DeadlineNear>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none
@@ -291,5 +299,7 @@ struct Event {
 
 // "model_replied": the type on the wire.
 [[nodiscard]] std::string_view type_name(Event::Body const& body);
+// All of them.
+[[nodiscard]] std::span<std::string_view const> event_types();
 
 }  // namespace dormouse::session

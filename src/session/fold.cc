@@ -26,6 +26,7 @@ void leave_phase(State& state, Call const& call) {
         state.message_pauses.erase(call.no);
         set_timer(state, call.no, TimerKind::deadline, std::nullopt);
         set_timer(state, call.no, TimerKind::poll, std::nullopt);
+        set_timer(state, call.no, TimerKind::near, std::nullopt);
     }
     if (call.phase == CallPhase::held) {
         --state.waiting;
@@ -59,6 +60,7 @@ void enter_phase(State& state, Call const& call) {
         state.message_pauses.insert(call.no);
     set_timer(state, call.no, TimerKind::deadline, call.pause->deadline);
     set_timer(state, call.no, TimerKind::poll, call.pause->poll_at);
+    set_timer(state, call.no, TimerKind::near, call.pause->near_at);
 }
 
 }  // namespace

@@ -59,6 +59,8 @@ PendingChange settled(Receipt const& receipt, Call const& call, Event const& eve
         change.paused = call.pause->opened;
         change.deadline = call.pause->deadline;
         change.external_ref = call.pause->terms.external_ref;
+        change.webhook_url = call.pause->terms.webhook_url;
+        change.reason = call.pause->terms.reason;
     } else {
         change.paused = call.owed_since;  // early: the pause was never made, tool_started opened it
     }

@@ -49,6 +49,9 @@ struct PendingChange {
     Seq paused = 0;
     Seq settled = 0;
     std::string external_ref = {};
+    // Of the pause, for those who are told; in no row. The URL only when it is settled.
+    std::string webhook_url = {};
+    std::optional<PauseReason> reason = {};
     friend bool operator==(PendingChange const&, PendingChange const&) = default;
 };
 // What `event` does to the rows of pending calls. REQUIRES: `before` is the state that the event is

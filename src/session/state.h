@@ -29,6 +29,7 @@ struct Pause {
     std::optional<Time> poll_at = {};
     Seq polled = 0;  // call_paused, or the newest polled: the id of the next poll
     std::uint32_t poll_failures = 0;
+    std::optional<Time> near_at = {};  // when deadline_near is due; nullopt: it came, or never will
     friend bool operator==(Pause const&, Pause const&) = default;
 };
 
@@ -162,7 +163,7 @@ struct QueuedInput {
 };
 
 // Times at which something falls due.
-enum class TimerKind : std::uint8_t { deadline, tool_retry, model_retry, give_up, poll };
+enum class TimerKind : std::uint8_t { deadline, tool_retry, model_retry, give_up, poll, near };
 struct Timer {
     Time at{};
     TimerKind kind = TimerKind::deadline;

@@ -189,5 +189,55 @@ TEST_F(TimeTest, EverythingOwedHasATimeAtWhichItIsGivenUp) {
     }
 }
 
+class WarningTest : public TimeTest {
+protected:
+    // A call with a deadline of ten seconds that is warned of three seconds before.
+    void waits_with_warning() {
+        PauseTerms terms = waits(Duration(10'000));
+        terms.warn_before = Duration(3'000);
+        asks_for({job()});
+        (void)pauses(1, terms);
+    }
+};
+
+TEST_F(WarningTest, ADeadlineThatIsNearIsToldOnce) {
+    waits_with_warning();
+    EXPECT_EQ(next_timer(state), now + Duration(7'000));
+    EXPECT_EQ(types(later(Duration(6'999))), "");
+    auto const d = later(Duration(1));
+    EXPECT_EQ(types(d), "deadline_near");
+    EXPECT_EQ(first<DeadlineNear>(d).pending, pending(1));
+    EXPECT_EQ(first<DeadlineNear>(d).deadline, now + Duration(3'000));
+    EXPECT_EQ(types(later(Duration(2'999))), "");
+    EXPECT_EQ(types(later(Duration(1))), "expired model_requested");
+}
+
+TEST_F(WarningTest, WhenTheDeadlineHasComeTooThereIsNoWarning) {
+    waits_with_warning();
+    EXPECT_EQ(types(later(Duration(10'000))), "expired model_requested");
+}
+
+TEST_F(WarningTest, AnAnswerInTimeIsNotWarnedOf) {
+    waits_with_warning();
+    EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
+    EXPECT_EQ(types(later(Duration(8'000))), "");
+}
+
+TEST_F(WarningTest, AClockThatStepsTenYearsAheadExpiresAndOneThatStepsBackUndoesNothing) {
+    waits_with_warning();
+    constexpr Duration ten_years{315'576'000'000};
+    EXPECT_EQ(types(later(ten_years)), "expired model_requested");
+    now -= 2 * ten_years;
+    EXPECT_EQ(types(tick()), "");
+}
+
+TEST_F(WarningTest, AClockThatStepsTenYearsBackMovesTheDeadlineAndLosesNothing) {
+    waits_with_warning();
+    constexpr Duration ten_years{315'576'000'000};
+    now -= ten_years;
+    EXPECT_EQ(types(tick()), "");
+    EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
+}
+
 }  // namespace
 }  // namespace dormouse::session::testing

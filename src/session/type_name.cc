@@ -43,10 +43,13 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "repaired",
     "turn_checked",
     "turn_told",
+    "deadline_near",
 };
 
 }  // namespace
 
 std::string_view type_name(Event::Body const& body) { return names[body.index()]; }
+
+std::span<std::string_view const> event_types() { return names; }
 
 }  // namespace dormouse::session

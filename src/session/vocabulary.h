@@ -134,6 +134,8 @@ struct PauseTerms {
     Json state = {};     // the tool's own, given back when it goes on; the model never sees it
     Json metadata = {};  // for audits; nobody acts on it
     std::string webhook_url = {};  // told when the pause ends; empty: nobody is
+    // A deadline_near event comes so long before the deadline.
+    std::optional<Duration> warn_before = {};
     // Signs webhooks about this pause, both ways. The lane takes it out before deciding and keeps
     // it beside the journal: it is in no event and no state.
     std::string webhook_secret = {};

@@ -131,6 +131,7 @@ struct Read {
              read_digest(vote["digest"]), read_submission(data)};
         e.what.digest = e.digest;
     }
+    void operator()(DeadlineNear& e) const { e = {pending(), time("timeout")}; }
     void operator()(Reassigned& e) const {
         e = {pending(), {}, time("timeout")};
         data["from"].elements([&](json::View who) { e.answerers.push_back(who.string_or("")); });

@@ -127,6 +127,10 @@ struct Write {
         out.member("digest", digest_text(e.digest)).end_object();
         write_submission(out, e.what);
     }
+    void operator()(DeadlineNear const& e) const {
+        pause(e.pending);
+        time_member("timeout", e.deadline);
+    }
     void operator()(Reassigned const& e) const {
         pause(e.pending);
         out.key("from").begin_array();

@@ -81,6 +81,7 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     optional_json(out, "state", terms.state);
     optional_json(out, "metadata", terms.metadata);
     optional_text(out, "webhookURL", terms.webhook_url);
+    write_duration(out, "warnBefore", terms.warn_before);
     if (!terms.escalate_to.empty()) write_texts(out, "escalateTo", terms.escalate_to);
     write_duration(out, "pollEvery", terms.poll_every);
     if (terms.answer.need != 1) out.member("need", terms.answer.need);
@@ -108,6 +109,7 @@ PauseTerms read_pause_terms(json::View object) {
     terms.state = copy_of(object["state"]);
     terms.metadata = copy_of(object["metadata"]);
     terms.webhook_url = object["webhookURL"].string_or("");
+    terms.warn_before = read_duration(object["warnBefore"]);
     terms.poll_every = read_duration(object["pollEvery"]);
     object["escalateTo"].elements(
         [&](json::View who) { terms.escalate_to.push_back(who.string_or("")); });

@@ -108,6 +108,7 @@ PauseTerms rich_pause() {
     terms.webhook_url = "https://example.org/hook";
     terms.escalate_to = {"bob"};
     terms.poll_every = Duration(30'000);
+    terms.warn_before = Duration(60'000);
     return terms;
 }
 
@@ -188,6 +189,7 @@ std::vector<Event> one_of_each() {
     add(GateBack{9, "first"});
     add(Reassigned{pending(), {"bob", "role:answer"}, at(9)});
     add(Reassigned{pending(), {"bob"}, std::nullopt});
+    add(DeadlineNear{pending(), at(30'000)});
     add(Polled{pending(), at(30'000), 0, {}});
     add(Polled{pending(), at(60'000), 3, "503: \r\ndata: no"});
     add(Progressed{pending(), "50", value});

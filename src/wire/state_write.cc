@@ -30,6 +30,7 @@ void write_pause(json::Writer& out, Pause const& pause) {
         .member("byGate", pause.by_gate);
     time_member(out, "pollAt", pause.poll_at);
     out.member("polled", pause.polled).member("pollFailures", pause.poll_failures);
+    time_member(out, "nearAt", pause.near_at);
     out.end_object();
 }
 

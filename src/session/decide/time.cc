@@ -72,6 +72,13 @@ void give_up(Decider& d, CallNo no) {
     end_run(d, {no, call.attempt, ErrorReason::failed, {}, why, {}, {}}, sha256(why));
 }
 
+// Not when the deadline has come too.
+void warn(Decider& d, CallNo no) {
+    Call const& call = d.state.calls.at(no);
+    if (call.pause->deadline && *call.pause->deadline <= d.at) return;
+    d.emit(DeadlineNear{call.pending, call.pause->deadline});
+}
+
 void fall_due(Decider& d, Timer const& timer) {
     switch (timer.kind) {
         case TimerKind::deadline: return expire(d, timer.call);
@@ -79,6 +86,7 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::tool_retry:  // advance() starts it when a slot is free
         case TimerKind::poll:        // nothing is decided: the lane asks (due_polls)
             return;
+        case TimerKind::near: return warn(d, timer.call);
         case TimerKind::model_retry: {
             OpenTurn const& turn = *d.state.turn;
             return d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});

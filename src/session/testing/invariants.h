@@ -56,6 +56,8 @@ namespace dormouse::session::testing {
     for (auto const& [no, call] : state.calls) {
         if (call.phase == CallPhase::waiting && call.pause->poll_at)
             out[{no, TimerKind::poll}] = *call.pause->poll_at;
+        if (call.pause && call.phase == CallPhase::waiting && call.pause->near_at)
+            out[{no, TimerKind::near}] = *call.pause->near_at;
     }
     if (state.turn && state.turn->retry) out[{0, TimerKind::model_retry}] = state.turn->retry->at;
     return out;

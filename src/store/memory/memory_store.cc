@@ -419,6 +419,37 @@ Result<std::optional<SessionId>> MemoryStore::find_created(Bits128 const& create
     return disk_->sessions.at(found->second).row.id;
 }
 
+Result<std::vector<port::PostRow>> MemoryStore::list_posts(port::PostFilter const& filter) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::PostRow> found;
+    for (auto entry = disk_->posts.rbegin(); entry != disk_->posts.rend(); ++entry) {
+        auto const& [key, row] = *entry;
+        if (found.size() == filter.limit) break;
+        if (filter.before && !(key < *filter.before)) continue;
+        bool const shown = row.kind != "session" && (!filter.state || row.state == *filter.state);
+        auto const* const sender = find(key.from);
+        if (shown && sender != nullptr && sender->row.project == filter.project)
+            found.push_back(row);
+    }
+    return found;
+}
+
+Result<std::optional<std::string>> MemoryStore::project_of(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr) return std::nullopt;
+    return session->row.project;
+}
+
+Result<void> MemoryStore::drop_delivered(Time until) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::erase_if(disk_->posts, [&](auto const& one) {
+        port::PostRow const& row = one.second;
+        return row.state == port::PostState::delivered && row.delivered && *row.delivered < until;
+    });
+    return {};
+}
+
 Result<std::optional<std::string>> MemoryStore::secret(SessionId id, CallNo call,
                                                        Generation generation) {
     std::scoped_lock const lock(disk_->mutex);

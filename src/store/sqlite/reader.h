@@ -50,6 +50,8 @@ public:
     [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
                                                                std::uint32_t limit);
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key);
+    [[nodiscard]] Result<std::vector<port::PostRow>> list_posts(port::PostFilter const& filter);
+    [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session);
     [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                             Generation generation);
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key);

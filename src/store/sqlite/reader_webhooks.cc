@@ -1,8 +1,10 @@
 // What webhooks need: their secrets, and what has been delivered.
+#include "store/sqlite/layout.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace dormouse::store::sqlite {
 namespace {
@@ -60,6 +62,35 @@ Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
                          .reference = std::string(rows.text(6)),
                          .body = std::string(rows.text(7))});
     }
+}
+
+Result<std::vector<port::PostRow>> Reader::list_posts(port::PostFilter const& filter) {
+    constexpr auto last = std::numeric_limits<std::int64_t>::max();
+    auto const& before = filter.before;
+    bool const fits = before && before->from.number() < number_end && before->seq < seq_end;
+    auto rows = query(Read::list_posts);
+    rows.bind(fits ? key_of(before->from.number(), before->seq) : last);
+    rows.bind(fits ? std::int64_t{before->n} : last).bind(filter.project);
+    rows.bind(filter.state ? static_cast<std::int64_t>(*filter.state) : std::int64_t{-1});
+    rows.bind(std::int64_t{filter.limit});
+    std::vector<port::PostRow> found;
+    for (;;) {
+        auto const there = rows.next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return found;
+        auto row = post_row(rows);
+        if (!row) return std::unexpected(std::move(row.error()));
+        found.push_back(std::move(*row));
+    }
+}
+
+Result<std::optional<std::string>> Reader::project_of(SessionId session) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known) return std::nullopt;
+    return (*known)->project;
 }
 
 }  // namespace dormouse::store::sqlite

@@ -145,6 +145,8 @@ CREATE TABLE kept(key BLOB PRIMARY KEY, digest BLOB NOT NULL, id TEXT NOT NULL,
   body TEXT NOT NULL) STRICT;
 CREATE INDEX kept_by_time ON kept(at);
 
+CREATE INDEX posts_delivered ON posts(delivered) WHERE state = 1;
+
 CREATE TABLE secrets(no INTEGER NOT NULL, call INTEGER NOT NULL, gen INTEGER NOT NULL,
   secret TEXT NOT NULL, PRIMARY KEY(no, call, gen)) STRICT, WITHOUT ROWID;
 )sql";

@@ -198,6 +198,16 @@ Result<std::optional<port::PostRow>> SqliteStore::post(port::PostKey const& key)
     return reader_->post(key);
 }
 
+Result<std::vector<port::PostRow>> SqliteStore::list_posts(port::PostFilter const& filter) {
+    return reader_->list_posts(filter);
+}
+
+Result<std::optional<std::string>> SqliteStore::project_of(SessionId session) {
+    return reader_->project_of(session);
+}
+
+Result<void> SqliteStore::drop_delivered(Time until) { return writer_->drop_delivered(until); }
+
 Result<std::optional<std::string>> SqliteStore::secret(SessionId session, CallNo call,
                                                        Generation generation) {
     return reader_->secret(session, call, generation);

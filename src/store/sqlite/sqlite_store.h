@@ -77,6 +77,10 @@ public:
     [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
                                                                std::uint32_t limit) override;
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override;
+    [[nodiscard]] Result<std::vector<port::PostRow>> list_posts(
+        port::PostFilter const& filter) override;
+    [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override;
+    [[nodiscard]] Result<void> drop_delivered(Time until) override;
     [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                             Generation generation) override;
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;

@@ -87,6 +87,8 @@ constexpr auto writes = in_order<Write>({
      " expires) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
     {Write::drop_token, "DELETE FROM tokens WHERE id = ?1 RETURNING 1"},
     {Write::add_audit, "INSERT INTO audit(n, line, hash) VALUES(?1, ?2, ?3)"},
+    {Write::drop_delivered,
+     "DELETE FROM posts INDEXED BY posts_delivered WHERE state = 1 AND delivered < ?1"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -196,6 +198,12 @@ constexpr auto reads = in_order<Read>({
      " WHERE id > '' ORDER BY id"},
     {Read::audit, "SELECT n, line, hash FROM audit WHERE n > ?1 ORDER BY n LIMIT ?2"},
     {Read::audit_head, "SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit)"},
+    // ?4: a state, or -1 for all.
+    {Read::list_posts,
+     POST_COLUMNS "FROM posts o" POST_SENDER "WHERE (o.k, o.n) < (?1, ?2) AND o.kind <> 'session'"
+                  " AND (?4 < 0 OR o.state = ?4)"
+                  " AND s.project = (SELECT id FROM names WHERE name = ?3)"
+                  " ORDER BY o.k DESC, o.n DESC LIMIT ?5"},
 });
 
 #undef SESSION_COLUMNS

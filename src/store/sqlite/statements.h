@@ -49,6 +49,7 @@ enum class Write : std::uint8_t {
     put_token,
     drop_token,
     add_audit,
+    drop_delivered,
 };
 
 enum class Read : std::uint8_t {
@@ -91,6 +92,7 @@ enum class Read : std::uint8_t {
     tokens,
     audit,
     audit_head,
+    list_posts,
 };
 
 // In the order of the enumerations.

@@ -111,6 +111,10 @@ Result<void> Writer::transact(std::function<Result<void>()> const& work) {
     return done;
 }
 
+Result<void> Writer::drop_delivered(Time until) {
+    return transact([&] { return query(Write::drop_delivered).bind(to_ms(until)).run(); });
+}
+
 Result<void> Writer::keep(port::KeptRow const& row) {
     return transact([&] { return write_kept(row); });
 }

@@ -36,6 +36,7 @@ public:
     [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends);
 
     [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates);
+    [[nodiscard]] Result<void> drop_delivered(Time until);
     [[nodiscard]] Result<void> keep(port::KeptRow const& row);
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);

@@ -1,0 +1,169 @@
+#pragma once
+// Conformance: what webhooks need. Included by conformance.h.
+
+#include "store/memory/conformance_fixture.h"
+
+namespace dormouse::store {
+
+inline port::KeptRow kept_row(std::uint8_t key, std::int64_t ms) {
+    return {.delivery = {{key}, {9, key}},
+            .delivery_id = "d" + std::to_string(key),
+            .at = at(ms),
+            .source = "ci",
+            .project = "acme",
+            .reference = "run-1",
+            .body = R"({"n":)" + std::to_string(key) + "}"};
+}
+
+inline std::string names(std::vector<port::KeptRow> const& rows) {
+    std::string out;
+    for (port::KeptRow const& row : rows) out += row.delivery_id + " ";
+    return out;
+}
+
+TEST_P(StoreConformance, calls_are_found_by_what_they_are_called_elsewhere) {
+    auto first = create(1, "acme", 9);
+    first.pending = {pause(1), pause(2), pause(3)};
+    first.pending[0].external_ref = first.pending[1].external_ref = "run-1";
+    first.pending[1].status = port::PendingStatus::completed;
+    first.pending[2].external_ref = "run-2";
+    auto second = create(2, "other");
+    second.pending = {pause(1)};
+    second.pending[0].external_ref = "run-1";
+    auto third = create(3, "acme");
+    third.pending = {pause(1)};
+    third.pending[0].external_ref = "run-1";
+    for (auto const& one : {first, second, third}) commit_one(one);
+    EXPECT_EQ(listed({.project = "acme", .external_ref = "run-1"}), "3/1/1 1/2/1 1/1/1");
+    EXPECT_EQ(listed({.project = "acme",
+                      .statuses = {port::PendingStatus::waiting},
+                      .external_ref = "run-1"}),
+              "3/1/1 1/1/1");
+    EXPECT_EQ(listed({.project = "acme", .external_ref = "run-1", .limit = 1}), "3/1/1");
+    EXPECT_EQ(listed({.project = "acme",
+                      .external_ref = "run-1",
+                      .before = PendingId{session(3), 1, 1, {}}}),
+              "1/2/1 1/1/1");
+    EXPECT_EQ(listed({.project = "acme", .tool = "none", .external_ref = "run-1"}), "");
+    EXPECT_EQ(listed({.project = "acme", .external_ref = "run"}), "");
+    reopen();
+    EXPECT_EQ(store().pending(session(1), 3, 1).value()->external_ref, "run-2");
+    auto settled = append(1, 9);
+    settled.pending = {first.pending[0]};
+    settled.pending[0].status = port::PendingStatus::failed;
+    commit_one(settled);
+    EXPECT_EQ(listed({.project = "acme",
+                      .statuses = {port::PendingStatus::waiting},
+                      .external_ref = "run-1"}),
+              "3/1/1");
+}
+
+TEST_P(StoreConformance, a_secret_stands_with_its_pause_until_the_session_goes) {
+    auto first = create(1, "acme", 9);
+    first.secrets = {{1, 1, "one"}, {1, 2, "two"}};
+    commit_one(first);
+    reopen();
+    EXPECT_EQ(store().secret(session(1), 1, 2).value(), "two");
+    EXPECT_FALSE(store().secret(session(1), 2, 1).value());
+    EXPECT_FALSE(store().secret(session(2), 1, 1).value());
+    auto again = append(1, 9);
+    again.secrets = {{1, 2, "three"}};
+    commit_one(again);
+    EXPECT_EQ(store().secret(session(1), 1, 2).value(), "three");
+    auto last = append(1, 10);
+    last.erase = true;
+    commit_one(last);
+    EXPECT_FALSE(store().secret(session(1), 1, 1).value());
+}
+
+TEST_P(StoreConformance, a_delivery_is_remembered_with_its_append_and_stays) {
+    auto first = create(1, "acme");
+    first.delivered = {{{1}, {2}}, {{3}, {4}}};
+    commit_one(first);
+    auto lost = append(1, 7);
+    lost.delivered = {{{5}, {6}}};
+    EXPECT_FALSE(store().commit({&lost, 1})[0]);
+    reopen();
+    EXPECT_EQ(store().delivered({1}).value(), Bits128{2});
+    EXPECT_FALSE(store().delivered({5}).value()) << "its append did not come to be";
+    auto again = append(1, 1);
+    again.delivered = {{{1}, {9}}};
+    commit_one(again);
+    EXPECT_EQ(store().delivered({1}).value(), Bits128{2}) << "the first one stands";
+    auto last = append(1, 2);
+    last.erase = true;
+    commit_one(last);
+    EXPECT_EQ(store().delivered({3}).value(), Bits128{4});
+}
+
+TEST_P(StoreConformance, what_is_kept_goes_with_the_append_that_takes_it) {
+    ASSERT_TRUE(store().keep(kept_row(1, 30)));
+    ASSERT_TRUE(store().keep(kept_row(2, 10)));
+    ASSERT_TRUE(store().keep(kept_row(3, 20)));
+    EXPECT_EQ(code(store().keep(kept_row(3, 99))), Code::conflict);
+    reopen();
+    auto const rows = store().kept(10).value();
+    EXPECT_EQ(names(rows), "d2 d3 d1 ") << "oldest first";
+    EXPECT_EQ(names(store().kept(2).value()), "d2 d3 ");
+    EXPECT_EQ(rows[0].delivery.digest, (Bits128{9, 2}));
+    EXPECT_EQ(rows[0].at, at(10));
+    EXPECT_EQ(rows[0].source + rows[0].project + rows[0].reference + rows[0].body,
+              R"(ciacmerun-1{"n":2})");
+    EXPECT_EQ(store().delivered({2}).value(), (Bits128{9, 2})) << "known while it is kept";
+    auto taker = create(1, "acme");
+    taker.delivered = {rows[0].delivery};
+    commit_one(taker);
+    EXPECT_EQ(names(store().kept(10).value()), "d3 d1 ");
+    EXPECT_EQ(store().delivered({2}).value(), (Bits128{9, 2})) << "and afterwards";
+    EXPECT_EQ(code(store().keep(kept_row(2, 50))), Code::conflict);
+    std::vector<Bits128> const old{{3}, {7}};
+    ASSERT_TRUE(store().drop_kept(old));
+    EXPECT_EQ(names(store().kept(10).value()), "d1 ");
+    EXPECT_FALSE(store().delivered({3}).value());
+}
+
+TEST_P(StoreConformance, posts_to_others_are_listed_by_project_and_state) {
+    auto first = create(1, "acme", 9);
+    for (Seq const seq : {2, 5, 7}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
+    first.posts.push_back(post(1, 5, 1, "session", 0));
+    first.posts[1].state = port::PostState::dead;
+    auto second = create(2, "other");
+    second.posts = {post(2, 1, 0, "webhook", 0)};
+    auto third = create(3, "acme");
+    third.posts = {post(3, 1, 0, "webhook", 0)};
+    for (auto const& one : {first, second, third}) commit_one(one);
+    auto const keys = [&](port::PostFilter const& filter) {
+        std::string out;
+        for (auto const& row : store().list_posts(filter).value())
+            out += std::to_string(row.key.from.number()) + "/" + std::to_string(row.key.seq) + " ";
+        return out;
+    };
+    EXPECT_EQ(keys({.project = "acme"}), "3/1 1/7 1/5 1/2 ");
+    EXPECT_EQ(keys({.project = "acme", .limit = 2}), "3/1 1/7 ");
+    EXPECT_EQ(keys({.project = "acme", .before = port::PostKey{session(1), 7, 0}}), "1/5 1/2 ");
+    EXPECT_EQ(keys({.project = "acme", .state = port::PostState::dead}), "1/5 ");
+    EXPECT_EQ(keys({.project = "nobody"}), "");
+    auto last = append(1, 9);
+    last.erase = true;
+    commit_one(last);
+    EXPECT_EQ(keys({.project = "acme"}), "3/1 1/7 1/5 1/2 ") << "they stay when the session goes";
+}
+
+TEST_P(StoreConformance, what_was_delivered_long_ago_is_forgotten) {
+    auto first = create(1, "acme", 9);
+    for (Seq const seq : {1, 2, 3}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
+    commit_one(first);
+    for (Seq const seq : {1, 2}) {
+        port::PostUpdate done;
+        done.key = first.posts[seq - 1].key;
+        done.state = port::PostState::delivered;
+        done.delivered = at(static_cast<std::int64_t>(seq) * 10);
+        ASSERT_TRUE(store().update_posts({&done, 1}));
+    }
+    ASSERT_TRUE(store().drop_delivered(at(20)));
+    EXPECT_FALSE(store().post(first.posts[0].key).value());
+    EXPECT_TRUE(store().post(first.posts[1].key).value());
+    EXPECT_TRUE(store().post(first.posts[2].key).value());
+}
+
+}  // namespace dormouse::store

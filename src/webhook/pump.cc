@@ -1,0 +1,317 @@
+#include "webhook/pump.h"
+
+#include "base/address.h"
+#include "base/text.h"
+#include "webhook/signature.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::webhook {
+
+using port::PostKey;
+using port::PostRow;
+using port::PostState;
+using port::PostUpdate;
+
+namespace {
+
+constexpr Duration scan_every{1'000};
+constexpr Duration prune_every{600'000};
+constexpr Duration store_pause{5'000};
+constexpr std::uint32_t page = 256;
+constexpr std::size_t error_max = 300;
+constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is followed
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return out;
+}
+
+bool has(std::vector<std::string> const& names, std::string const& name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+// "host" of "host:port" and "[::1]:port".
+std::string_view host_of(std::string_view authority) {
+    if (authority.starts_with('[')) {
+        auto const end = authority.find(']');
+        return end == std::string_view::npos ? authority : authority.substr(0, end + 1);
+    }
+    return authority.substr(0, authority.find(':'));
+}
+
+port::HttpRequest request_of(std::string const& url, std::string body, bool public_only) {
+    port::HttpRequest out;
+    out.method = "POST";
+    out.url = url;
+    out.headers = {{"Content-Type", "application/json"}};
+    out.body = std::move(body);
+    out.connect_limit = out.idle_limit = out.total_limit = Pump::time_limit;
+    out.response_max = 64 << 10;
+    out.public_only = public_only;
+    return out;
+}
+
+}  // namespace
+
+std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t luck) {
+    if (made >= attempts_after.size()) return std::nullopt;
+    Duration const usual = attempts_after[made];
+    return usual + usual * luck / 2560;
+}
+
+Way way_to(std::string_view url, std::vector<std::string> const& allowed) {
+    bool const tls = url.starts_with("https://");
+    if (!tls && !url.starts_with("http://")) return {"it is no http or https address"};
+    std::string_view const rest = url.substr(tls ? 8 : 7);
+    std::string const authority = lower(rest.substr(0, rest.find_first_of("/?#\\")));
+    if (authority.empty() || authority.find_first_of("@ \t\r\n%") != std::string::npos)
+        return {"its host is not a plain one"};
+    std::string const host(host_of(authority));
+    if (has(allowed, authority) || has(allowed, host)) return {{}, false};
+    if (!tls) return {"it is not https; webhook_hosts in [server] allows single hosts by http"};
+    auto const address = parse_address(host);
+    bool const local = host == "localhost" || host.ends_with(".localhost");
+    if (local || (address && !is_public(*address)))
+        return {"its address is not a public one; webhook_hosts in [server] allows single hosts"};
+    return {};
+}
+
+Pump::Pump(World world, Options options) : world_(world), options_(std::move(options)) {
+    for (std::string& host : options_.allowed) host = lower(host);
+}
+
+Pump::~Pump() {
+    *alive_ = false;
+    stop();
+}
+
+void Pump::start() { scan(); }
+
+void Pump::wake() {
+    if (scanning_) {
+        again_ = true;
+        return;
+    }
+    scanning_ = true;
+    auto question = [until = world_.clock.now()](port::Store& store) {
+        return store.due_posts(std::string(post_kind), until, page);
+    };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_](Result<std::vector<PostRow>> due) {
+                  if (*alive) scanned(std::move(due));
+              });
+}
+
+void Pump::scan() {
+    if (stopped_) return;
+    prune();
+    wake();
+    world_.loop.after(scan_every, [this, alive = alive_] {
+        if (*alive) scan();
+    });
+}
+
+void Pump::scanned(Result<std::vector<PostRow>> due) {
+    scanning_ = false;
+    for (PostRow& row : due ? *due : std::vector<PostRow>()) {
+        if (stopped_ || at_work_.size() >= at_once) break;
+        auto const busy = to_.find(row.target);
+        bool const full = busy != to_.end() && busy->second >= at_once_each;
+        if (!full && !at_work_.contains(row.key)) begin(std::move(row));
+    }
+    if (std::exchange(again_, false) && !stopped_) wake();
+}
+
+void Pump::stop() {
+    stopped_ = true;
+    for (auto const& [key, work] : at_work_) {
+        if (work.request != 0) world_.http.cancel(work.request);
+        if (work.process != 0) world_.processes.stop(work.process);
+    }
+    at_work_.clear();
+    to_.clear();
+}
+
+void Pump::prune() {
+    Time const now = world_.clock.now();
+    if (now - pruned_ < prune_every && now >= pruned_) return;
+    pruned_ = now;
+    world_.journal.write(
+        [until = now - kept_for](port::Store& store) { return store.drop_delivered(until); },
+        [](Result<void>) {});
+}
+
+void Pump::begin(PostRow row) {
+    PostKey const key = row.key;
+    auto letter = read_letter(row.body);
+    if (!letter) return;  // of a newer release: it waits for that
+    ++to_[row.target];
+    at_work_.emplace(key, Work{std::move(row), std::move(*letter)});
+    switch (at_work_.at(key).letter.kind) {
+        case Letter::Kind::call: return send_call(key);
+        case Letter::Kind::event: return send_event(key);
+        case Letter::Kind::notice: return send_notice(key);
+    }
+}
+
+void Pump::send_call(PostKey const& key) {
+    auto const pending = at_work_.at(key).letter.pending;
+    if (!pending) return failed(key, "it names no call", true);
+    auto question = [pending = *pending](port::Store& store) {
+        return store.secret(pending.session, pending.call, pending.generation);
+    };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_, key](Result<std::optional<std::string>> secret) {
+                  if (!*alive || !at_work_.contains(key)) return;
+                  if (!secret) return failed(key, "the store does not answer", false);
+                  send(key, at_work_.at(key).row.target, secret->value_or(""), true);
+              });
+}
+
+void Pump::send_event(PostKey const& key) {
+    std::string const& target = at_work_.at(key).row.target;
+    auto const& hooks = options_.outgoing.hooks;
+    auto const hook = std::ranges::find(hooks, target, &Hook::url);
+    if (hook == hooks.end()) return failed(key, "no [[webhook]] has this address any more", true);
+    bool const again = at_work_.at(key).row.attempts == 0 && at_work_.at(key).row.last_status != 0;
+    if (disabled_.contains(target) && !again) return disable(key, "its receiver said 410 Gone");
+    send(key, hook->url, hook->secret, false);
+}
+
+void Pump::send_notice(PostKey const& key) {
+    auto const& notices = options_.outgoing.notices;
+    auto const notice = std::ranges::find(notices, at_work_.at(key).row.target, &Notice::target);
+    if (notice == notices.end())
+        return failed(key, "no [[notify]] has this address any more", true);
+    if (notice->kind == Notice::Kind::command) return run(key, *notice);
+    send(key, notice->url, "", false);
+}
+
+void Pump::send(PostKey const& key, std::string const& url, std::string const& secret,
+                bool signed_plain) {
+    Work& work = at_work_.at(key);
+    Way const way = way_to(url, options_.allowed);
+    if (!way.refusal.empty()) return failed(key, "not sent: " + way.refusal, true);
+    port::HttpRequest request = request_of(url, work.letter.body, way.public_only);
+    std::string const id = delivery_text(key);
+    std::int64_t const seconds = to_ms(world_.clock.now()) / 1'000;
+    request.headers.push_back({"webhook-id", id});
+    request.headers.push_back({"webhook-timestamp", std::to_string(seconds)});
+    if (!secret.empty()) {
+        request.headers.push_back(
+            {"webhook-signature", standard_signature(secret, id, seconds, request.body)});
+    }
+    if (!secret.empty() && signed_plain)
+        request.headers.push_back({"X-Webhook-Signature", plain_signature(secret, request.body)});
+    port::HttpCallbacks callbacks;
+    callbacks.head = [this, alive = alive_, key](port::HttpHead const& head) {
+        if (!*alive || !at_work_.contains(key)) return;
+        at_work_.at(key).status = head.status;
+        at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
+    };
+    callbacks.done = [this, alive = alive_, key](std::optional<port::HttpFailure> failure) {
+        if (*alive && at_work_.contains(key)) answered(key, std::move(failure));
+    };
+    work.request = world_.http.start(std::move(request), std::move(callbacks));
+}
+
+void Pump::answered(PostKey const& key, std::optional<port::HttpFailure> failure) {
+    int const status = at_work_.at(key).status;
+    // A status that came is an answer, whatever became of its body.
+    if (status >= 200 && status < 300) return delivered(key);
+    if (status == 410) return disable(key, "its receiver said 410 Gone");
+    if (status != 0) return failed(key, "its receiver said " + std::to_string(status), false);
+    failed(key, failure ? failure->reason : "no answer came", false);
+}
+
+void Pump::run(PostKey const& key, Notice const& notice) {
+    port::ProcessSpec spec;
+    spec.argv = notice.command;
+    spec.environment = options_.environment;
+    spec.input = at_work_.at(key).letter.body + "\n";
+    spec.time_limit = time_limit;
+    at_work_.at(key).process = world_.processes.start(
+        std::move(spec), [this, alive = alive_, key](port::ProcessEnd const& end) {
+            if (!*alive || !at_work_.contains(key)) return;
+            at_work_.at(key).process = 0;
+            using How = port::ProcessEnd::How;
+            if (end.how == How::exited && end.status == 0) return delivered(key);
+            std::string const why =
+                end.how == How::not_started ? "it can not be started: " + end.error
+                : end.how == How::exited    ? "exit status " + std::to_string(end.status)
+                                            : "it did not end by itself";
+            failed(key, why, false);
+        });
+}
+
+void Pump::delivered(PostKey const& key) {
+    Work const& work = at_work_.at(key);
+    if (work.letter.kind == Letter::Kind::event) disabled_.erase(work.row.target);
+    PostUpdate update;
+    update.key = key;
+    update.state = PostState::delivered;
+    update.attempts = work.row.attempts + 1;
+    update.last_status = work.status;
+    update.delivered = world_.clock.now();
+    finish(key, update);
+}
+
+void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
+    Work const& work = at_work_.at(key);
+    PostUpdate update;
+    update.key = key;
+    update.attempts = work.row.attempts + 1;
+    update.last_status = work.status;
+    update.last_error = why.substr(0, error_max);
+    if (!valid_utf8(update.last_error)) update.last_error = "it failed";
+    auto const wait =
+        for_good ? std::nullopt : next_attempt(update.attempts, world_.entropy.random()[0]);
+    update.state = wait ? PostState::pending : PostState::dead;
+    if (wait) {
+        Duration const asked = std::min(work.retry_after.value_or(Duration(0)), patience_max);
+        update.next_at = world_.clock.now() + std::max(*wait, asked);
+    }
+    if (options_.failed) options_.failed(work.row, update.last_error, !wait);
+    finish(key, update);
+}
+
+void Pump::disable(PostKey const& key, std::string const& why) {
+    Work const& work = at_work_.at(key);
+    if (work.letter.kind == Letter::Kind::event) disabled_.insert(work.row.target);
+    PostUpdate update;
+    update.key = key;
+    update.state = PostState::disabled;
+    update.attempts = work.row.attempts + (work.status != 0 ? 1 : 0);
+    update.last_status = work.status;
+    update.last_error = why;
+    if (options_.failed) options_.failed(work.row, why, true);
+    finish(key, update);
+}
+
+// It is at work until the store knows: else it would be sent again at once. If the store does not
+// take it, it is sent again later.
+void Pump::finish(PostKey const& key, PostUpdate update) {
+    world_.journal.write([update = std::move(update)](
+                             port::Store& store) { return store.update_posts({&update, 1}); },
+                         [this, alive = alive_, key](Result<void> done) {
+                             if (!*alive) return;
+                             if (done) return release(key);
+                             world_.loop.after(store_pause, [this, alive, key] {
+                                 if (*alive) release(key);
+                             });
+                         });
+}
+
+void Pump::release(PostKey const& key) {
+    auto const work = at_work_.find(key);
+    if (work == at_work_.end()) return;
+    auto const busy = to_.find(work->second.row.target);
+    if (--busy->second == 0) to_.erase(busy);
+    at_work_.erase(work);
+    if (!stopped_) wake();
+}
+
+}  // namespace dormouse::webhook

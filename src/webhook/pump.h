@@ -1,0 +1,109 @@
+#pragma once
+// Sends what posts_of() has made: signed, to public addresses, again and again until it is taken or
+// its tries are used up. A row stands in the store until then, so a kill in between sends it once
+// more, under the same webhook-id. On the loop.
+
+#include "port/http.h"
+#include "port/process.h"
+#include "webhook/outgoing.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace dormouse::webhook {
+
+// When the n-th attempt comes after the one before it; after the last there is none.
+inline constexpr std::array<Duration, 8> attempts_after{
+    Duration(0),         Duration(5'000),      Duration(300'000),    Duration(1'800'000),
+    Duration(7'200'000), Duration(18'000'000), Duration(36'000'000), Duration(36'000'000)};
+// nullopt: that was the last. `luck`: 0 to 255, spreads attempts by up to a tenth.
+[[nodiscard]] std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t luck);
+
+// Why nothing may be sent there; empty: it may. `allowed`: host[:port] that may be reached although
+// they are not public, also by http.
+struct Way {
+    std::string refusal = {};
+    bool public_only = true;
+};
+[[nodiscard]] Way way_to(std::string_view url, std::vector<std::string> const& allowed);
+
+class Pump {
+public:
+    struct World {
+        port::Loop& loop;
+        port::Clock& clock;
+        port::Entropy& entropy;
+        port::Journal& journal;
+        port::HttpClient& http;
+        port::Processes& processes;
+    };
+    struct Options {
+        Outgoing outgoing = {};
+        std::vector<std::string> allowed = {};      // see way_to()
+        std::vector<std::string> environment = {};  // of programs that tell people
+        // What is told of each attempt that failed: the delivery, why, and whether it was the last.
+        std::function<void(port::PostRow const&, std::string const&, bool)> failed = {};
+    };
+    // Everything in `world` outlives this.
+    Pump(World world, Options options);
+    ~Pump();
+    Pump(Pump const&) = delete;
+    Pump& operator=(Pump const&) = delete;
+
+    void start();
+    // Something has become durable.
+    void wake();
+    // Begins nothing more; what is on its way is cut off, and found again by the next process.
+    void stop();
+    [[nodiscard]] std::size_t busy() const { return at_work_.size(); }
+
+    static constexpr std::size_t at_once = 32;
+    static constexpr std::size_t at_once_each = 4;  // to one receiver
+    static constexpr Duration time_limit{15'000};
+    static constexpr Duration kept_for{7 * 24 * 3'600'000};  // what was delivered
+
+private:
+    struct Work {
+        port::PostRow row;
+        Letter letter;
+        port::HttpId request = 0;
+        port::Processes::Number process = 0;
+        int status = 0;
+        std::optional<Duration> retry_after = {};
+    };
+
+    void scan();
+    void scanned(Result<std::vector<port::PostRow>> due);
+    void begin(port::PostRow row);
+    void send(port::PostKey const& key, std::string const& url, std::string const& secret,
+              bool signed_plain);
+    void send_call(port::PostKey const& key);
+    void send_event(port::PostKey const& key);
+    void send_notice(port::PostKey const& key);
+    void run(port::PostKey const& key, Notice const& notice);
+    void answered(port::PostKey const& key, std::optional<port::HttpFailure> failure);
+    void delivered(port::PostKey const& key);
+    void failed(port::PostKey const& key, std::string const& why, bool for_good);
+    void disable(port::PostKey const& key, std::string const& why);
+    void finish(port::PostKey const& key, port::PostUpdate update);
+    void release(port::PostKey const& key);
+    void prune();
+
+    World world_;
+    Options options_;
+    std::map<port::PostKey, Work> at_work_;
+    std::map<std::string, std::size_t> to_;  // how many are on their way there
+    std::set<std::string> disabled_;         // receivers of events that said 410
+    bool scanning_ = false;
+    bool again_ = false;
+    bool stopped_ = false;
+    Time pruned_{};
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dormouse::webhook

@@ -1,0 +1,118 @@
+#include "webhook/pump.h"
+
+#include "json/json.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::webhook {
+namespace {
+
+TEST(Attempts, come_later_and_later_and_end) {
+    EXPECT_EQ(next_attempt(0, 0), Duration(0));
+    EXPECT_EQ(next_attempt(1, 0), Duration(5'000));
+    EXPECT_EQ(next_attempt(2, 0), Duration(300'000));
+    EXPECT_EQ(next_attempt(3, 0), Duration(1'800'000));
+    EXPECT_EQ(next_attempt(4, 0), Duration(7'200'000));
+    EXPECT_EQ(next_attempt(5, 0), Duration(18'000'000));
+    EXPECT_EQ(next_attempt(6, 0), Duration(36'000'000));
+    EXPECT_EQ(next_attempt(7, 0), Duration(36'000'000));
+    EXPECT_FALSE(next_attempt(8, 0));
+    EXPECT_FALSE(next_attempt(UINT32_MAX, 255));
+    for (std::uint32_t made = 1; made < 8; ++made) {
+        EXPECT_GT(next_attempt(made, 255), next_attempt(made, 0));
+        EXPECT_LE(*next_attempt(made, 255), *next_attempt(made, 0) * 11 / 10);
+    }
+}
+
+TEST(Way, leads_to_public_addresses_by_https_only) {
+    for (char const* const url :
+         {"https://example.org", "https://example.org/hook?a=1", "https://example.org:8443/x",
+          "https://8.8.8.8/", "https://[2606:4700:4700::1111]/"}) {
+        Way const way = way_to(url, {});
+        EXPECT_EQ(way.refusal, "") << url;
+        EXPECT_TRUE(way.public_only) << url;
+    }
+    for (char const* const url : {"http://example.org",
+                                  "ftp://example.org",
+                                  "file:///etc/passwd",
+                                  "gopher://x",
+                                  "",
+                                  "https://",
+                                  "https:///x",
+                                  "https://user:pw@example.org/",
+                                  "https://example.org@127.0.0.1/",
+                                  "https://exa mple.org/",
+                                  "https://exam%70le.org/",
+                                  "https://127.0.0.1/",
+                                  "https://127.0.0.1:443/x",
+                                  "https://127.1",
+                                  "https://0x7f.1/",
+                                  "https://2130706433/",
+                                  "https://017700000001",
+                                  "https://[::1]/",
+                                  "https://[::1]:8443/",
+                                  "https://localhost",
+                                  "https://LOCALHOST:1/",
+                                  "https://a.localhost/",
+                                  "https://[::ffff:127.0.0.1]/",
+                                  "https://[64:ff9b::7f00:1]/",
+                                  "https://169.254.169.254/latest/meta-data",
+                                  "https://10.0.0.1",
+                                  "https://192.168.1.1",
+                                  "https://[fd00::1]",
+                                  "https://0/",
+                                  "https://127.0.0.1\\@example.org/",
+                                  "https://127.0.0.1#@example.org/",
+                                  "https://127.0.0.1?@example.org/",
+                                  "https://100.100.100.200/",
+                                  "https://127.0.0.1./"})
+        EXPECT_NE(way_to(url, {}).refusal, "") << url;
+}
+
+TEST(Way, leads_where_the_configuration_allows) {
+    std::vector<std::string> const allowed{"127.0.0.1:8080", "hooks.internal"};
+    for (char const* const url : {"http://127.0.0.1:8080/x", "https://127.0.0.1:8080",
+                                  "http://hooks.internal/", "http://HOOKS.internal:99/a"}) {
+        EXPECT_EQ(way_to(url, allowed).refusal, "") << url;
+        EXPECT_FALSE(way_to(url, allowed).public_only) << url;
+    }
+    for (char const* const url :
+         {"http://127.0.0.1:8081/", "http://127.0.0.1/", "http://localhost:8080/",
+          "http://hooks.internal.example.org/", "http://x@127.0.0.1:8080/"})
+        EXPECT_NE(way_to(url, allowed).refusal, "") << url;
+}
+
+TEST(Letter, comes_back_as_it_was_written) {
+    PendingId pending;
+    pending.session = SessionId::make(7, {1});
+    pending.call = 2;
+    pending.generation = 1;
+    for (Letter const& letter : {Letter{Letter::Kind::call, pending, "{\"a\":1}"},
+                                 Letter{Letter::Kind::event, std::nullopt, "two\nlines"},
+                                 Letter{Letter::Kind::notice, std::nullopt, ""}}) {
+        auto const back = read_letter(write_letter(letter));
+        ASSERT_TRUE(back);
+        EXPECT_EQ(back->kind, letter.kind);
+        EXPECT_EQ(back->pending, letter.pending);
+        EXPECT_EQ(back->body, letter.body);
+    }
+    for (char const* const bad : {"", "{}", "{}\nx", "{\"kind\":\"newer\"}\nx", "no json\nx"})
+        EXPECT_FALSE(read_letter(bad)) << bad;
+}
+
+TEST(Delivery, has_one_name) {
+    port::PostKey const key{SessionId::make(7, {1}), 12, 1'000};
+    EXPECT_EQ(parse_delivery(delivery_text(key)), key);
+    EXPECT_TRUE(delivery_text(key).starts_with("dlv_"));
+    for (std::string const& bad : {std::string("x"), std::string("dlv_1_2_3"),
+                                   delivery_text(key) + "0000000000", delivery_text(key) + "_1"})
+        EXPECT_FALSE(parse_delivery(bad)) << bad;
+}
+
+TEST(IsoTime, is_utc_with_milliseconds) {
+    EXPECT_EQ(iso_time(from_ms(1'795'290'000'007)), "2026-11-21T19:40:00.007Z");
+    EXPECT_EQ(iso_time(from_ms(0)), "1970-01-01T00:00:00.000Z");
+}
+
+}  // namespace
+}  // namespace dormouse::webhook

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+"""Results that come as signed webhooks (spec 000 §5, design/04): kinds of signatures and what forges
+of them are answered, times, deliveries that come twice, references, what is kept until its call
+comes (over a SIGKILL), and spec 000's own example."""
+import hashlib
+import hmac
+import json
+import pathlib
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+import webhook_peers
+from dormouse import Case, Client, Server, main
+from tools_by_config import Service, eventually
+from webhook_peers import WHSEC, plain, standard
+
+OLD = 'whsec_' + 'b2xkLW9sZC1vbGQtb2xkLW9sZC1vbGQ='
+CONFIG = '''
+[server]
+demo = %s
+[[source]]
+id = "ci"
+kind = "standard"
+secrets_env = ["S_CI", "S_CI_OLD"]
+tools = ["deploy"]
+[[source]]
+id = "plain"
+kind = "hmac"
+secrets_env = ["S_PLAIN"]
+[[source]]
+id = "gh"
+kind = "github"
+secrets_env = ["S_GH"]
+external_ref = "/workflow_run/id"
+output = "/workflow_run/conclusion"
+title = "/workflow_run/name"
+when = { "/action" = "completed" }
+[[source]]
+id = "slack"
+kind = "slack"
+secrets_env = ["S_SLACK"]
+pending = "/payload/callback_id"
+output = "/payload/actions"
+[[source]]
+id = "elsewhere"
+kind = "standard"
+secrets_env = ["S_CI"]
+project = "other"
+[[source]]
+id = "unset"
+kind = "standard"
+secrets_env = ["S_NOT_SET", "S_EMPTY"]
+'''
+SECRETS = {'S_CI': WHSEC, 'S_CI_OLD': OLD, 'S_PLAIN': 'plain secret', 'S_GH': 'gh secret',
+           'S_SLACK': 'slack secret', 'S_EMPTY': '', 'S_JOB': 'shared-secret'}
+
+
+class Webhooks(Case):
+    tools = ''  # of the configuration; without any, those of the demo
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-webhooks-')
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / 'dormouse.toml'
+        path.write_text(CONFIG % ('false' if self.tools else 'true') + self.tools)
+        self.server = Server('--config', str(path), env=SECRETS)
+        self.addCleanup(self.server.clean)
+
+    def deploy(self, text='deploy A', **more):
+        session = self.server.create(text, **more)['id']
+        return session, self.server.open_calls(session)[0]['id']
+
+    def send(self, source, body, headers):
+        """As a sender does: without any token."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        client = Client(self.server.port, '')
+        try:
+            return client.call('POST', '/async-tool/webhook' + (f'/{source}' if source else ''),
+                               raw=raw, headers=headers)
+        finally:
+            client.close()
+
+    def signed(self, body, source='ci', secret=WHSEC, **more):
+        raw = json.dumps(body).encode()
+        return self.send(source, raw, standard(secret, raw, **more))
+
+    def outcome(self, pending, output='up'):
+        return {'pendingID': pending, 'result': {'title': 'T', 'output': output, 'metadata': None}}
+
+
+class Signed(Webhooks):
+    def test_a_standard_webhook_settles_and_comes_twice_as_a_duplicate(self):
+        session, pending = self.deploy()
+        first = self.assertStatus(self.signed(self.outcome(pending), id='d1'), 200)
+        self.assertEqual((first['outcome'], first['duplicate']), ('applied', False))
+        self.assertEqual(sorted(first['receipt']), ['at', 'digest', 'status'])
+        again = self.assertStatus(self.signed(self.outcome(pending), id='d1'), 200)
+        self.assertEqual((again['outcome'], again['duplicate']), ('duplicate', True))
+        self.assertEqual(again['receipt'], first['receipt'])
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: up')
+        receipt = self.server.get(f'/async-tool/pending/{pending}')['receipt']
+        self.assertEqual((receipt['by'], receipt['via'], receipt['deliveryID']),
+                         ({'type': 'webhook', 'name': 'ci'}, 'webhook', 'd1'))
+
+    def test_an_error_is_one(self):
+        session, pending = self.deploy()
+        self.assertStatus(self.signed({'pendingID': pending, 'error': 'no room'}), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A failed: no room')
+
+    def test_either_secret_signs_and_no_other(self):
+        _, pending = self.deploy()
+        self.assertProblem(self.signed(self.outcome(pending), secret='whsec_' + 'AAAA' * 8), 401,
+                           'bad_signature')
+        self.assertStatus(self.signed(self.outcome(pending), secret=OLD), 200)
+
+    def test_a_forged_signature_changes_nothing(self):
+        session, pending = self.deploy()
+        raw = json.dumps(self.outcome(pending)).encode()
+        good = standard(WHSEC, raw)
+        value = good['webhook-signature']
+        for bad in ('', 'v1,', 'v1', value[:-1], value + 'A', value[3:], 'v1a' + value[2:],
+                    'v1,' + 'A' * 44, 'v1,' + value, ' '.join(['v1,AAAA'] * 1000)):
+            self.assertProblem(self.send('ci', raw, {**good, 'webhook-signature': bad}), 401,
+                               'bad_signature')
+        self.assertProblem(self.send('ci', raw + b' ', good), 401, 'bad_signature')
+        self.assertProblem(self.send('ci', raw, {}), 401, 'bad_signature')
+        self.assertProblem(self.send('ci', b'{no json', {}), 401, 'bad_signature')
+        self.assertProblem(
+            self.send('ci', raw, {'Authorization': f'Bearer {self.server.token}'}), 401,
+            'bad_signature')
+        self.assertEqual(len(self.server.open_calls(session)), 1)
+        self.assertStatus(self.send('ci', raw, good), 200)
+
+    def test_a_time_that_is_too_far_is_told_with_the_distance(self):
+        _, pending = self.deploy()
+        for off in (-400, 400):
+            answer = self.signed(self.outcome(pending), seconds=int(time.time()) + off)
+            self.assertProblem(answer, 401, 'stale_signature')
+            self.assertAlmostEqual(answer['skewMs'], -off * 1000, delta=30_000)
+        self.assertStatus(self.signed(self.outcome(pending), seconds=int(time.time()) - 200), 200)
+
+    def test_a_delivery_id_with_another_body_is_refused_in_every_session(self):
+        _, first = self.deploy()
+        session, second = self.deploy('deploy B')
+        self.assertStatus(self.signed(self.outcome(first), id='d1'), 200)
+        self.assertProblem(self.signed(self.outcome(first, 'else'), id='d1'), 409,
+                           'delivery_reused')
+        self.assertProblem(self.signed(self.outcome(second), id='d1'), 409, 'delivery_reused')
+        self.server.restart()
+        self.assertProblem(self.signed(self.outcome(second), id='d1'), 409, 'delivery_reused')
+        self.assertEqual(len(self.server.open_calls(session)), 1)
+        self.assertProblem(self.signed(self.outcome(first, 'else'), id='d2'), 409, 'conflict')
+        self.assertStatus(self.signed(self.outcome(second), id='d3'), 200)
+
+    def test_a_source_without_a_secret_is_not_there(self):
+        _, pending = self.deploy()
+        for source in ('unset', 'nobody', 'default', 'ci/more'):
+            self.assertStatus(self.signed(self.outcome(pending), source=source), 404)
+
+    def test_a_source_settles_results_of_its_project_and_tools_only(self):
+        _, pending = self.deploy()
+        self.assertProblem(self.signed(self.outcome(pending), source='elsewhere'), 404, 'not_found')
+        session = self.server.create('approve X')['id']
+        approval = self.server.open_calls(session)[0]['id']
+        raw = json.dumps(self.outcome(approval)).encode()
+        answer = self.send('plain', raw, {'X-Webhook-Signature': plain('plain secret', raw)})
+        self.assertProblem(answer, 403, 'forbidden')
+        self.assertProblem(self.signed(self.outcome(approval)), 403, 'forbidden')
+        unknown = pending[:-4] + 'AAAA'
+        self.assertProblem(self.signed(self.outcome(unknown), id='u'), 404, 'not_found')
+        self.assertProblem(self.signed(self.outcome('x'), id='x'), 404, 'not_found')
+
+    def test_hostile_bodies_under_a_good_signature(self):
+        _, pending = self.deploy()
+        for number, body in enumerate((
+                b'{no json', b'[' * 100, b'[]', b'5', b'null', b'{"a":1,"a":2}',
+                b'{"pendingID":"%s"}' % pending.encode(), b'"' + b'\xff' + b'"',
+                json.dumps({**self.outcome(pending), 'error': 'both'}).encode(),
+                json.dumps({'pendingID': [pending], 'error': 'e'}).encode())):
+            answer = self.send('ci', body, standard(WHSEC, body, id=f'h{number}'))
+            self.assertIn(answer.status, (400, 404, 422), answer)
+        big = json.dumps(self.outcome(pending, 'x' * 1_100_000)).encode()
+        self.assertStatus(self.send('ci', big, standard(WHSEC, big)), 413)
+        form = b'pendingID=x'
+        headers = {**standard(WHSEC, form), 'Content-Type': 'application/x-www-form-urlencoded'}
+        self.assertProblem(self.send('ci', form, headers), 415, 'unsupported_media_type')
+        self.assertStatus(self.signed(self.outcome(pending), id='good'), 200)
+
+
+class OtherKinds(Webhooks):
+    def test_plain_hmac_with_and_without_its_prefix(self):
+        for prefix in ('', 'sha256='):
+            _, pending = self.deploy()
+            raw = json.dumps(self.outcome(pending)).encode()
+            good = plain('plain secret', raw)
+            for bad in (good[:-1], good + '0', 'sha1=' + good, '0' * 64, ''):
+                self.assertProblem(self.send('plain', raw, {'X-Webhook-Signature': bad}), 401,
+                                   'bad_signature')
+            headers = {'X-Webhook-Signature': prefix + good}
+            self.assertStatus(self.send('plain', raw, headers), 200)
+            # What is signed is the content alone: it is known again under any id.
+            again = self.send('plain', raw, {**headers, 'webhook-id': 'another'})
+            self.assertEqual(self.assertStatus(again, 200)['outcome'], 'duplicate')
+
+    def test_slack_sends_forms(self):
+        session, pending = self.deploy()
+        payload = {'callback_id': pending, 'actions': [{'value': 'go'}]}
+        raw = urllib.parse.urlencode({'payload': json.dumps(payload)}).encode()
+        stamp = str(int(time.time()))
+        value = hmac.new(b'slack secret', f'v0:{stamp}:'.encode() + raw, hashlib.sha256).hexdigest()
+        headers = {'Content-Type': 'application/x-www-form-urlencoded',
+                   'X-Slack-Request-Timestamp': stamp, 'X-Slack-Signature': f'v0={value}'}
+        bad = {**headers, 'X-Slack-Signature': 'v0=' + '0' * 64}
+        self.assertProblem(self.send('slack', raw, bad), 401, 'bad_signature')
+        self.assertStatus(self.send('slack', raw, headers), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: [{"value":"go"}]')
+
+
+class References(Webhooks):
+    def setUp(self):
+        self.service = Service()
+        self.addCleanup(self.service.close)
+        self.reference = '4711'
+        self.service.answer = lambda handler, body: handler.say(
+            202, {'externalRef': self.reference, 'estimatedDuration': 300000})
+        self.tools = f'''
+[[model]]
+id = "main"
+kind = "scripted"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["deploy"]
+[[tool]]
+name = "deploy"
+kind = "http"
+url = "{self.service.url}/build"
+'''
+        super().setUp()
+
+    def build(self):
+        session = self.server.create('deploy A', agent='ops')['id']
+        return session, self.server.open_calls(session)[0]['id']
+
+    def github(self, delivery='g1', action='completed', run=4711, conclusion='success'):
+        body = {'action': action, 'workflow_run': {'id': run, 'name': 'CI', 'conclusion': conclusion}}
+        raw = json.dumps(body).encode()
+        return self.send('gh', raw, {
+            'X-Hub-Signature-256': 'sha256=' + plain('gh secret', raw),
+            'X-GitHub-Delivery': delivery, 'X-GitHub-Event': 'workflow_run'})
+
+    def test_what_is_called_elsewhere_by_another_name_is_found_by_it(self):
+        session, pending = self.build()
+        listed = self.server.items('/async-tool/pending?externalRef=4711')
+        self.assertEqual([call['id'] for call in listed], [pending])
+        self.assertEqual(listed[0]['estimatedDuration'], 300000)
+        self.assertEqual(self.server.items('/async-tool/pending?externalRef=4712'), [])
+        self.assertEqual(self.assertStatus(self.github(action='requested'), 200)['outcome'],
+                         'ignored')
+        self.assertEqual(len(self.server.open_calls(session)), 1)
+        self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'applied')
+        again = self.assertStatus(self.github(), 200)
+        self.assertEqual((again['outcome'], again['duplicate']), ('duplicate', True))
+        self.assertProblem(self.github(delivery='g2', conclusion='failure'), 409, 'conflict')
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: success')
+
+    def test_two_calls_of_one_name_are_ambiguous(self):
+        _, first = self.build()
+        self.build()
+        self.assertProblem(self.github(), 409, 'ambiguous_reference')
+        self.assertStatus(self.server.result(first, 'by hand'), 200)
+        self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'applied')
+
+    def test_what_comes_before_its_call_is_kept_over_a_crash(self):
+        self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
+        again = self.assertStatus(self.github(), 202)
+        self.assertEqual((again['outcome'], again['duplicate']), ('kept', True))
+        self.assertProblem(self.github(conclusion='failure'), 409, 'delivery_reused')
+        self.server.restart()
+        self.assertEqual(self.assertStatus(self.github(), 202)['duplicate'], True)
+        session = self.server.create('deploy A', agent='ops')['id']
+        eventually(lambda: self.server.session(session)['activity']['type'] == 'idle', 'settled')
+        self.assertEqual(self.server.said(session), 'deploy A: success')
+        receipt = next(e['data']['receipt'] for e in self.server.events(session)
+                       if e['type'] == 'submitted')
+        self.assertEqual(receipt['deliveryID'], 'g1')
+        self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'duplicate')
+        # A later job of that name is another one.
+        _, later = self.build()
+        self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'duplicate')
+        self.assertEqual(self.server.get(f'/async-tool/pending/{later}')['status'], 'waiting')
+
+
+class SpecExample(Webhooks):
+    """Spec 000, "Usage Example": the payload as it stands there, and the signature of its section 5."""
+
+    def setUp(self):
+        self.service = Service()
+        self.addCleanup(self.service.close)
+        self.service.answer = lambda handler, body: handler.say(
+            202, {'externalRef': 'deploy-123', 'estimatedDuration': 300000,
+                  'placeholder': 'Deployment deploy-123 started'})
+        body = '{"branch":{"$input":"/target"},"callbackID":{"$call":"pendingID"}}'
+        self.tools = f"""
+[[model]]
+id = "main"
+kind = "scripted"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["deploy"]
+[[tool]]
+name = "deploy"
+kind = "http"
+url = "{self.service.url}/deployments"
+body = '''{body}'''
+webhook_secret_env = "S_JOB"
+"""
+        super().setUp()
+
+    def test_deploy_preview(self):
+        session = self.server.create('deploy main', agent='ops')['id']
+        (call,) = self.server.open_calls(session)
+        (_, _, asked), = self.service.requests
+        pending = json.loads(asked)['callbackID']
+        self.assertEqual(pending, call['id'])
+        self.assertEqual((call['externalRef'], call['estimatedDuration'], call['placeholder']),
+                         ('deploy-123', 300000, 'Deployment deploy-123 started'))
+        body = json.dumps({
+            'pendingID': pending,
+            'result': {
+                'title': 'Deployment Complete',
+                'output': 'Preview deployed to https://preview-123.example.com',
+                'metadata': {'url': 'https://preview-123.example.com',
+                             'deploymentID': 'deploy-123'},
+            },
+        }).encode()
+        self.server.restart()
+        for headers in ({}, {'X-Webhook-Signature': '0' * 64},
+                        {'X-Webhook-Signature': plain('another', body)}):
+            self.assertProblem(self.send('', body, headers), 401, 'bad_signature')
+        good = {'X-Webhook-Signature': plain('shared-secret', body)}
+        self.assertEqual(self.assertStatus(self.send('', body, good), 200)['outcome'], 'applied')
+        self.assertEqual(self.assertStatus(self.send('', body, good), 200)['outcome'], 'duplicate')
+        self.server.at_rest(session)
+        self.assertIn('Preview deployed to https://preview-123.example.com',
+                      self.server.said(session))
+        receipt = self.server.get(f'/async-tool/pending/{pending}')['receipt']
+        self.assertEqual((receipt['by']['type'], receipt['via']), ('webhook', 'webhook'))
+        whole = json.dumps([self.server.events(session), self.server.messages(session)])
+        self.assertNotIn('shared-secret', whole)
+        self.assertNotIn('shared-secret', self.server.log.read_text())
+
+    def test_a_secret_signs_for_its_own_call_only(self):
+        session = self.server.create('deploy main', agent='ops')['id']
+        self.server.open_calls(session)
+        for body in ({'error': 'e'}, {'pendingID': 'x', 'error': 'e'}, []):
+            raw = json.dumps(body).encode()
+            answer = self.send('', raw, {'X-Webhook-Signature': plain('shared-secret', raw)})
+            self.assertStatus(answer, 404)
+
+
+class LibrariesOfOthers(Webhooks):
+    def setUp(self):
+        why = webhook_peers.install()
+        if why:
+            self.skipTest(why)
+        super().setUp()
+
+    def test_what_they_sign_is_taken(self):
+        for library in ('standardwebhooks', 'svix'):
+            _, pending = self.deploy()
+            body = json.dumps(self.outcome(pending))
+            headers = webhook_peers.peer(sign=library, secret=WHSEC, id=f'{library}-1', body=body,
+                                         seconds=int(time.time()))['headers']
+            self.assertStatus(self.send('ci', body.encode(), headers), 200)
+
+    def test_what_octokit_signs_is_taken(self):
+        body = json.dumps({'action': 'completed',
+                           'workflow_run': {'id': 1, 'name': 'CI', 'conclusion': 'success'}})
+        headers = webhook_peers.peer(sign='octokit', secret='gh secret', id='o-1',
+                                     body=body)['headers']
+        self.assertEqual(self.assertStatus(self.send('gh', body.encode(), headers), 202)['outcome'],
+                         'kept')
+        self.assertProblem(self.send('gh', body.encode() + b' ', headers), 401, 'bad_signature')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,366 @@
+#!/usr/bin/env python3
+"""Webhooks that are sent (spec 000 §5, design/04): a call's outcome with both signatures, session
+events, when a try is repeated and when not, the same delivery over a SIGKILL under the same id, what
+addresses are refused, the list of deliveries, word to people, and warnings before a deadline."""
+import json
+import pathlib
+import socket
+import tempfile
+import threading
+import time
+
+import webhook_peers
+from dormouse import Case, Client, Server, main
+from tools_by_config import Service, eventually
+from webhook_peers import WHSEC, Receiver, plain, standard
+
+CONFIG = '''
+[server]
+demo = %(demo)s
+webhook_hosts = ["%(host)s"]
+%(tool)s
+%(more)s
+'''
+TOOL = '''
+[[model]]
+id = "main"
+kind = "scripted"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["deploy"]
+[[tool]]
+name = "deploy"
+kind = "http"
+url = "%(service)s/job"
+webhook_url = "%(hook)s"
+webhook_secret_env = "S_JOB"
+'''
+SECRETS = {'S_JOB': 'shared-secret', 'S_EVENTS': WHSEC}
+
+
+class Sent(Case):
+    more = ''
+    env = {}
+    demo = False
+
+    def setUp(self):
+        self.receiver = Receiver()
+        self.addCleanup(self.receiver.close)
+        self.service = Service()
+        self.addCleanup(self.service.close)
+        self.service.answer = lambda handler, body: handler.say(202, {'externalRef': 'j-1'})
+        self.serve(self.receiver.url + '/done')
+
+    def serve(self, hook, more=None, hosts=None):
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-webhooks-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        path = self.folder / 'dormouse.toml'
+        tool = '' if self.demo else TOOL % {'service': self.service.url, 'hook': hook}
+        text = CONFIG % {
+            'host': self.receiver.host if hosts is None else hosts, 'tool': tool,
+            'demo': 'true' if self.demo else 'false', 'more': (self.more if more is None else more).replace(
+                'RECEIVER', self.receiver.url).replace('FOLDER', str(self.folder)),
+        }
+        path.write_text(text)
+        env = {**SECRETS, **{k: v.replace('RECEIVER', self.receiver.url)
+                             for k, v in self.env.items()}}
+        self.server = Server('--config', str(path), env=env)
+        self.addCleanup(self.server.clean)
+
+    def job(self):
+        session = self.server.create('deploy A', agent='ops')['id']
+        return session, self.server.open_calls(session)[0]['id']
+
+    def deliveries(self, state=''):
+        return self.server.items('/api/deliveries' + (f'?state={state}' if state else ''))
+
+    def in_state(self, state, count=1):
+        return eventually(lambda: (found := self.deliveries(state)) and len(found) == count
+                          and found, f'{count} {state}')
+
+
+class Outcomes(Sent):
+    def test_a_call_tells_its_webhook_with_both_signatures(self):
+        session, pending = self.job()
+        call = self.server.get(f'/async-tool/pending/{pending}').json
+        self.assertEqual(call['webhookURL'], self.receiver.url + '/done')
+        self.assertStatus(self.server.result(pending, {'ok': 1}, title='T'), 200)
+        (got,) = self.receiver.wait(1)
+        body = json.loads(got['body'])
+        receipt = self.server.get(f'/async-tool/pending/{pending}')['receipt']
+        self.assertEqual(body, {
+            'pendingID': pending, 'result': {'title': 'T', 'output': {'ok': 1}, 'metadata': None},
+            'status': 'completed', 'sessionID': session,
+            'receipt': {k: receipt[k] for k in ('status', 'digest', 'at')}})
+        headers = got['headers']
+        self.assertEqual(headers['x-webhook-signature'], plain('shared-secret', got['body']))
+        expected = standard('shared-secret', got['body'], headers['webhook-id'],
+                            int(headers['webhook-timestamp']))
+        self.assertEqual(headers['webhook-signature'], expected['webhook-signature'])
+        self.assertEqual(headers['content-type'], 'application/json')
+        (delivery,) = self.in_state('delivered')
+        self.assertEqual((delivery['id'], delivery['type'], delivery['attempts'],
+                          delivery['lastStatus'], delivery['sessionID']),
+                         (headers['webhook-id'], 'call', 1, 200, session))
+        self.assertNotIn('shared-secret', self.server.log.read_text())
+
+    def test_errors_expiry_and_cancelling_are_told(self):
+        _, first = self.job()
+        self.server.error(first, 'no room')
+        _, second = self.job()
+        self.server.delete(f'/async-tool/pending/{second}')
+        got = {json.loads(r['body'])['pendingID']: json.loads(r['body'])
+               for r in self.receiver.wait(2)}
+        self.assertEqual((got[first]['error'], got[first]['status']), ('no room', 'failed'))
+        self.assertEqual((got[second]['error'], got[second]['status']), ('cancelled', 'cancelled'))
+
+    def test_it_is_tried_again_under_the_same_id_until_it_is_taken(self):
+        self.receiver.answer = lambda received: 503 if len(self.receiver.received) == 1 else 204
+        _, pending = self.job()
+        self.server.result(pending, 'x')
+        first, second = self.receiver.wait(2)
+        self.assertEqual(first['headers']['webhook-id'], second['headers']['webhook-id'])
+        self.assertEqual(first['body'], second['body'])
+        (delivery,) = self.in_state('delivered')
+        self.assertEqual((delivery['attempts'], delivery['lastStatus']), (2, 204))
+
+    def test_a_redirect_is_a_failure_and_410_ends_it(self):
+        self.receiver.answer = lambda received: (302, {'Location': self.receiver.url + '/other'})
+        _, pending = self.job()
+        self.server.result(pending, 'x')
+        self.receiver.wait(1)
+        (delivery,) = eventually(
+            lambda: [d for d in self.deliveries('pending') if d['attempts'] == 1], 'one attempt')
+        self.assertEqual((delivery['lastStatus'], delivery['lastError']),
+                         (302, 'its receiver said 302'))
+        self.assertNotIn('/other', [r['path'] for r in self.receiver.received])
+        self.receiver.answer = lambda received: 410
+        self.assertStatus(self.server.post(f'/api/deliveries/{delivery["id"]}/retry'), 200)
+        (delivery,) = self.in_state('disabled')
+        self.assertEqual(delivery['lastStatus'], 410)
+        self.receiver.answer = lambda received: 200
+        self.assertStatus(self.server.post(f'/api/deliveries/{delivery["id"]}/retry'), 200)
+        self.in_state('delivered')
+        self.assertStatus(self.server.delete(f'/api/deliveries/{delivery["id"]}'), 204)
+        self.assertEqual(self.deliveries(), [])
+        self.assertStatus(self.server.delete(f'/api/deliveries/{delivery["id"]}'), 404)
+
+    def test_a_sigkill_between_the_append_and_the_answer_sends_it_again(self):
+        stuck = threading.Event()
+        self.addCleanup(stuck.set)
+        self.receiver.answer = lambda received: (stuck.wait(30), 200)[1]
+        _, pending = self.job()
+        self.assertStatus(self.server.result(pending, 'x'), 200)
+        (first,) = self.receiver.wait(1)
+        self.server.kill()
+        stuck.set()
+        self.receiver.answer = lambda received: 200
+        self.server.start()
+        second = self.receiver.wait(2)[1]
+        self.assertEqual(first['headers']['webhook-id'], second['headers']['webhook-id'])
+        self.assertEqual(first['body'], second['body'])
+        self.in_state('delivered')
+
+    def test_what_was_acknowledged_is_sent_whenever_the_kill_comes(self):
+        sent = {}
+        for round in range(4):
+            pendings = [self.job()[1] for _ in range(3)]
+            for pending in pendings:
+                self.assertStatus(self.server.result(pending, round), 200)
+                sent[pending] = round
+            self.server.restart()
+        def told():
+            return {json.loads(r['body'])['pendingID'] for r in list(self.receiver.received)}
+        eventually(lambda: told() == set(sent), 'all are told')
+        by_call = {}
+        for received in list(self.receiver.received):
+            body = json.loads(received['body'])
+            self.assertEqual(body['result']['output'], sent[body['pendingID']])
+            by_call.setdefault(body['pendingID'], set()).add(received['headers']['webhook-id'])
+        self.assertEqual({len(ids) for ids in by_call.values()}, {1})
+
+    def test_lists_are_strict_and_of_one_project(self):
+        for path in ('/api/deliveries?state=odd', '/api/deliveries?cursor=x',
+                     '/api/deliveries?limit=0', '/api/deliveries?stat=dead'):
+            self.assertStatus(self.server.get(path), 400)
+        for id in ('x', 'dlv_x', 'dlv_' + 'A' * 22 + '_1_1000', 'dlv_' + 'A' * 22 + '_1'):
+            self.assertStatus(self.server.post(f'/api/deliveries/{id}/retry'), 404)
+            self.assertStatus(self.server.delete(f'/api/deliveries/{id}'), 404)
+        for number in range(3):
+            self.server.result(self.job()[1], number)
+        self.in_state('delivered', 3)
+        page = self.server.get('/api/deliveries?limit=2')
+        rest = self.server.get(f'/api/deliveries?limit=2&cursor={page["next"]}')
+        self.assertEqual((len(page['items']), len(rest['items'])), (2, 1))
+        self.assertEqual(len({d['id'] for d in page['items'] + rest['items']}), 3)
+        self.assertEqual(self.server.items('/api/deliveries?project=other'), [])
+
+
+class Refused(Sent):
+    """Nothing goes to addresses of this machine or its networks, however they are written."""
+
+    def test_no_connection_is_made(self):
+        with socket.socket() as listener:
+            listener.bind(('127.0.0.1', 0))
+            listener.listen()
+            listener.settimeout(0.2)
+            port = listener.getsockname()[1]
+            hosts = ('127.0.0.1', 'localhost', '127.1', '0x7f.1', '2130706433', '[::1]',
+                     '[::ffff:127.0.0.1]', '0.0.0.0', 'user@127.0.0.1', '127.0.0.1.')
+            for host in hosts:
+                for scheme in ('http', 'https'):
+                    self.server.clean()
+                    if 'user@' in host:
+                        continue
+                    self.serve(f'{scheme}://{host}:{port}/x', hosts='nobody.example')
+                    _, pending = self.job()
+                    self.assertStatus(self.server.result(pending, 'x'), 200)
+                    (delivery,) = self.in_state('dead')
+                    self.assertEqual(delivery['attempts'], 1)
+                    self.assertTrue(delivery['lastError'].startswith('not sent: '), delivery)
+            with self.assertRaises(TimeoutError):
+                listener.accept()
+
+
+class Events(Sent):
+    demo = True
+    more = '''
+[[webhook]]
+url = "RECEIVER/events"
+secret_env = "S_EVENTS"
+events = ["call_paused", "submitted", "turn_ended"]
+'''
+
+    def of_events(self):
+        return [r for r in list(self.receiver.received) if r['path'] == '/events']
+
+    def test_events_are_sent_as_standard_webhooks(self):
+        session = self.server.create('deploy A')['id']
+        pending = self.server.open_calls(session)[0]['id']
+        self.server.result(pending, 'up')
+        self.server.at_rest(session)
+        eventually(lambda: len(self.of_events()) == 3, 'three events')
+        events = {e['type']: e for e in self.server.events(session)}
+        for received in self.of_events():
+            body = json.loads(received['body'])
+            self.assertEqual(sorted(body), ['data', 'timestamp', 'type'])
+            self.assertEqual(body['data'], events[body['type']])
+            headers = received['headers']
+            expected = standard(WHSEC, received['body'], headers['webhook-id'],
+                                int(headers['webhook-timestamp']))
+            self.assertEqual(headers['webhook-signature'], expected['webhook-signature'])
+            self.assertNotIn('x-webhook-signature', headers)
+            self.assertRegex(body['timestamp'], r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$')
+        self.assertEqual({json.loads(r['body'])['type'] for r in self.of_events()},
+                         {'call_paused', 'submitted', 'turn_ended'})
+
+    def test_the_libraries_of_others_take_them(self):
+        why = webhook_peers.install()
+        if why:
+            self.skipTest(why)
+        self.server.create('deploy A')
+        eventually(self.of_events, 'an event')
+        received = self.of_events()[0]
+        headers = {k: v for k, v in received['headers'].items() if k.startswith('webhook-')}
+        for library in ('standardwebhooks', 'svix', 'openai'):
+            asked = {'verify': library, 'secret': WHSEC, 'headers': headers,
+                     'body': received['body'].decode()}
+            self.assertEqual(webhook_peers.peer(**asked)['payload']['type'], 'call_paused')
+            asked['body'] += ' '
+            self.assertIn('refused', webhook_peers.peer(**asked))
+
+
+class People(Sent):
+    demo = True
+    more = '''
+[[gate]]
+tools = ["deploy"]
+ask = "Ship <!here> & {input.target}?"
+[[notify]]
+kind = "slack"
+url_env = "S_SLACK"
+[[notify]]
+kind = "command"
+command = ["FOLDER/tell.sh"]
+on = ["gate_asked", "expired"]
+'''
+    env = {'S_SLACK': 'RECEIVER/slack/secret-path'}
+
+    def setUp(self):
+        self.receiver = Receiver()
+        self.addCleanup(self.receiver.close)
+        self.service = Service()
+        self.addCleanup(self.service.close)
+        folder = tempfile.mkdtemp(prefix='dormouse-tell-')
+        script = pathlib.Path(folder) / 'tell.sh'
+        script.write_text('#!/bin/sh\ncat >> "$0.told"\n')
+        script.chmod(0o755)
+        self.told = pathlib.Path(str(script) + '.told')
+        self.more = self.more.replace('FOLDER', folder)
+        self.serve(self.receiver.url + '/done')
+
+    def test_people_are_told_of_what_waits_for_them_and_of_nothing_else(self):
+        self.server.create('sleepy 10ms')
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        (got,) = self.receiver.wait(1)
+        text = json.loads(got['body'])['text']
+        self.assertEqual(list(json.loads(got['body'])), ['text'])
+        self.assertIn('Ship &lt;!here&gt; &amp; A?', text)
+        self.assertIn(f'/a/{call["id"]}', text)
+        self.assertNotIn('cap_', text)
+        page = Client(self.server.port, '').get(f'/a/{call["id"]}')
+        self.assertEqual((page.status, page.headers['Content-Type']),
+                         (200, 'text/html; charset=utf-8'))
+        self.assertIn("default-src 'none'", page.headers['Content-Security-Policy'])
+        self.assertNotIn(b'Ship', page.raw)  # the id is no right
+        shown = self.server.get(f'/a/{call["id"]}')
+        self.assertIn(b'Ship &lt;!here&gt; &amp; A?', shown.raw)
+        self.assertNotIn(b'<!here>', shown.raw)
+        self.assertStatus(self.server.get('/a/x'), 404)
+        self.assertEqual(len(self.server.open_calls(session)), 1)
+        said = json.loads(eventually(lambda: self.told.exists() and self.told.read_text(), 'told'))
+        self.assertEqual((said['event'], said['reason'], said['tool'], said['pendingID']),
+                         ('gate_asked', 'approval', 'deploy', call['id']))
+        self.in_state('delivered', 2)
+        listed = json.dumps(self.deliveries())
+        self.assertNotIn('secret-path', listed)
+        self.assertIn('notify:S_SLACK', listed)
+        self.assertNotIn('secret-path', self.server.log.read_text())
+        self.assertEqual(len(self.receiver.received), 1)
+
+
+class Deadlines(Sent):
+    more = 'timeout = "10s"\nwarn_before = "8s"\n'
+
+    def test_a_warning_comes_before_the_deadline_and_survives_a_crash(self):
+        session, pending = self.job()
+        self.server.restart()
+        events = eventually(
+            lambda: [e for e in self.server.events(session) if e['type'] == 'deadline_near'],
+            'a warning')
+        self.assertEqual(events[0]['data']['pendingID'], pending)
+        call = self.server.get(f'/async-tool/pending/{pending}').json
+        self.assertEqual(call['status'], 'waiting')
+        self.assertEqual(events[0]['data']['timeout'], call['timeout'])
+        (got,) = self.receiver.wait(1)
+        body = json.loads(got['body'])
+        self.assertEqual((body['status'], body['error']), ('expired', 'Tool execution timed out'))
+        types = [e['type'] for e in self.server.events(session)]
+        self.assertEqual((types.count('deadline_near'), types.count('expired')), (1, 1))
+        # A late result is refused and kept as a note.
+        self.assertProblem(self.server.result(pending, 'late'), 410, 'expired')
+        self.assertIn('note', [e['type'] for e in self.server.events(session)])
+
+    def test_an_answer_in_time_is_not_warned_of(self):
+        session, pending = self.job()
+        self.server.result(pending, 'soon')
+        self.server.at_rest(session)
+        time.sleep(2.5)  # until after the warning would have come
+        self.assertNotIn('deadline_near', [e['type'] for e in self.server.events(session)])
+
+
+if __name__ == '__main__':
+    main()
