@@ -10,6 +10,7 @@
 //   art_<22>_<n>                  the bytes that event n names
 //   tsk_<22>_<n>                  its n-th task
 //   mail_<22>_<n>                 the mail that event n sent
+//   dlv_<22>_<n>_<k>              the k-th delivery that event n sent
 //   pnd_<22>_<call>_<gen>_<22>    one pause of one call; the last part is 128 random bits
 // <22> is base64url (RFC 4648 §5) of 16 bytes, without padding. An id is no authority.
 
@@ -70,8 +71,8 @@ struct NumberedId {
 [[nodiscard]] std::optional<NumberedId> parse_numbered(std::string_view prefix,
                                                        std::string_view text);
 
-// The session that any of our ids (ses_, trn_, msg_, rcp_, art_, tsk_, mail_, pnd_,
-// prt_) belongs to.
+// The session that any of our ids (ses_, trn_, msg_, rcp_, art_, tsk_, mail_, dlv_,
+// pnd_, prt_) belongs to.
 [[nodiscard]] std::optional<SessionId> session_of(std::string_view id);
 
 }  // namespace dormouse::inline v0

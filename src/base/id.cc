@@ -133,6 +133,10 @@ std::optional<SessionId> session_of(std::string_view id) {
             return numbered->session;
         }
     }
+    if (id.starts_with("dlv_")) {
+        auto const delivery = parse_numbered("dlv_", id.substr(0, id.rfind('_')));
+        return delivery ? std::optional(delivery->session) : std::nullopt;
+    }
     if (is_part_id(id)) {
         return SessionId{*parse_base64url_128(id.substr(4, bare_length))};
     }
