@@ -68,7 +68,8 @@ int main() {
 
     auto const session = runtime->create({.agent = "ci", .prompt = "Build 1.2."}).value();
     static_cast<void>(runtime->rest(session));
-    for (auto const& call : runtime->waiting().value().calls)
+    auto const waiting = runtime->waiting().value();
+    for (auto const& call : waiting.calls)
         std::cout << "waiting: " << call.tool << '\n';
     std::cout << "without a token: " << request("GET", *url + "/api/agents", "") << '\n';
     int const status =

@@ -57,7 +57,8 @@ struct PauseOptions {
     std::optional<Duration> estimated = {};   // for people; nullopt: as the tool declares
     std::vector<std::string> answerers = {};  // names or "role:…"; empty: whoever has the right to
     std::uint32_t need = 1;                   // how many of them must agree
-    // Told by POST when the pause ends; http or https. Empty: nobody is.
+    // Told by POST when the pause ends; http or https. Empty: nobody is. It stands with the call;
+    // `dormouse serve` sends, a Runtime does not yet.
     std::string webhook_url = {};
     // Signs what is told and what comes about this pause; kept apart from what readers see.
     std::string webhook_secret = {};

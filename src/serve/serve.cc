@@ -71,6 +71,7 @@ server::GateOptions gate_options(Checked const& checked) {
     out.tokens = checked.tokens;
     out.capability_key = checked.capability_key;
     std::string const& url = checked.public_url;
+    out.public_url = url;
     if (url.empty()) return out;
     auto const host = url.find("://") + 3;
     auto const end = std::min(url.find('/', host), url.size());
@@ -98,8 +99,8 @@ public:
           log_(log_options(settings)),
           metrics_(inside.clock.now()),
           gate_(gate_options(checked), inside.clock),
-          api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_,
-                log_}),
+          api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_, log_,
+                inside.entropy}),
           http_(inside.loop, {.address = checked.address.host, .port = checked.address.port}, api_,
                 log_) {
         metrics_.connections = [this] {
@@ -107,6 +108,8 @@ public:
             return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
         };
     }
+
+    void admit(port::TokenRow const& token) { gate_.tokens().add(token); }
 
     // The address that it listens on.
     [[nodiscard]] Result<std::string> listen() {
@@ -148,12 +151,21 @@ Result<std::string> Runtime::serve(ServeSettings settings) {
     return engine_->block<std::string>(
         [e = engine_.get(), inside, checked = *std::move(found),
          settings = std::move(settings)](runtime::Reply<std::string> reply) {
-            if (e->has_attached())
-                return reply(dormouse::fail(Code::conflict, "this runtime serves already"));
-            auto serving = std::make_unique<Serving>(inside, checked, settings);
-            auto address = serving->listen();
-            if (address) e->attach(std::move(serving));
-            reply(std::move(address));
+            // Tokens that were made over HTTP come in too.
+            auto tokens = [](port::Store& store) { return store.tokens(); };
+            port::ask(
+                inside.journal, std::move(tokens),
+                [e, inside, checked, settings,
+                 reply = std::move(reply)](Result<std::vector<port::TokenRow>> stored) mutable {
+                    if (!stored) return reply(std::unexpected(std::move(stored.error())));
+                    if (e->has_attached())
+                        return reply(dormouse::fail(Code::conflict, "this runtime serves already"));
+                    auto serving = std::make_unique<Serving>(inside, checked, settings);
+                    for (port::TokenRow const& token : *stored) serving->admit(token);
+                    auto address = serving->listen();
+                    if (address) e->attach(std::move(serving));
+                    reply(std::move(address));
+                });
         });
 }
 

@@ -2,14 +2,12 @@
 // What a request needs: a role, and that what it names is of a project of the token's. Checked in
 // one place, before the handler. What is foreign looks as if it were unknown (P8).
 
+#include <dormouse/error.h>
+
 #include "server/tokens.h"
 
 #include <optional>
 #include <string>
-
-namespace dormouse {
-struct Error;
-}
 
 namespace dormouse::server {
 
