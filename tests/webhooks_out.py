@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Webhooks that are sent (spec 000 §5, design/04): a call's outcome with both signatures, session
-events, when a try is repeated and when not, the same delivery over a SIGKILL under the same id, what
-addresses are refused, the list of deliveries, word to people, and warnings before a deadline."""
+events, when a try is repeated and when not, the same delivery over a SIGKILL under the same id,
+which addresses are refused, the list of deliveries, word to people, warnings before a deadline."""
 import json
 import pathlib
 import socket
@@ -60,7 +60,8 @@ class Sent(Case):
         tool = '' if self.demo else TOOL % {'service': self.service.url, 'hook': hook}
         text = CONFIG % {
             'host': self.receiver.host if hosts is None else hosts, 'tool': tool,
-            'demo': 'true' if self.demo else 'false', 'more': (self.more if more is None else more).replace(
+            'demo': 'true' if self.demo else 'false',
+            'more': (self.more if more is None else more).replace(
                 'RECEIVER', self.receiver.url).replace('FOLDER', str(self.folder)),
         }
         path.write_text(text)
