@@ -197,6 +197,15 @@ class Outcomes(Sent):
         self.assertEqual((len(page['items']), len(rest['items'])), (2, 1))
         self.assertEqual(len({d['id'] for d in page['items'] + rest['items']}), 3)
         self.assertEqual(self.server.items('/api/deliveries?project=other'), [])
+        # Of another project they look as if there were none.
+        made = self.server.post('/api/tokens', {'name': 'other', 'role': 'admin',
+                                                'projects': ['other']})
+        foreign = Client(self.server.port, self.assertStatus(made, 201)['secret'])
+        known = page['items'][0]['id']
+        self.assertEqual(foreign.get('/api/deliveries')['items'], [])
+        self.assertStatus(foreign.post(f'/api/deliveries/{known}/retry'), 404)
+        self.assertStatus(foreign.delete(f'/api/deliveries/{known}'), 404)
+        self.assertEqual(len(self.deliveries()), 3)
 
 
 class Refused(Sent):
@@ -317,6 +326,10 @@ on = ["gate_asked", "expired"]
                          (200, 'text/html; charset=utf-8'))
         self.assertIn("default-src 'none'", page.headers['Content-Security-Policy'])
         self.assertNotIn(b'Ship', page.raw)  # the id is no right
+        made = self.server.post('/api/tokens', {'name': 'other', 'role': 'admin',
+                                                'projects': ['other']})
+        foreign = Client(self.server.port, made['secret']).get(f'/a/{call["id"]}')
+        self.assertNotIn(b'Ship', foreign.raw)
         shown = self.server.get(f'/a/{call["id"]}')
         self.assertIn(b'Ship &lt;!here&gt; &amp; A?', shown.raw)
         self.assertNotIn(b'<!here>', shown.raw)
