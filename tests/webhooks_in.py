@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Results that come as signed webhooks (spec 000 §5, design/04): kinds of signatures and what forges
-of them are answered, times, deliveries that come twice, references, what is kept until its call
-comes (over a SIGKILL), and spec 000's own example."""
+"""Results that come as signed webhooks (spec 000 §5, design/04): kinds of signatures and how forged
+ones are answered, times, deliveries that come twice, references, what is kept until its call comes
+(over a SIGKILL), and spec 000's own example."""
 import hashlib
 import hmac
 import json
@@ -248,7 +248,8 @@ url = "{self.service.url}/build"
         return session, self.server.open_calls(session)[0]['id']
 
     def github(self, delivery='g1', action='completed', run=4711, conclusion='success'):
-        body = {'action': action, 'workflow_run': {'id': run, 'name': 'CI', 'conclusion': conclusion}}
+        body = {'action': action,
+                'workflow_run': {'id': run, 'name': 'CI', 'conclusion': conclusion}}
         raw = json.dumps(body).encode()
         return self.send('gh', raw, {
             'X-Hub-Signature-256': 'sha256=' + plain('gh secret', raw),
@@ -298,7 +299,7 @@ url = "{self.service.url}/build"
 
 
 class SpecExample(Webhooks):
-    """Spec 000, "Usage Example": the payload as it stands there, and the signature of its section 5."""
+    """Spec 000, "Usage Example": its payload, and the signature of its section 5."""
 
     def setUp(self):
         self.service = Service()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Webhooks that are sent (spec 000 §5, design/04): a call's outcome with both signatures, session
-events, when a try is repeated and when not, the same delivery over a SIGKILL under the same id, what
-addresses are refused, the list of deliveries, word to people, and warnings before a deadline."""
+events, when a try is repeated and when not, the same delivery over a SIGKILL under the same id,
+which addresses are refused, the list of deliveries, word to people, warnings before a deadline."""
 import json
 import pathlib
 import socket
@@ -60,7 +60,8 @@ class Sent(Case):
         tool = '' if self.demo else TOOL % {'service': self.service.url, 'hook': hook}
         text = CONFIG % {
             'host': self.receiver.host if hosts is None else hosts, 'tool': tool,
-            'demo': 'true' if self.demo else 'false', 'more': (self.more if more is None else more).replace(
+            'demo': 'true' if self.demo else 'false',
+            'more': (self.more if more is None else more).replace(
                 'RECEIVER', self.receiver.url).replace('FOLDER', str(self.folder)),
         }
         path.write_text(text)
@@ -196,6 +197,15 @@ class Outcomes(Sent):
         self.assertEqual((len(page['items']), len(rest['items'])), (2, 1))
         self.assertEqual(len({d['id'] for d in page['items'] + rest['items']}), 3)
         self.assertEqual(self.server.items('/api/deliveries?project=other'), [])
+        # Of another project they look as if there were none.
+        made = self.server.post('/api/tokens', {'name': 'other', 'role': 'admin',
+                                                'projects': ['other']})
+        foreign = Client(self.server.port, self.assertStatus(made, 201)['secret'])
+        known = page['items'][0]['id']
+        self.assertEqual(foreign.get('/api/deliveries')['items'], [])
+        self.assertStatus(foreign.post(f'/api/deliveries/{known}/retry'), 404)
+        self.assertStatus(foreign.delete(f'/api/deliveries/{known}'), 404)
+        self.assertEqual(len(self.deliveries()), 3)
 
 
 class Refused(Sent):
@@ -316,6 +326,10 @@ on = ["gate_asked", "expired"]
                          (200, 'text/html; charset=utf-8'))
         self.assertIn("default-src 'none'", page.headers['Content-Security-Policy'])
         self.assertNotIn(b'Ship', page.raw)  # the id is no right
+        made = self.server.post('/api/tokens', {'name': 'other', 'role': 'admin',
+                                                'projects': ['other']})
+        foreign = Client(self.server.port, made['secret']).get(f'/a/{call["id"]}')
+        self.assertNotIn(b'Ship', foreign.raw)
         shown = self.server.get(f'/a/{call["id"]}')
         self.assertIn(b'Ship &lt;!here&gt; &amp; A?', shown.raw)
         self.assertNotIn(b'<!here>', shown.raw)

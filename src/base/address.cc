@@ -1,9 +1,8 @@
 #include "base/address.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <string>
+#include <charconv>
+#include <vector>
 
 namespace dormouse {
 
@@ -71,6 +70,83 @@ bool is_mapped(Address const& address) {
     return within(address, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96});
 }
 
+std::array<std::uint8_t, 4> bytes_of(std::uint32_t number) {
+    return {static_cast<std::uint8_t>(number >> 24), static_cast<std::uint8_t>(number >> 16),
+            static_cast<std::uint8_t>(number >> 8), static_cast<std::uint8_t>(number)};
+}
+
+// 10, 012 or 0xa, up to 32 bits.
+std::optional<std::uint64_t> parse_part(std::string_view text) {
+    int base = 10;
+    if (text.size() > 1 && text.front() == '0') {
+        bool const hex = text[1] == 'x' || text[1] == 'X';
+        base = hex ? 16 : 8;
+        text.remove_prefix(hex ? 2 : 1);
+        if (text.empty()) return 0;  // "0x" is 0 to some
+    }
+    std::uint64_t value = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    bool const whole = error == std::errc() && end == text.data() + text.size();
+    return whole && value <= UINT32_MAX ? std::optional(value) : std::nullopt;
+}
+
+// One to four parts; the last one fills what is left.
+std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
+    std::uint64_t out = 0;
+    for (int n = 0; n < 4; ++n) {
+        std::size_t const dot = std::min(text.find('.'), text.size());
+        auto const part = parse_part(text.substr(0, dot));
+        bool const last = dot == text.size();
+        if (!part || (!last && *part > 255)) return std::nullopt;
+        if (last && *part >= std::uint64_t{1} << (8 * (4 - n))) return std::nullopt;
+        out |= last ? *part : *part << (8 * (3 - n));
+        if (last) return static_cast<std::uint32_t>(out);
+        text.remove_prefix(dot + 1);
+    }
+    return std::nullopt;
+}
+
+// Groups of 16 bits behind each other, an IPv4 address as the last two; nullopt: something else.
+std::optional<std::vector<std::uint8_t>> parse_groups(std::string_view text) {
+    std::vector<std::uint8_t> out;
+    while (!text.empty()) {
+        std::size_t const colon = std::min(text.find(':'), text.size());
+        std::string_view const group = text.substr(0, colon);
+        bool const last = colon == text.size();
+        if (last && group.contains('.')) {
+            auto const v4 = parse_ipv4(group);
+            if (!v4) return std::nullopt;
+            auto const bytes = bytes_of(*v4);
+            out.insert(out.end(), bytes.begin(), bytes.end());
+            return out;
+        }
+        std::uint16_t value = 0;
+        auto const [end, error] =
+            std::from_chars(group.data(), group.data() + group.size(), value, 16);
+        bool const whole = error == std::errc() && end == group.data() + group.size();
+        if (!whole || group.size() > 4 || out.size() > 16) return std::nullopt;
+        out.push_back(static_cast<std::uint8_t>(value >> 8));
+        out.push_back(static_cast<std::uint8_t>(value));
+        if (!last && colon + 1 == text.size()) return std::nullopt;
+        text.remove_prefix(std::min(colon + 1, text.size()));
+    }
+    return out;
+}
+
+std::optional<Address> parse_ipv6(std::string_view text) {
+    auto const gap = text.find("::");
+    bool const whole = gap == std::string_view::npos;
+    auto const front = parse_groups(text.substr(0, gap));
+    auto const back = parse_groups(whole ? std::string_view() : text.substr(gap + 2));
+    if (!front || !back) return std::nullopt;
+    std::size_t const size = front->size() + back->size();
+    if (whole ? size != 16 : size > 14) return std::nullopt;
+    Address out{};
+    std::ranges::copy(*front, out.begin());
+    std::ranges::copy(*back, out.end() - static_cast<std::ptrdiff_t>(back->size()));
+    return out;
+}
+
 }  // namespace
 
 Address ipv4_address(std::array<std::uint8_t, 4> bytes) {
@@ -88,15 +164,12 @@ bool is_public(Address const& address) {
 
 std::optional<Address> parse_address(std::string_view host) {
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    std::string name(host.substr(0, host.find('%')));  // a zone says only by which way
-    Address out{};
-    if (::inet_pton(AF_INET6, name.c_str(), out.data()) == 1) return out;
-    while (name.ends_with('.')) name.pop_back();
-    in_addr v4{};
-    if (name.empty() || ::inet_aton(name.c_str(), &v4) == 0) return std::nullopt;
-    std::array<std::uint8_t, 4> bytes{};
-    std::copy_n(reinterpret_cast<std::uint8_t const*>(&v4.s_addr), 4, bytes.begin());
-    return ipv4_address(bytes);
+    host = host.substr(0, host.find('%'));  // a zone says only by which way
+    if (host.contains(':')) return parse_ipv6(host);
+    while (host.ends_with('.')) host.remove_suffix(1);
+    auto const number = parse_ipv4(host);
+    if (!number) return std::nullopt;
+    return ipv4_address(bytes_of(*number));
 }
 
 }  // namespace dormouse

@@ -119,8 +119,29 @@ TEST(Address, of_the_internet_is_public) {
 }
 
 TEST(Address, is_no_name) {
-    for (char const* const host : {"localhost", "example.org", "127.0.0.1.example.org", "1.2.3.4.5",
-                                   "256.256.256.256", "0x", "", ".", "a.1", "[::1", "99999999999"})
+    for (char const* const host : {"localhost",
+                                   "example.org",
+                                   "127.0.0.1.example.org",
+                                   "1.2.3.4.5",
+                                   "256.256.256.256",
+                                   "256.1.1.1",
+                                   "1.1.1.256",
+                                   "1..1",
+                                   "08.1.1.1",
+                                   "",
+                                   ".",
+                                   "a.1",
+                                   "[::1",
+                                   "99999999999",
+                                   "1::2::3",
+                                   "12345::",
+                                   ":1",
+                                   "1:2:3",
+
+                                   "1:2:3:4:5:6:7:8:9",
+                                   "1:2:3:4:5:6:7:",
+                                   "g::1",
+                                   "::1:2:3:4:5:6:7:8"})
         EXPECT_EQ(kind(host), "name") << host;
 }
 

@@ -159,7 +159,9 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
             "Pages of this origin may not call; add it to allowed_origins if they should."};
     }
     if (head.path == "/healthz" || head.path == "/readyz") return std::nullopt;
-    bool const open = head.path == "/sign-in" && head.method != "DELETE";
+    // What /a/ shows to whoever has no token tells nothing of the call.
+    bool const open = (head.path == "/sign-in" && head.method != "DELETE") ||
+                      (head.path.starts_with("/a/") && head.method != "POST");
     if (!open && !is_webhook(head)) {
         if (auto error = refuse_asker(head)) return error;
     }

@@ -64,19 +64,32 @@ std::optional<port::PostFilter> read_filter(ExchangePtr const& x) {
     return std::nullopt;
 }
 
-using Found = Result<std::optional<PostRow>>;
+// A row and whose it is; no row: there is none, or one between sessions.
+struct Found {
+    std::optional<PostRow> row = {};
+    std::string project = {};
+};
 
-// Its row, unless it is one between sessions.
+Result<Found> find_row(port::Store& store, port::PostKey const& key) {
+    auto row = store.post(key);
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (!*row || (*row)->kind != webhook::post_kind) return Found{};
+    auto project = store.project_of(key.from);
+    if (!project) return std::unexpected(std::move(project.error()));
+    return Found{std::move(**row), project->value_or("")};
+}
+
+// A foreign one looks as if there were none. Its session may be gone, and its row still be there.
 void with_delivery(Api& api, ExchangePtr const& x, port::Fn<void(PostRow)> then) {
     auto const key = webhook::parse_delivery(x->params[0]);
     if (!key) return x->fail(not_found());
     port::ask(
-        api.services().journal, [key = *key](port::Store& store) { return store.post(key); },
-        [x, then = std::move(then)](Found found) mutable {
+        api.services().journal, [key = *key](port::Store& store) { return find_row(store, key); },
+        [x, then = std::move(then)](Result<Found> found) mutable {
             if (!found) return x->fail(found.error());
-            bool const ours = *found && (*found)->kind == webhook::post_kind;
-            if (!ours) return x->fail(not_found());
-            then(std::move(**found));
+            bool const mine = found->row && (!x->principal || x->principal->is_for(found->project));
+            if (!mine) return x->fail(not_found());
+            then(std::move(*found->row));
         });
 }
 
