@@ -48,7 +48,10 @@ protected:
         ledger.emplace(settings.store + ".ledger");
         settings.tools[0] = job_of(Crash::never);
     }
-    ~CrashTest() override { std::remove((settings.store + ".ledger").c_str()); }
+    ~CrashTest() override {
+        runtime.reset();
+        std::remove((settings.store + ".ledger").c_str());
+    }
 
     // Notes each run; dies in the run whose number is `dies_in`.
     [[nodiscard]] ToolPtr job_of(Crash crash) {

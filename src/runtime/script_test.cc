@@ -8,6 +8,8 @@ namespace {
 
 class ScriptTest : public RuntimeTest {
 protected:
+    ~ScriptTest() override { runtime.reset(); }  // nothing is heard by members that have gone
+
     // What a reader of the session is shown of a reply that is coming.
     struct Heard {
         std::mutex mutex;

@@ -8,6 +8,9 @@ namespace {
 
 class TurnsTest : public RuntimeTest {
 protected:
+    // The last turn's end may still be told: not to members that have gone.
+    ~TurnsTest() override { runtime.reset(); }
+
     void note(std::string what) {
         std::lock_guard const lock(mutex);
         noted.push_back(std::move(what));
