@@ -68,6 +68,12 @@ std::optional<Error> add_project(Exchange& x, Named& named) {
     return std::nullopt;
 }
 
+// An id that tells no session is nobody's: what can not be judged is not let through.
+bool wants_session(Exchange const& x, Names names) {
+    if (names == Names::body) return json::View(x.body)["pendingID"].string().has_value();
+    return names == Names::id || names == Names::project_session;
+}
+
 struct Sessions {
     Api& api;
     ExchangePtr x;
@@ -106,6 +112,7 @@ void with_rights(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> g
         if (auto const error = add_project(*x, named)) return x->fail(*error);
     }
     if (named.project && !x->principal->is_for(*named.project)) return x->fail(not_found());
+    if (named.sessions.empty() && wants_session(*x, right.names)) return x->fail(not_found());
     check_sessions(std::make_shared<Sessions>(
         Sessions{api, x, right.names == Names::items, std::move(named.sessions), std::move(go)}));
 }
