@@ -224,8 +224,10 @@ struct Notify {
     std::optional<Secret> url = {};         // slack, webhook
     std::vector<std::string> command = {};  // the program and its arguments; no shell
     std::vector<std::string> on = {"call_paused", "gate_asked"};
-    std::vector<session::PauseReason> reasons = {};  // empty: those that people answer
-    std::uint32_t line = 0;                          // of its heading
+    std::vector<session::PauseReason> reasons = {session::PauseReason::approval,
+                                                 session::PauseReason::user_input,
+                                                 session::PauseReason::elicitation};
+    std::uint32_t line = 0;  // of its heading
     friend bool operator==(Notify const&, Notify const&) = default;
 };
 

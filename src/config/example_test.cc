@@ -25,12 +25,14 @@ std::string uncommented() {
 
 TestWorld world_of_the_example() {
     TestWorld world;
-    for (char const* const name : {"OPENAI_API_KEY", "TEAM_KEY", "GH_TOKEN", "DEPLOY_SECRET"}) {
+    for (char const* const name : {"OPENAI_API_KEY", "TEAM_KEY", "GH_TOKEN", "DEPLOY_SECRET",
+                                   "DEPLOY_WEBHOOK_SECRET", "EVENTS_SECRET", "SLACK_URL"}) {
         world.variables[name] = "x";
     }
     world.files["/etc/d/deploy.in.json"] = R"({"type":"object"})";
     world.files["/etc/d/deploy.out.json"] = R"({"type":"object"})";
     world.programs.emplace_back("/etc/d/lint.sh");
+    world.programs.emplace_back("/etc/d/tell.sh");
     world.folders.emplace_back("/etc/d/");
     return world;
 }
@@ -56,6 +58,9 @@ TEST(Example, IsRightWhenAllOfItIsUsed) {
     EXPECT_EQ(config->retention, Retention{});
     EXPECT_EQ(config->tools.size(), 2U);
     EXPECT_EQ(config->gates.size(), 1U);
+    EXPECT_EQ(config->sources.size(), 1U);
+    EXPECT_EQ(config->webhooks.size(), 1U);
+    EXPECT_EQ(config->notifies.size(), 2U);
 }
 
 TEST(Example, HasEveryKeyAndNoOther) {

@@ -56,6 +56,22 @@ Sample sample(Key const& key) {
     if (key.section == "gate") {
         return {tool, "[[gate]]", {{"tools", "[\"t\"]"}, {"ask", "\"Go?\""}}};
     }
+    if (key.section == "source") {
+        return {"",
+                "[[source]]",
+                {{"id", "\"s\""}, {"kind", "\"hmac\""}, {"secrets_env", "[\"KEY\"]"}}};
+    }
+    if (key.section == "webhook") {
+        return {
+            "",
+            "[[webhook]]",
+            {{"url", "\"https://x/y\""}, {"secret_env", "\"KEY\""}, {"events", "[\"expired\"]"}}};
+    }
+    if (key.section == "notify" && key.about.starts_with("command:")) {
+        return {"", "[[notify]]", {{"kind", "\"command\""}, {"command", "[\"node\"]"}}};
+    }
+    if (key.section == "notify")
+        return {"", "[[notify]]", {{"kind", "\"slack\""}, {"url_env", "\"KEY\""}}};
     return {"", heading(key.section), {}};
 }
 
@@ -104,7 +120,8 @@ std::string good_text(Form form) {
 // One that is not the default; of a tool's kind the one that its sample has the other keys for.
 std::string other_word(Key const& key) {
     auto const words = split_words(key.words);
-    if (key.section == "tool" && key.name == "kind") return in_quotes(words.front());
+    bool const has_kinds = key.section == "tool" || key.section == "notify";
+    if (has_kinds && key.name == "kind") return in_quotes(words.front());
     return in_quotes(words.back()) == key.fallback ? in_quotes(words.front())
                                                    : in_quotes(words.back());
 }
@@ -122,10 +139,13 @@ std::string good_value(Key const& key) {
         case Kind::word: return other_word(key);
         case Kind::table:
             if (key.name == "poll") return R"({ url = "http://x/y", done = "/done" })";
+            if (key.name == "when") return R"({ "/a" = "b" })";
             return R"({ Name = "value" })";
         case Kind::mixed: return "\"any\"";
         case Kind::texts:
             if (key.name == "command") return R"(["node", "x"])";
+            if (key.name == "events" || key.name == "on") return R"(["expired"])";
+            if (key.name == "reasons") return R"(["approval"])";
             return "[" + in_quotes(good_text(key.form)) + "]";
         case Kind::text:
             if (key.name == "body") return R"('''{"a": 1}''')";

@@ -187,13 +187,14 @@ INSTANTIATE_TEST_SUITE_P(
             "1: there is no section \"servers\"; did you mean [server]?"},
         Row{"KeyAtTheTop", "zzzzzzzz = 1\n",
             "1: there is no key \"zzzzzzzz\" at the top of the file; the sections are [server], "
-            "[store], [limits], [retention], [[model]], [[agent]], [[tool]], [[gate]]"},
+            "[store], [limits], [retention], [[model]], [[agent]], [[tool]], [[gate]], [[source]], "
+            "[[webhook]], [[notify]]"},
         Row{"OneBracket", "[agent]\nid = \"a\"\n",
             "1: [[agent]] is written as [agent]; write it with two brackets: [[agent]]"},
         Row{"TwoBrackets", "[[server]]\nlisten = \"127.0.0.1:1\"\n",
             "1: [server] is a list; write it as a table with its keys below"},
-        Row{"LaterSection", "[[source]]\nid = \"ci\"\n",
-            "1: source comes with a later release; leave it out until then"},
+        Row{"LaterSection", "[[mcp]]\nid = \"ci\"\n",
+            "1: mcp comes with a later release; leave it out until then"},
         Row{"LaterKey", "[store]\nindex = []\n",
             "2: [store]: index comes with a later release; leave it out until then"},
         Row{"LaterTool", agent + "tools = [\"mcp:files/*\"]\n",

@@ -4,6 +4,7 @@
 #include "session/event.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace dormouse::config {
 
@@ -70,6 +71,19 @@ void check_events(Section const& section, std::string_view key,
     }
 }
 
+// A program with a slash in its name is seen from the file's folder.
+void check_program(Section const& section, Reading const& reading,
+                   std::vector<std::string>& command) {
+    if (section.node("command") == nullptr) return;
+    bool const named = !command.empty() && !command.front().empty();
+    if (named && command.front().contains('/'))
+        command.front() =
+            (std::filesystem::path(reading.folder) / command.front()).lexically_normal().string();
+    if (named && reading.world.is_program(command.front())) return;
+    section.report("command", "names no program that can be run",
+                   "write for example [\"./tell.sh\"], a file that may be executed");
+}
+
 }  // namespace
 
 Webhook read_webhook(Section const& section, Reading const& reading) {
@@ -92,6 +106,7 @@ Notify read_notify(Section const& section, Reading const& reading) {
     check_events(section, "on", out.on);
     std::vector<std::string> reasons;
     section.read("reasons", reasons);
+    if (!reasons.empty()) out.reasons.clear();
     for (std::string const& word : reasons) {
         if (auto const reason = session::parse<session::PauseReason>(word)) {
             out.reasons.push_back(*reason);
@@ -100,6 +115,7 @@ Notify read_notify(Section const& section, Reading const& reading) {
                            "write tool_result, user_input, approval, elicitation or handoff");
         }
     }
+    check_program(section, reading, out.command);
     auto const kind = section.word("kind");
     if (!kind) return out;
     out.kind = static_cast<NotifyKind>(*kind);

@@ -134,7 +134,8 @@ TEST_P(StoreConformance, posts_to_others_are_listed_by_project_and_state) {
     for (auto const& one : {first, second, third}) commit_one(one);
     auto const keys = [&](port::PostFilter const& filter) {
         std::string out;
-        for (auto const& row : store().list_posts(filter).value())
+        auto const rows = store().list_posts(filter).value();
+        for (auto const& row : rows)
             out += std::to_string(row.key.from.number()) + "/" + std::to_string(row.key.seq) + " ";
         return out;
     };
