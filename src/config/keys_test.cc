@@ -185,8 +185,15 @@ std::string name_of(testing::TestParamInfo<Key> const& info) {
 
 INSTANTIATE_TEST_SUITE_P(Keys, EveryKey, testing::ValuesIn(keys().begin(), keys().end()), name_of);
 
+// What may not stand without the other.
+std::string other_half(Key const& key) {
+    if (key.name == "tls_cert") return "tls_key = \"key.pem\"\n";
+    return key.name == "tls_key" ? "tls_cert = \"cert.pem\"\n" : "";
+}
+
 TEST_P(EveryKey, IsReadAndChangesTheConfiguration) {
-    auto const file = file_with(GetParam(), good_value(GetParam()));
+    auto file = file_with(GetParam(), good_value(GetParam()));
+    file.text += other_half(GetParam());
     auto const with = read(file.text);
     ASSERT_TRUE(with) << file.text << line_of("f", with.error().front());
     if (GetParam().required) return;
