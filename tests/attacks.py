@@ -30,12 +30,17 @@ class Raw(Case):
         return [int(s) for s in re.findall(rb'HTTP/1\.[01] (\d{3})', seen)]
 
     def head(self, method='POST', path='/async-tool/result', *lines):
-        return '\r\n'.join([
-            f'{method} {path} HTTP/1.1',
-            f'Host: 127.0.0.1:{self.server.port}',
-            f'Authorization: Bearer {self.server.token}',
-            *lines,
-        ]) + '\r\n'
+        return (
+            '\r\n'.join(
+                [
+                    f'{method} {path} HTTP/1.1',
+                    f'Host: 127.0.0.1:{self.server.port}',
+                    f'Authorization: Bearer {self.server.token}',
+                    *lines,
+                ]
+            )
+            + '\r\n'
+        )
 
 
 class Smuggling(Raw):
@@ -57,24 +62,47 @@ class Smuggling(Raw):
             ['Content-Length: 2, 40'],
             ['Content-Length: 2', 'Transfer-Encoding: chunked'],
             ['Transfer-Encoding: chunked', 'Content-Length: 2'],
-            ['Content-Length: +2'], ['Content-Length: -2'], ['Content-Length: 0x2'],
-            ['Content-Length: 2 2'], ['Content-Length: 2.0'], ['Content-Length: 2e0'],
-            ['Content-Length: '], ['Content-Length: \x0b2'],
-            ['Content-Length: 18446744073709551618'], ['Content-Length : 2'],
+            ['Content-Length: +2'],
+            ['Content-Length: -2'],
+            ['Content-Length: 0x2'],
+            ['Content-Length: 2 2'],
+            ['Content-Length: 2.0'],
+            ['Content-Length: 2e0'],
+            ['Content-Length: '],
+            ['Content-Length: \x0b2'],
+            ['Content-Length: 18446744073709551618'],
+            ['Content-Length : 2'],
             ['Content-Length: 2', ' folded: x'],
-            ['Transfer-Encoding: xchunked'], ['Transfer-Encoding: chunked, identity'],
-            ['Transfer-Encoding: identity'], ['Transfer-Encoding: "chunked"'],
+            ['Transfer-Encoding: xchunked'],
+            ['Transfer-Encoding: chunked, identity'],
+            ['Transfer-Encoding: identity'],
+            ['Transfer-Encoding: "chunked"'],
             ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
             ['Transfer-Encoding: chunked', 'Transfer-Encoding: identity'],
-            ['Transfer-Encoding : chunked'], ['Transfer-Encoding: \x0bchunked'],
-            ['Transfer-Encoding: gzip, chunked'], ['Transfer-Encoding:\x00chunked'],
+            ['Transfer-Encoding : chunked'],
+            ['Transfer-Encoding: \x0bchunked'],
+            ['Transfer-Encoding: gzip, chunked'],
+            ['Transfer-Encoding:\x00chunked'],
         ):
             with self.subTest(lines=lines):
                 self.refused(lines, body)
 
     def test_chunks_that_can_be_read_in_two_ways(self):
-        for size in ('-2', '+2', '0x2', '2 2', ' 2', '2_', 'g', '', '2\x00', '1' + '0' * 16,
-                     'ffffffffffffffffff', '2;a\nb', '2;\rx'):
+        for size in (
+            '-2',
+            '+2',
+            '0x2',
+            '2 2',
+            ' 2',
+            '2_',
+            'g',
+            '',
+            '2\x00',
+            '1' + '0' * 16,
+            'ffffffffffffffffff',
+            '2;a\nb',
+            '2;\rx',
+        ):
             with self.subTest(size=size):
                 body = f'{size}\r\n{{}}\r\n0\r\n\r\n{self.HIDDEN}'.encode()
                 self.refused(['Transfer-Encoding: chunked'], body)
@@ -85,17 +113,27 @@ class Smuggling(Raw):
     def test_heads_that_can_be_read_in_two_ways(self):
         for text in (
             'GET /api/agents HTTP/1.1\nHost: 127.0.0.1\n\n',
-            'GET  /api/agents HTTP/1.1\r\n', 'GET /api/agents\r\n', 'GET /api/agents HTTP/9.9\r\n',
-            'GET /api/agents HTTP/1.1 x\r\n', ' GET /api/agents HTTP/1.1\r\n',
-            'GET /api/agents HTTP/1.1\r\n: x\r\n', 'GET /api/agents HTTP/1.1\r\nX Y: z\r\n',
-            'GET /api/agents HTTP/1.1\r\nX: a\rb\r\n', 'GET /api/agents HTTP/1.1\r\nX: a\x00b\r\n',
-            'G\x00T /api/agents HTTP/1.1\r\n', 'GET /api/agents#x HTTP/1.1\r\n',
-            'GET /api/%zz HTTP/1.1\r\n', 'GET /api/\x80 HTTP/1.1\r\n',
+            'GET  /api/agents HTTP/1.1\r\n',
+            'GET /api/agents\r\n',
+            'GET /api/agents HTTP/9.9\r\n',
+            'GET /api/agents HTTP/1.1 x\r\n',
+            ' GET /api/agents HTTP/1.1\r\n',
+            'GET /api/agents HTTP/1.1\r\n: x\r\n',
+            'GET /api/agents HTTP/1.1\r\nX Y: z\r\n',
+            'GET /api/agents HTTP/1.1\r\nX: a\rb\r\n',
+            'GET /api/agents HTTP/1.1\r\nX: a\x00b\r\n',
+            'G\x00T /api/agents HTTP/1.1\r\n',
+            'GET /api/agents#x HTTP/1.1\r\n',
+            'GET /api/%zz HTTP/1.1\r\n',
+            'GET /api/\x80 HTTP/1.1\r\n',
         ):
             with self.subTest(text=text):
                 full = text.encode('latin-1')
                 if not full.endswith(b'\n\n'):
-                    full += self.head()[len('POST /async-tool/result HTTP/1.1\r\n'):].encode() + b'\r\n'
+                    full += (
+                        self.head()[len('POST /async-tool/result HTTP/1.1\r\n') :].encode()
+                        + b'\r\n'
+                    )
                 seen = [s // 100 for s in self.statuses(self.send(full))]
                 # Lines that end in LF alone are no lines: the head never ends.
                 self.assertIn(seen, ([4], []) if b'\n\n' in full else ([4],))
@@ -104,24 +142,42 @@ class Smuggling(Raw):
 class Doors(Raw):
     def test_without_a_token_nothing_is_read_of_a_body(self):
         """CVE-2025-3248: code ran in a 'validate' before authentication."""
-        seen = self.send(f'POST /async-tool/result HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n'
-                         'Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{')
+        seen = self.send(
+            f'POST /async-tool/result HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n'
+            'Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{'
+        )
         self.assertEqual(self.statuses(seen), [401])
 
     def test_hosts_that_only_look_like_ours(self):
         """DNS rebinding: CVE-2025-66414, CVE-2026-42559; 0.0.0.0: CVE-2025-49596."""
         port = self.server.port
         for host in (
-            f'evil.test:{port}', f'localhost.evil.test:{port}', f'127.0.0.1.evil.test:{port}',
-            f'0.0.0.0:{port}', f'127.1:{port}', f'2130706433:{port}', f'0x7f000001:{port}',
-            f'017700000001:{port}', f'[::]:{port}', f'[::ffff:127.0.0.1]:{port}', 'localhost',
-            f'localhost:{port + 1}', f'localhost.:{port}', f'a@localhost:{port}', f'127.0.0.1:{port}@evil',
-            f'127.0.0.1:{port},evil.test', f' 127.0.0.1:0{port}', f'LOCALHOST.evil:{port}', '*', '',
+            f'evil.test:{port}',
+            f'localhost.evil.test:{port}',
+            f'127.0.0.1.evil.test:{port}',
+            f'0.0.0.0:{port}',
+            f'127.1:{port}',
+            f'2130706433:{port}',
+            f'0x7f000001:{port}',
+            f'017700000001:{port}',
+            f'[::]:{port}',
+            f'[::ffff:127.0.0.1]:{port}',
+            'localhost',
+            f'localhost:{port + 1}',
+            f'localhost.:{port}',
+            f'a@localhost:{port}',
+            f'127.0.0.1:{port}@evil',
+            f'127.0.0.1:{port},evil.test',
+            f' 127.0.0.1:0{port}',
+            f'LOCALHOST.evil:{port}',
+            '*',
+            '',
         ):
             for path in ('/api/agents', '/healthz', '/api/events?project=default', '/sign-in'):
                 with self.subTest(host=host, path=path):
                     answer = Client(port, self.server.token).call(
-                        'GET', path, headers={'Host': host, 'Connection': 'close'})
+                        'GET', path, headers={'Host': host, 'Connection': 'close'}
+                    )
                     # What is no host at all is 400 already.
                     self.assertIn(answer.status, (400, 421), answer)
                     self.assertIn(answer['code'], ('bad_value', 'wrong_host'))
@@ -130,10 +186,17 @@ class Doors(Raw):
         """CVE-2026-22812 and its fix, which compared a beginning."""
         port = self.server.port
         for origin in (
-            'http://localhost:1.evil.test', f'http://127.0.0.1:{port}@evil.test',
-            'https://evil-opencode.ai', 'null', f'http://127.0.0.1:{port}.evil.test',
-            f'http://evil.test/http://127.0.0.1:{port}', f'https://127.0.0.1:{port}',
-            f'http://127.0.0.1:{port}/', f'http://127.0.0.1:{port + 1}', 'file://', '*',
+            'http://localhost:1.evil.test',
+            f'http://127.0.0.1:{port}@evil.test',
+            'https://evil-opencode.ai',
+            'null',
+            f'http://127.0.0.1:{port}.evil.test',
+            f'http://evil.test/http://127.0.0.1:{port}',
+            f'https://127.0.0.1:{port}',
+            f'http://127.0.0.1:{port}/',
+            f'http://127.0.0.1:{port + 1}',
+            'file://',
+            '*',
         ):
             with self.subTest(origin=origin):
                 answer = self.server.get('/api/agents', Origin=origin)
@@ -144,10 +207,20 @@ class Doors(Raw):
         """CVE-2026-53576: a path that ended in /configs skipped the check."""
         stranger = Client(self.server.port, None)
         for private in ('/api/agents', '/api/doctor', '/api/tokens', '/async-tool/pending'):
-            for path in (f'{private}/healthz', f'{private}/sign-in', f'{private};/healthz',
-                         f'{private}%2fhealthz', f'/healthz/..{private}', f'/sign-in/..{private}',
-                         f'/sign-in%2f..{private}', f'//healthz{private}', f'/./healthz/{private}',
-                         f'/c/..{private}', f'{private}?/healthz', f'{private}.healthz'):
+            for path in (
+                f'{private}/healthz',
+                f'{private}/sign-in',
+                f'{private};/healthz',
+                f'{private}%2fhealthz',
+                f'/healthz/..{private}',
+                f'/sign-in/..{private}',
+                f'/sign-in%2f..{private}',
+                f'//healthz{private}',
+                f'/./healthz/{private}',
+                f'/c/..{private}',
+                f'{private}?/healthz',
+                f'{private}.healthz',
+            ):
                 with self.subTest(path=path):
                     answer = stranger.call('GET', path, headers={'Connection': 'close'})
                     self.assertIn(answer.status, (400, 401, 404, 429))
@@ -159,14 +232,21 @@ class Doors(Raw):
         reader = Client(self.server.port, made['secret'])
         session = self.server.create('deploy A')
         call = self.server.open_calls(session['id'])[0]['id']
-        claims = {'X-Role': 'admin', 'X-OpenClaw-Scopes': 'admin', 'X-Forwarded-User': 'root',
-                  'X-HTTP-Method-Override': 'DELETE', 'X-Original-URL': '/healthz'}
+        claims = {
+            'X-Role': 'admin',
+            'X-OpenClaw-Scopes': 'admin',
+            'X-Forwarded-User': 'root',
+            'X-HTTP-Method-Override': 'DELETE',
+            'X-Original-URL': '/healthz',
+        }
         for method, path in (
             ('POST', f'/api/sessions/{session["id"]}/retry'),
             ('POST', f'/api/sessions/{session["id"]}/resume'),
             ('POST', f'/api/sessions/{session["id"]}/cancel'),
             ('DELETE', f'/async-tool/pending/{call}'),
-            ('POST', '/async-tool/decision'), ('POST', '/async-tool/result'), ('GET', '/api/tokens'),
+            ('POST', '/async-tool/decision'),
+            ('POST', '/async-tool/result'),
+            ('GET', '/api/tokens'),
         ):
             with self.subTest(path=path):
                 answer = reader.call(method, path, headers=claims)
@@ -177,8 +257,13 @@ class Doors(Raw):
         """CVE-2025-49596: a GET started a program."""
         session = self.server.create('deploy A')
         call = self.server.open_calls(session['id'])[0]['id']
-        for path in (f'/async-tool/pending/{call}', f'/api/sessions/{session["id"]}',
-                     f'/api/explain/{call}', '/sign-in', '/api/doctor'):
+        for path in (
+            f'/async-tool/pending/{call}',
+            f'/api/sessions/{session["id"]}',
+            f'/api/explain/{call}',
+            '/sign-in',
+            '/api/doctor',
+        ):
             for method in ('GET', 'HEAD'):
                 self.server.call(method, path)
         self.assertEqual(self.server.session(session['id'])['seq'], session['seq'])
@@ -189,10 +274,17 @@ class Contents(Raw):
         """CVE-2025-14987, GHSA-2xcp-x87w-q377, CVE-2026-5199: outcomes aimed elsewhere."""
         mine, other = (self.server.create(f'deploy {x}') for x in 'AB')
         call = self.server.open_calls(mine['id'])[0]['id']
-        for extra in ({'sessionID': other['id']}, {'tool': 'dangerous'}, {'approved': True},
-                      {'role': 'admin'}, {'project': 'x'}, {'files': {'x': {'filepath': '/etc/passwd'}}}):
-            answer = self.server.post('/async-tool/result',
-                                      {'pendingID': call, 'result': {'output': 1}, **extra})
+        for extra in (
+            {'sessionID': other['id']},
+            {'tool': 'dangerous'},
+            {'approved': True},
+            {'role': 'admin'},
+            {'project': 'x'},
+            {'files': {'x': {'filepath': '/etc/passwd'}}},
+        ):
+            answer = self.server.post(
+                '/async-tool/result', {'pendingID': call, 'result': {'output': 1}, **extra}
+            )
             self.assertProblem(answer, 400, 'unknown_field')
         self.assertEqual(self.server.session(other['id'])['seq'], other['seq'])
 
@@ -241,8 +333,10 @@ class Slow(Raw):
     def setUp(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-slow-'))
         config = folder / 'dormouse.toml'
-        config.write_text('[limits]\nheader_time_limit = "1s"\nbody_time_limit = "1s"\n'
-                          'idle_time_limit = "1s"\nconnections = 200\n')
+        config.write_text(
+            '[limits]\nheader_time_limit = "1s"\nbody_time_limit = "1s"\n'
+            'idle_time_limit = "1s"\nconnections = 200\n'
+        )
         self.arguments = ('--config', str(config))
         super().setUp()
 
@@ -267,8 +361,15 @@ class Slow(Raw):
 
     def test_heads_and_bodies_that_drip_end_and_others_are_answered(self):
         """slowloris, slow POST, and whoever only connects."""
-        body = self.head('POST', '/async-tool/result', 'Content-Type: application/json',
-                         'Content-Length: 1000') + '\r\n'
+        body = (
+            self.head(
+                'POST',
+                '/async-tool/result',
+                'Content-Type: application/json',
+                'Content-Length: 1000',
+            )
+            + '\r\n'
+        )
         starts = ['', 'GET / HTTP/1.1\r\n', body]
         clients = []
         for i in range(60):
@@ -276,8 +377,9 @@ class Slow(Raw):
             client.sendall(starts[i % 3].encode())
             clients.append(client)
             if i < 6:
-                threading.Thread(target=self.drip, args=(client, 'X-A: b\r\n' if i % 3 < 2 else ' '),
-                                 daemon=True).start()
+                threading.Thread(
+                    target=self.drip, args=(client, 'X-A: b\r\n' if i % 3 < 2 else ' '), daemon=True
+                ).start()
         self.assertStatus(self.server.new_client().get('/api/agents'), 200)
         for client in clients:
             seen = self.statuses(self.closed_within(client, 8))

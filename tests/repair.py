@@ -48,8 +48,11 @@ class Repair(Case):
     def test_a_journal_that_is_damaged_is_named_and_left_alone(self):
         session = self.server.create('deploy A')['id']
         other = self.server.create('deploy B')['id']
-        self.damage('DELETE FROM journal WHERE k = (SELECT min(k) + 1 FROM journal) OR k = '
-                    '(SELECT k FROM journal ORDER BY k LIMIT 1 OFFSET 1)', 'DELETE FROM snapshots')
+        self.damage(
+            'DELETE FROM journal WHERE k = (SELECT min(k) + 1 FROM journal) OR k = '
+            '(SELECT k FROM journal ORDER BY k LIMIT 1 OFFSET 1)',
+            'DELETE FROM snapshots',
+        )
         looked = self.doctor('--repair')
         self.assertEqual(looked.returncode, 1, looked.stdout + looked.stderr)
         self.assertIn(session, looked.stdout)

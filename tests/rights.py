@@ -45,7 +45,9 @@ class Rights(Case):
     def told(self, answer):
         """What a problem says but for what differs from request to request."""
         problem = answer.json
-        return answer.status, {k: v for k, v in problem.items() if k not in ('requestID', 'instance')}
+        return answer.status, {
+            k: v for k, v in problem.items() if k not in ('requestID', 'instance')
+        }
 
 
 class EveryRoute(Rights):
@@ -120,7 +122,11 @@ class EveryRoute(Rights):
             if role == 'anyone':
                 continue
             target = self.filled(path, names, session['id'], call['id'])
-            for client in (Client(self.server.port, None), Client(self.server.port, 'dm_x'), revoked):
+            for client in (
+                Client(self.server.port, None),
+                Client(self.server.port, 'dm_x'),
+                revoked,
+            ):
                 with self.subTest(method=method, path=path):
                     answer = self.unlimited(client, method, target)
                     self.assertProblem(answer, 401, 'unauthenticated')
@@ -163,7 +169,9 @@ class Projects(Rights):
         self.assertEqual([i['status'] for i in answer['items']], [404, 200])
         still = self.server.get(f'/async-tool/pending/{theirs["id"]}')
         self.assertEqual(still['status'], 'waiting')
-        self.assertEqual(answer['items'][1]['answer']['receipt']['by'], {'type': 'token', 'name': 'ci'})
+        self.assertEqual(
+            answer['items'][1]['answer']['receipt']['by'], {'type': 'token', 'name': 'ci'}
+        )
 
     def test_a_list_is_of_the_only_project_or_says_which(self):
         _, a = self.waiting('a')
@@ -266,7 +274,9 @@ class Life(Rights):
 
     def test_built_in_tokens_are_listed_and_not_revoked_here(self):
         items = self.server.get('/api/tokens')['items']
-        self.assertEqual([(t['id'], t['builtIn'], t['role']) for t in items], [('first', True, 'admin')])
+        self.assertEqual(
+            [(t['id'], t['builtIn'], t['role']) for t in items], [('first', True, 'admin')]
+        )
         self.assertProblem(self.server.delete('/api/tokens/first'), 409, 'wrong_state')
         self.assertProblem(self.server.delete('/api/tokens/tok_x'), 404, 'not_found')
 
@@ -295,7 +305,9 @@ class Life(Rights):
             ({'name': 'a', 'role': 'read', 'ttlMs': 10**18}, '/ttlMs'),
         ):
             with self.subTest(body=body):
-                problem = self.assertProblem(self.server.post('/api/tokens', body), 400, 'bad_value')
+                problem = self.assertProblem(
+                    self.server.post('/api/tokens', body), 400, 'bad_value'
+                )
                 self.assertEqual(problem['pointer'], pointer)
         answer = self.server.post('/api/tokens', {'name': 'a', 'role': 'read', 'scopes': 'admin'})
         self.assertProblem(answer, 400, 'unknown_field')
@@ -356,8 +368,10 @@ class Gate(Rights):
 
     def test_two_of_those_asked_and_not_who_asked_for_it(self):
         requester = self.client('op', 'operate', agents=['*'])
-        made = requester.post('/api/projects/default/sessions?wait=20',
-                              {'agentID': 'ops', 'prompt': {'text': 'deploy A'}})
+        made = requester.post(
+            '/api/projects/default/sessions?wait=20',
+            {'agentID': 'ops', 'prompt': {'text': 'deploy A'}},
+        )
         self.assertStatus(made, 201)
         call = self.server.open_calls(made['id'])[0]
         self.assertEqual(call['answer']['from'], ['alice', 'role:operate'])
@@ -382,11 +396,18 @@ class Gate(Rights):
 
 class CommandLine(Rights):
     def cli(self, *arguments):
-        return run(*arguments, '--server', f'http://127.0.0.1:{self.server.port}',
-                   '--data', self.server.directory)
+        return run(
+            *arguments,
+            '--server',
+            f'http://127.0.0.1:{self.server.port}',
+            '--data',
+            self.server.directory,
+        )
 
     def test_tokens_are_made_listed_and_revoked(self):
-        made = self.cli('token', 'create', 'alice', '--role', 'answer', '--projects', 'a,b', '--ttl', '90d')
+        made = self.cli(
+            'token', 'create', 'alice', '--role', 'answer', '--projects', 'a,b', '--ttl', '90d'
+        )
         self.assertEqual(made.returncode, 0, made)
         secret = made.stdout.strip()
         self.assertRegex(secret, r'^dm_[A-Za-z0-9_-]{43}$')
@@ -430,7 +451,8 @@ class Audit(Rights):
         self.history()
         lines = self.lines()
         self.assertEqual(
-            [line['type'] for line in lines], ['token_created', 'claimed', 'submitted', 'token_revoked']
+            [line['type'] for line in lines],
+            ['token_created', 'claimed', 'submitted', 'token_revoked'],
         )
         self.assertEqual(lines[0]['by']['name'], 'first')
         self.assertEqual(lines[2]['by'], {'type': 'token', 'name': 'bob'})

@@ -71,8 +71,15 @@ class SignIn(Case):
         cookie = self.cookie(code)
         path = '/api/projects/default/sessions'
         body = {'agentID': 'demo'}
-        for origin in (None, 'null', 'https://evil.test', f'https://127.0.0.1:{self.server.port}',
-                       f'http://localhost:{self.server.port}', self.own() + '/', self.own() + '.evil.test'):
+        for origin in (
+            None,
+            'null',
+            'https://evil.test',
+            f'https://127.0.0.1:{self.server.port}',
+            f'http://localhost:{self.server.port}',
+            self.own() + '/',
+            self.own() + '.evil.test',
+        ):
             answer = self.browser().post(path, body, Cookie=cookie, Origin=origin)
             self.assertProblem(answer, 403, 'origin_refused')
         self.assertEqual(self.server.items(path), [])
@@ -84,8 +91,9 @@ class SignIn(Case):
         cookie = self.cookie(code)
         self.assertStatus(self.browser().get('/api/projects/a/sessions', Cookie=cookie), 200)
         self.assertStatus(self.browser().get('/api/projects/b/sessions', Cookie=cookie), 404)
-        answer = self.browser().post('/api/projects/a/sessions', {'agentID': 'demo'},
-                                     Cookie=cookie, Origin=self.own())
+        answer = self.browser().post(
+            '/api/projects/a/sessions', {'agentID': 'demo'}, Cookie=cookie, Origin=self.own()
+        )
         self.assertProblem(answer, 403, 'forbidden', role='operate')
 
     def test_cookies_are_listed_revoked_and_signed_out(self):
@@ -94,7 +102,9 @@ class SignIn(Case):
         self.assertEqual([c['name'] for c in cookies], ['alice', 'alice'])
         out = self.browser().call('DELETE', '/sign-in', headers={'Cookie': first})
         self.assertProblem(out, 403, 'origin_refused')
-        out = self.browser().call('DELETE', '/sign-in', headers={'Cookie': first, 'Origin': self.own()})
+        out = self.browser().call(
+            'DELETE', '/sign-in', headers={'Cookie': first, 'Origin': self.own()}
+        )
         self.assertStatus(out, 204)
         self.assertStatus(self.browser().get('/api/agents', Cookie=first), 401)
         self.assertStatus(self.browser().get('/api/agents', Cookie=second), 200)
@@ -118,8 +128,16 @@ class SignIn(Case):
         self.assertStatus(self.spend(code), 401)
 
     def test_the_command_prints_the_link_alone(self):
-        done = run('link', 'alice', '--role', 'read', '--server', self.own(),
-                   '--data', self.server.directory)
+        done = run(
+            'link',
+            'alice',
+            '--role',
+            'read',
+            '--server',
+            self.own(),
+            '--data',
+            self.server.directory,
+        )
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stdout, r'^http://\S+/sign-in#dml_\S{43}\n$')
         self.assertStatus(self.spend(done.stdout.strip().split('#')[1]), 200)

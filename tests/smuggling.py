@@ -57,11 +57,29 @@ LINES = (
     ['Transfer-Encoding: chunked', 'Transfer-Encoding: x', 'Content-Length: 2'],
     ['X: x\n Transfer-Encoding: chunked', 'Content-Length: 2'],
     ['Transfer-Encoding: \x0bchunked', 'Content-Length: 2'],
-    ['Content-Length: +2'], ['Content-Length: 2;'], ['Content-Length: 0x2'],
-    ['Content-Length:'], ['Connection: content-length', 'Content-Length: {all}'],
+    ['Content-Length: +2'],
+    ['Content-Length: 2;'],
+    ['Content-Length: 0x2'],
+    ['Content-Length:'],
+    ['Connection: content-length', 'Content-Length: {all}'],
 )
-CHUNKS = ('2', '02', '2;ext', '2 ', ' 2', '+2', '0x2', '-2', '2\n', '2;\n', '2;a\r', '2;x="\n"',
-          '100000000000000002', '2\x00', 'g')
+CHUNKS = (
+    '2',
+    '02',
+    '2;ext',
+    '2 ',
+    ' 2',
+    '+2',
+    '0x2',
+    '-2',
+    '2\n',
+    '2;\n',
+    '2;a\r',
+    '2;x="\n"',
+    '100000000000000002',
+    '2\x00',
+    'g',
+)
 
 
 class Behind(Case):
@@ -75,8 +93,12 @@ class Behind(Case):
             self.port = free.getsockname()[1]
         config = folder / 'config'
         config.write_text(text.format(folder=folder, server=self.server.port, port=self.port))
-        process = subprocess.Popen([*command, str(config)], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, cwd=folder)
+        process = subprocess.Popen(
+            [*command, str(config)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+        )
         self.addCleanup(lambda: (process.terminate(), process.wait(timeout=10)))
         wait_for(self.listens, what=name)
 
@@ -100,8 +122,13 @@ class Behind(Case):
             return seen
 
     def attack(self, lines, body):
-        head = ['POST /async-tool/result HTTP/1.1', 'Host: x', 'Content-Type: application/json',
-                f'Authorization: Bearer {self.server.token}', *lines]
+        head = [
+            'POST /async-tool/result HTTP/1.1',
+            'Host: x',
+            'Content-Type: application/json',
+            f'Authorization: Bearer {self.server.token}',
+            *lines,
+        ]
         text = '\r\n'.join(head).replace('{all}', str(len(body))) + '\r\n\r\n'
         seen = self.send(text.encode() + body, wait=0.3)
         # The hidden one is a path that does not exist and bears no token: it would be 401, and its
@@ -110,21 +137,26 @@ class Behind(Case):
         for _ in range(4):
             next_one = self.send(
                 b'GET /api/agents HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
-                + f'Authorization: Bearer {self.server.token}\r\n\r\n'.encode())
+                + f'Authorization: Bearer {self.server.token}\r\n\r\n'.encode()
+            )
             self.assertEqual(next_one.count(b'HTTP/1.1 '), 1, next_one)
             self.assertIn(b'HTTP/1.1 200', next_one, (lines, body))
 
     def attacks(self):
         before = self.server.create()
         for lines in LINES:
-            for body in (b'{}' + HIDDEN.encode(), b'0\r\n\r\n' + HIDDEN.encode(),
-                         b'2\r\n{}\r\n0\r\n\r\n' + HIDDEN.encode()):
+            for body in (
+                b'{}' + HIDDEN.encode(),
+                b'0\r\n\r\n' + HIDDEN.encode(),
+                b'2\r\n{}\r\n0\r\n\r\n' + HIDDEN.encode(),
+            ):
                 with self.subTest(lines=lines, body=body):
                     self.attack(lines, body)
         for size in CHUNKS:
             with self.subTest(size=size):
-                self.attack(['Transfer-Encoding: chunked'],
-                            f'{size}\r\n{{}}\r\n0\r\n\r\n{HIDDEN}'.encode())
+                self.attack(
+                    ['Transfer-Encoding: chunked'], f'{size}\r\n{{}}\r\n0\r\n\r\n{HIDDEN}'.encode()
+                )
         self.assertEqual(self.server.session(before['id'])['seq'], before['seq'])
 
     def works(self):
@@ -132,9 +164,11 @@ class Behind(Case):
         call = self.server.open_calls(session['id'])[0]['id']
         body = f'{{"pendingID":"{call}","result":{{"output":"x"}}}}'
         for _ in range(2):  # with a length, and in chunks
-            seen = self.send(f'POST /async-tool/result HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}'
-                             f'\r\nContent-Type: application/json\r\nConnection: close\r\nAuthorization: '
-                             f'Bearer {self.server.token}\r\n\r\n{body}'.encode())
+            seen = self.send(
+                f'POST /async-tool/result HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}'
+                f'\r\nContent-Type: application/json\r\nConnection: close\r\nAuthorization: '
+                f'Bearer {self.server.token}\r\n\r\n{body}'.encode()
+            )
             self.assertIn(b'200 OK', seen)
 
     def test_nginx(self):

@@ -18,9 +18,26 @@ def certificate(folder, name='server'):
     """A certificate of its own authority for 127.0.0.1; its files."""
     cert, key = folder / f'{name}.pem', folder / f'{name}.key'
     subprocess.run(
-        ['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256',
-         '-nodes', '-days', '2', '-subj', f'/CN={name}', '-addext',
-         'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+        [
+            'openssl',
+            'req',
+            '-x509',
+            '-newkey',
+            'ec',
+            '-pkeyopt',
+            'ec_paramgen_curve:P-256',
+            '-nodes',
+            '-days',
+            '2',
+            '-subj',
+            f'/CN={name}',
+            '-addext',
+            'subjectAltName=IP:127.0.0.1',
+            '-keyout',
+            key,
+            '-out',
+            cert,
+        ],
         check=True,
         capture_output=True,
     )
@@ -31,8 +48,9 @@ class TlsClient(Client):
     def __init__(self, port, token, cert):
         super().__init__(port, token)
         self.context = ssl.create_default_context(cafile=cert)
-        self.connection = http.client.HTTPSConnection('127.0.0.1', port, timeout=30,
-                                                      context=self.context)
+        self.connection = http.client.HTTPSConnection(
+            '127.0.0.1', port, timeout=30, context=self.context
+        )
 
 
 class TlsServer(Server):
@@ -60,9 +78,20 @@ class Case(unittest.TestCase):
 
     def refused(self, text, *arguments):
         done = subprocess.run(
-            [BINARY, 'serve', '--data', self.folder / 'data', '--config', self.config(text),
-             *arguments],
-            capture_output=True, text=True, timeout=20, env=environment())
+            [
+                BINARY,
+                'serve',
+                '--data',
+                self.folder / 'data',
+                '--config',
+                self.config(text),
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            env=environment(),
+        )
         self.assertNotEqual(done.returncode, 0)
         return done.stderr
 
@@ -79,16 +108,21 @@ class Tls(Case):
         return context.wrap_socket(plain, server_hostname='127.0.0.1')
 
     def head(self, server, path, more=''):
-        return (f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n'
-                f'Authorization: Bearer {server.token}\r\n{more}\r\n').encode()
+        return (
+            f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n'
+            f'Authorization: Bearer {server.token}\r\n{more}\r\n'
+        ).encode()
 
     def test_requests_bodies_and_streams_go_through_it(self):
         server = self.tls()
         session = server.create('deploy A')
         call = server.open_calls(session['id'])[0]
         with self.raw(server) as stream:
-            stream.sendall(self.head(server, f'/api/sessions/{session["id"]}/events',
-                                     'Accept: text/event-stream\r\n'))
+            stream.sendall(
+                self.head(
+                    server, f'/api/sessions/{session["id"]}/events', 'Accept: text/event-stream\r\n'
+                )
+            )
             large = 'x' * 900_000
             self.assertEqual(server.result(call['id'], large).status, 200)
             seen = b''
@@ -103,7 +137,10 @@ class Tls(Case):
     def test_pipelined_requests_and_bytes_one_by_one(self):
         server = self.tls()
         with self.raw(server) as many:
-            many.sendall(self.head(server, '/healthz') * 50 + self.head(server, '/healthz', 'Connection: close\r\n'))
+            many.sendall(
+                self.head(server, '/healthz') * 50
+                + self.head(server, '/healthz', 'Connection: close\r\n')
+            )
             seen = b''
             while more := many.recv(65536):
                 seen += more
@@ -131,8 +168,11 @@ class Tls(Case):
 
     def test_whoever_never_shakes_hands_is_cut_and_others_go_on(self):
         TlsServer.cert, _ = certificate(self.folder)
-        server = self.server('tls_cert = "server.pem"\ntls_key = "server.key"\n'
-                             '[limits]\nheader_time_limit = "500ms"\n', TlsServer)
+        server = self.server(
+            'tls_cert = "server.pem"\ntls_key = "server.key"\n'
+            '[limits]\nheader_time_limit = "500ms"\n',
+            TlsServer,
+        )
         idle = [socket.create_connection(('127.0.0.1', server.port), timeout=20) for _ in range(50)]
         for one in idle[:25]:
             one.sendall(b'\x16\x03\x01')
@@ -233,8 +273,10 @@ class Proxied(Case):
         server.finish()
 
     def test_outcomes_are_limited_by_token_and_by_call(self):
-        server = self.server('trusted_proxies = ["127.0.0.1"]\n[limits]\n'
-                             'submissions_per_token_per_s = 20\nsubmissions_per_call_per_s = 5\n')
+        server = self.server(
+            'trusted_proxies = ["127.0.0.1"]\n[limits]\n'
+            'submissions_per_token_per_s = 20\nsubmissions_per_call_per_s = 5\n'
+        )
         session = server.create('deploy A')
         call = server.open_calls(session['id'])[0]['id']
         made = server.post('/api/tokens', {'name': 'ci', 'role': 'answer'})
@@ -243,8 +285,11 @@ class Proxied(Case):
         def flood(make, address='198.51.100.7'):
             end, answers = time.monotonic() + 5, []
             while time.monotonic() < end and (not answers or answers[-1].status != 429):
-                answers.append(self.forwarded(server, '/async-tool/result', address,
-                                              made['secret'], make(len(answers))))
+                answers.append(
+                    self.forwarded(
+                        server, '/async-tool/result', address, made['secret'], make(len(answers))
+                    )
+                )
             self.assertEqual(answers[-1]['code'], 'rate_limited', answers[-1])
             self.assertGreaterEqual(int(answers[-1].headers['Retry-After']), 1)
             return answers

@@ -139,7 +139,8 @@ TEST(SessionOf, EveryKindOfIdLeadsToItsSession) {
     for (std::string const& text :
          {id.text(), numbered_id("trn_", id, 1), numbered_id("msg_", id, 2),
           numbered_id("rcp_", id, 3), numbered_id("tsk_", id, 1), numbered_id("mail_", id, 9),
-          PendingId{id, 1, 1, random_bits(8)}.text(), "prt_" + s + "_5_0", "prt_" + s + "_5_12", "dlv_" + s + "_7_0"}) {
+          PendingId{id, 1, 1, random_bits(8)}.text(), "prt_" + s + "_5_0", "prt_" + s + "_5_12",
+          "dlv_" + s + "_7_0"}) {
         EXPECT_EQ(session_of(text), id) << text;
     }
 }
@@ -147,8 +148,9 @@ TEST(SessionOf, EveryKindOfIdLeadsToItsSession) {
 TEST(SessionOf, OtherTextsLeadNowhere) {
     std::string const s = session(1).bare();
     for (std::string const& bad :
-         {std::string(), s, "art_" + s, "dlv_" + s, "dlv_" + s + "_7", "prt_" + s, "prt_" + s + "_5", "prt_" + s + "_5_0_1",
-          "prt_" + s + "_05_1", "prt_" + s + "_5_01", "trn_" + s, std::string(1000, 'A')}) {
+         {std::string(), s, "art_" + s, "dlv_" + s, "dlv_" + s + "_7", "prt_" + s,
+          "prt_" + s + "_5", "prt_" + s + "_5_0_1", "prt_" + s + "_05_1", "prt_" + s + "_5_01",
+          "trn_" + s, std::string(1000, 'A')}) {
         EXPECT_FALSE(session_of(bad)) << bad;
     }
 }
