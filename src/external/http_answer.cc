@@ -83,8 +83,9 @@ PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
             pause.estimated = Duration(*ms);
         if (body["placeholder"].exists())
             pause.placeholder = json::compact(body["placeholder"].copy());
-        pause.webhook_url = body["webhookURL"].string_or("");
-        if (!wrong_url(pause.webhook_url).empty()) pause.webhook_url.clear();
+        // What the service says wins over what is configured, if it is an address at all.
+        std::string const told = body["webhookURL"].string_or("");
+        if (!told.empty() && wrong_url(told).empty()) pause.webhook_url = told;
     }
     if (!tool.external_ref.empty() && content)
         pause.external_ref = head(text_of(body.at_pointer(tool.external_ref)), 4'096);
