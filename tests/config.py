@@ -213,7 +213,7 @@ class Serve(Started):
         self.assertIn('can not be read', self.refused(DORMOUSE_CONFIG=none))
 
     def test_what_a_later_release_brings_is_refused_by_name(self):
-        for text in ('[[mcp]]\nid = "x"\n', '[store]\nindex = []\n', '[[webhook]]\n'):
+        for text in ('[[mcp]]\nid = "x"\n', '[store]\nindex = []\n'):
             self.assertIn('comes with a later release', self.refused('--config', self.write(text)))
 
     def test_agents_of_the_file_take_the_place_of_the_demo(self):
@@ -330,7 +330,7 @@ class Tools(Started):
 
     def test_what_this_release_can_not_do_is_said_with_its_line(self):
         for text, line, what in (
-            ('[[source]]\nid = "x"\n', 1, 'source'),
+            ('[[mcp]]\nid = "x"\n', 1, 'mcp'),
             ('[store]\nindex = []\n', 2, '[store]: index'),
         ):
             path = self.write(text)

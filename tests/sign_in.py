@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Signing a browser in: a link is spent once, by a POST; the cookie works for pages of this server."""
+"""Signing a browser in: a link is spent once, by a POST; the cookie is for our own pages alone."""
 import threading
 
 from dormouse import Case, Client, main, run

@@ -141,8 +141,9 @@ Outcome<std::string> resolve_any(Client& client, std::string const& project,
     auto const prefix = given.substr(0, end == std::string::npos ? 0 : end + 1);
     bool const part_of_session = prefix == "trn_" || prefix == "msg_" || prefix == "prt_" ||
                                  prefix == "rcp_" || prefix == "art_";
-    if (prefix.empty() || prefix == "ses_" || prefix == "pnd_")
-        return resolve_either(client, project, given);
+    bool const of_another_kind = prefix == "tsk_" || prefix == "mail_" || prefix == "dlv_";
+    // Without one of our prefixes it is the beginning of a session's id, which may hold a '_'.
+    if (!part_of_session && !of_another_kind) return resolve_either(client, project, given);
     if (!part_of_session || given.size() > prefix.size() + id_length) return given;
     return resolve_session(client, project, "ses_" + given.substr(prefix.size()));
 }

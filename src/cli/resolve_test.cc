@@ -96,6 +96,13 @@ TEST_F(Resolve, a_beginning_of_very_many_is_not_looked_through) {
     EXPECT_EQ(server_.seen().size(), 1U);
 }
 
+// base64url has '_' among its characters: AAAAAAE_mu is no kind of id "AAAAAAE_".
+TEST_F(Resolve, the_beginning_of_a_session_may_hold_an_underscore) {
+    server_.answer("GET /api/projects/default/sessions?limit=200", 200,
+                   R"({"items":[{"id":"ses_AAAAAAE_mu7"},{"id":"ses_AAAAAAC"}],"next":null})");
+    EXPECT_EQ(resolve_any(*client_, "default", "AAAAAAE_mu"), "ses_AAAAAAE_mu7");
+}
+
 TEST_F(Resolve, other_ids_name_their_session) {
     server_.answer("GET /api/projects/default/sessions?limit=200", 200,
                    R"({"items":[{"id":"ses_AAAAAAB"},{"id":"ses_AAAAAAC"}],"next":null})");
