@@ -76,7 +76,7 @@ class Document(Case):
         constants = dict(re.findall(r'constexpr std::string_view (\w+) =\s*"([^"]*)"', source))
         rows = re.findall(
             r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s+\w+,\s+\w+(?:,\s+("[^"]*"|\w+))?'
-            r'(?:,\s+\{[^}]*\})?\}',
+            r'(?:,\s+\w+)?\}',
             source)
         taken = {}
         for method, path, query in rows:
