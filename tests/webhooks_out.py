@@ -277,7 +277,8 @@ events = ["call_paused", "submitted", "turn_ended"]
         for library in ('standardwebhooks', 'svix', 'openai'):
             asked = {'verify': library, 'secret': WHSEC, 'headers': headers,
                      'body': received['body'].decode()}
-            self.assertEqual(webhook_peers.peer(**asked)['payload']['type'], 'call_paused')
+            answer = webhook_peers.peer(**asked)
+            self.assertEqual(answer.get('payload', answer).get('type'), 'call_paused', (library, answer))
             asked['body'] += ' '
             self.assertIn('refused', webhook_peers.peer(**asked))
 
