@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Request smuggling behind nginx and haproxy: whatever a proxy lets through, it and the server agree
-on where each request ends. A hidden request would be answered, or would take the next one's place.
+"""Request smuggling behind nginx and haproxy: whatever a proxy lets through, it and the server
+agree on where each request ends. A hidden request would be answered, or would take the next
+one's place.
 """
 import pathlib
 import shutil

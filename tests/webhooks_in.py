@@ -53,8 +53,15 @@ id = "unset"
 kind = "standard"
 secrets_env = ["S_NOT_SET", "S_EMPTY"]
 '''
-SECRETS = {'S_CI': WHSEC, 'S_CI_OLD': OLD, 'S_PLAIN': 'plain secret', 'S_GH': 'gh secret',
-           'S_SLACK': 'slack secret', 'S_EMPTY': '', 'S_JOB': 'shared-secret'}
+SECRETS = {
+    'S_CI': WHSEC,
+    'S_CI_OLD': OLD,
+    'S_PLAIN': 'plain secret',
+    'S_GH': 'gh secret',
+    'S_SLACK': 'slack secret',
+    'S_EMPTY': '',
+    'S_JOB': 'shared-secret',
+}
 
 
 class Webhooks(Case):
@@ -77,8 +84,12 @@ class Webhooks(Case):
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         client = Client(self.server.port, '')
         try:
-            return client.call('POST', '/async-tool/webhook' + (f'/{source}' if source else ''),
-                               raw=raw, headers=headers)
+            return client.call(
+                'POST',
+                '/async-tool/webhook' + (f'/{source}' if source else ''),
+                raw=raw,
+                headers=headers,
+            )
         finally:
             client.close()
 
@@ -102,8 +113,10 @@ class Signed(Webhooks):
         self.server.at_rest(session)
         self.assertEqual(self.server.said(session), 'deploy A: up')
         receipt = self.server.get(f'/async-tool/pending/{pending}')['receipt']
-        self.assertEqual((receipt['by'], receipt['via'], receipt['deliveryID']),
-                         ({'type': 'webhook', 'name': 'ci'}, 'webhook', 'd1'))
+        self.assertEqual(
+            (receipt['by'], receipt['via'], receipt['deliveryID']),
+            ({'type': 'webhook', 'name': 'ci'}, 'webhook', 'd1'),
+        )
 
     def test_an_error_is_one(self):
         session, pending = self.deploy()
@@ -113,8 +126,9 @@ class Signed(Webhooks):
 
     def test_either_secret_signs_and_no_other(self):
         _, pending = self.deploy()
-        self.assertProblem(self.signed(self.outcome(pending), secret='whsec_' + 'AAAA' * 8), 401,
-                           'bad_signature')
+        self.assertProblem(
+            self.signed(self.outcome(pending), secret='whsec_' + 'AAAA' * 8), 401, 'bad_signature'
+        )
         self.assertStatus(self.signed(self.outcome(pending), secret=OLD), 200)
 
     def test_a_forged_signature_changes_nothing(self):
@@ -122,16 +136,29 @@ class Signed(Webhooks):
         raw = json.dumps(self.outcome(pending)).encode()
         good = standard(WHSEC, raw)
         value = good['webhook-signature']
-        for bad in ('', 'v1,', 'v1', value[:-1], value + 'A', value[3:], 'v1a' + value[2:],
-                    'v1,' + 'A' * 44, 'v1,' + value, ' '.join(['v1,AAAA'] * 1000)):
-            self.assertProblem(self.send('ci', raw, {**good, 'webhook-signature': bad}), 401,
-                               'bad_signature')
+        for bad in (
+            '',
+            'v1,',
+            'v1',
+            value[:-1],
+            value + 'A',
+            value[3:],
+            'v1a' + value[2:],
+            'v1,' + 'A' * 44,
+            'v1,' + value,
+            ' '.join(['v1,AAAA'] * 1000),
+        ):
+            self.assertProblem(
+                self.send('ci', raw, {**good, 'webhook-signature': bad}), 401, 'bad_signature'
+            )
         self.assertProblem(self.send('ci', raw + b' ', good), 401, 'bad_signature')
         self.assertProblem(self.send('ci', raw, {}), 401, 'bad_signature')
         self.assertProblem(self.send('ci', b'{no json', {}), 401, 'bad_signature')
         self.assertProblem(
-            self.send('ci', raw, {'Authorization': f'Bearer {self.server.token}'}), 401,
-            'bad_signature')
+            self.send('ci', raw, {'Authorization': f'Bearer {self.server.token}'}),
+            401,
+            'bad_signature',
+        )
         self.assertEqual(len(self.server.open_calls(session)), 1)
         self.assertStatus(self.send('ci', raw, good), 200)
 
@@ -147,8 +174,9 @@ class Signed(Webhooks):
         _, first = self.deploy()
         session, second = self.deploy('deploy B')
         self.assertStatus(self.signed(self.outcome(first), id='d1'), 200)
-        self.assertProblem(self.signed(self.outcome(first, 'else'), id='d1'), 409,
-                           'delivery_reused')
+        self.assertProblem(
+            self.signed(self.outcome(first, 'else'), id='d1'), 409, 'delivery_reused'
+        )
         self.assertProblem(self.signed(self.outcome(second), id='d1'), 409, 'delivery_reused')
         self.server.restart()
         self.assertProblem(self.signed(self.outcome(second), id='d1'), 409, 'delivery_reused')
@@ -176,11 +204,20 @@ class Signed(Webhooks):
 
     def test_hostile_bodies_under_a_good_signature(self):
         _, pending = self.deploy()
-        for number, body in enumerate((
-                b'{no json', b'[' * 100, b'[]', b'5', b'null', b'{"a":1,"a":2}',
-                b'{"pendingID":"%s"}' % pending.encode(), b'"' + b'\xff' + b'"',
+        for number, body in enumerate(
+            (
+                b'{no json',
+                b'[' * 100,
+                b'[]',
+                b'5',
+                b'null',
+                b'{"a":1,"a":2}',
+                b'{"pendingID":"%s"}' % pending.encode(),
+                b'"' + b'\xff' + b'"',
                 json.dumps({**self.outcome(pending), 'error': 'both'}).encode(),
-                json.dumps({'pendingID': [pending], 'error': 'e'}).encode())):
+                json.dumps({'pendingID': [pending], 'error': 'e'}).encode(),
+            )
+        ):
             answer = self.send('ci', body, standard(WHSEC, body, id=f'h{number}'))
             self.assertIn(answer.status, (400, 404, 422), answer)
         big = json.dumps(self.outcome(pending, 'x' * 1_100_000)).encode()
@@ -198,8 +235,9 @@ class OtherKinds(Webhooks):
             raw = json.dumps(self.outcome(pending)).encode()
             good = plain('plain secret', raw)
             for bad in (good[:-1], good + '0', 'sha1=' + good, '0' * 64, ''):
-                self.assertProblem(self.send('plain', raw, {'X-Webhook-Signature': bad}), 401,
-                                   'bad_signature')
+                self.assertProblem(
+                    self.send('plain', raw, {'X-Webhook-Signature': bad}), 401, 'bad_signature'
+                )
             headers = {'X-Webhook-Signature': prefix + good}
             self.assertStatus(self.send('plain', raw, headers), 200)
             # What is signed is the content alone: it is known again under any id.
@@ -212,8 +250,11 @@ class OtherKinds(Webhooks):
         raw = urllib.parse.urlencode({'payload': json.dumps(payload)}).encode()
         stamp = str(int(time.time()))
         value = hmac.new(b'slack secret', f'v0:{stamp}:'.encode() + raw, hashlib.sha256).hexdigest()
-        headers = {'Content-Type': 'application/x-www-form-urlencoded',
-                   'X-Slack-Request-Timestamp': stamp, 'X-Slack-Signature': f'v0={value}'}
+        headers = {
+            'Content-Type': 'application/x-www-form-urlencoded',
+            'X-Slack-Request-Timestamp': stamp,
+            'X-Slack-Signature': f'v0={value}',
+        }
         bad = {**headers, 'X-Slack-Signature': 'v0=' + '0' * 64}
         self.assertProblem(self.send('slack', raw, bad), 401, 'bad_signature')
         self.assertStatus(self.send('slack', raw, headers), 200)
@@ -227,7 +268,8 @@ class References(Webhooks):
         self.addCleanup(self.service.close)
         self.reference = '4711'
         self.service.answer = lambda handler, body: handler.say(
-            202, {'externalRef': self.reference, 'estimatedDuration': 300000})
+            202, {'externalRef': self.reference, 'estimatedDuration': 300000}
+        )
         self.tools = f'''
 [[model]]
 id = "main"
@@ -248,12 +290,20 @@ url = "{self.service.url}/build"
         return session, self.server.open_calls(session)[0]['id']
 
     def github(self, delivery='g1', action='completed', run=4711, conclusion='success'):
-        body = {'action': action,
-                'workflow_run': {'id': run, 'name': 'CI', 'conclusion': conclusion}}
+        body = {
+            'action': action,
+            'workflow_run': {'id': run, 'name': 'CI', 'conclusion': conclusion},
+        }
         raw = json.dumps(body).encode()
-        return self.send('gh', raw, {
-            'X-Hub-Signature-256': 'sha256=' + plain('gh secret', raw),
-            'X-GitHub-Delivery': delivery, 'X-GitHub-Event': 'workflow_run'})
+        return self.send(
+            'gh',
+            raw,
+            {
+                'X-Hub-Signature-256': 'sha256=' + plain('gh secret', raw),
+                'X-GitHub-Delivery': delivery,
+                'X-GitHub-Event': 'workflow_run',
+            },
+        )
 
     def test_what_is_called_elsewhere_by_another_name_is_found_by_it(self):
         session, pending = self.build()
@@ -261,8 +311,9 @@ url = "{self.service.url}/build"
         self.assertEqual([call['id'] for call in listed], [pending])
         self.assertEqual(listed[0]['estimatedDuration'], 300000)
         self.assertEqual(self.server.items('/async-tool/pending?externalRef=4712'), [])
-        self.assertEqual(self.assertStatus(self.github(action='requested'), 200)['outcome'],
-                         'ignored')
+        self.assertEqual(
+            self.assertStatus(self.github(action='requested'), 200)['outcome'], 'ignored'
+        )
         self.assertEqual(len(self.server.open_calls(session)), 1)
         self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'applied')
         again = self.assertStatus(self.github(), 200)
@@ -288,8 +339,9 @@ url = "{self.service.url}/build"
         session = self.server.create('deploy A', agent='ops')['id']
         eventually(lambda: self.server.session(session)['activity']['type'] == 'idle', 'settled')
         self.assertEqual(self.server.said(session), 'deploy A: success')
-        receipt = next(e['data']['receipt'] for e in self.server.events(session)
-                       if e['type'] == 'submitted')
+        receipt = next(
+            e['data']['receipt'] for e in self.server.events(session) if e['type'] == 'submitted'
+        )
         self.assertEqual(receipt['deliveryID'], 'g1')
         self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'duplicate')
         # A later job of that name is another one.
@@ -305,8 +357,13 @@ class SpecExample(Webhooks):
         self.service = Service()
         self.addCleanup(self.service.close)
         self.service.answer = lambda handler, body: handler.say(
-            202, {'externalRef': 'deploy-123', 'estimatedDuration': 300000,
-                  'placeholder': 'Deployment deploy-123 started'})
+            202,
+            {
+                'externalRef': 'deploy-123',
+                'estimatedDuration': 300000,
+                'placeholder': 'Deployment deploy-123 started',
+            },
+        )
         body = '{"branch":{"$input":"/target"},"callbackID":{"$call":"pendingID"}}'
         self.tools = f"""
 [[model]]
@@ -328,30 +385,40 @@ webhook_secret_env = "S_JOB"
     def test_deploy_preview(self):
         session = self.server.create('deploy main', agent='ops')['id']
         (call,) = self.server.open_calls(session)
-        (_, _, asked), = self.service.requests
+        ((_, _, asked),) = self.service.requests
         pending = json.loads(asked)['callbackID']
         self.assertEqual(pending, call['id'])
-        self.assertEqual((call['externalRef'], call['estimatedDuration'], call['placeholder']),
-                         ('deploy-123', 300000, 'Deployment deploy-123 started'))
-        body = json.dumps({
-            'pendingID': pending,
-            'result': {
-                'title': 'Deployment Complete',
-                'output': 'Preview deployed to https://preview-123.example.com',
-                'metadata': {'url': 'https://preview-123.example.com',
-                             'deploymentID': 'deploy-123'},
-            },
-        }).encode()
+        self.assertEqual(
+            (call['externalRef'], call['estimatedDuration'], call['placeholder']),
+            ('deploy-123', 300000, 'Deployment deploy-123 started'),
+        )
+        body = json.dumps(
+            {
+                'pendingID': pending,
+                'result': {
+                    'title': 'Deployment Complete',
+                    'output': 'Preview deployed to https://preview-123.example.com',
+                    'metadata': {
+                        'url': 'https://preview-123.example.com',
+                        'deploymentID': 'deploy-123',
+                    },
+                },
+            }
+        ).encode()
         self.server.restart()
-        for headers in ({}, {'X-Webhook-Signature': '0' * 64},
-                        {'X-Webhook-Signature': plain('another', body)}):
+        for headers in (
+            {},
+            {'X-Webhook-Signature': '0' * 64},
+            {'X-Webhook-Signature': plain('another', body)},
+        ):
             self.assertProblem(self.send('', body, headers), 401, 'bad_signature')
         good = {'X-Webhook-Signature': plain('shared-secret', body)}
         self.assertEqual(self.assertStatus(self.send('', body, good), 200)['outcome'], 'applied')
         self.assertEqual(self.assertStatus(self.send('', body, good), 200)['outcome'], 'duplicate')
         self.server.at_rest(session)
-        self.assertIn('Preview deployed to https://preview-123.example.com',
-                      self.server.said(session))
+        self.assertIn(
+            'Preview deployed to https://preview-123.example.com', self.server.said(session)
+        )
         receipt = self.server.get(f'/async-tool/pending/{pending}')['receipt']
         self.assertEqual((receipt['by']['type'], receipt['via']), ('webhook', 'webhook'))
         whole = json.dumps([self.server.events(session), self.server.messages(session)])
@@ -378,17 +445,24 @@ class LibrariesOfOthers(Webhooks):
         for library in ('standardwebhooks', 'svix'):
             _, pending = self.deploy()
             body = json.dumps(self.outcome(pending))
-            headers = webhook_peers.peer(sign=library, secret=WHSEC, id=f'{library}-1', body=body,
-                                         seconds=int(time.time()))['headers']
+            headers = webhook_peers.peer(
+                sign=library, secret=WHSEC, id=f'{library}-1', body=body, seconds=int(time.time())
+            )['headers']
             self.assertStatus(self.send('ci', body.encode(), headers), 200)
 
     def test_what_octokit_signs_is_taken(self):
-        body = json.dumps({'action': 'completed',
-                           'workflow_run': {'id': 1, 'name': 'CI', 'conclusion': 'success'}})
-        headers = webhook_peers.peer(sign='octokit', secret='gh secret', id='o-1',
-                                     body=body)['headers']
-        self.assertEqual(self.assertStatus(self.send('gh', body.encode(), headers), 202)['outcome'],
-                         'kept')
+        body = json.dumps(
+            {
+                'action': 'completed',
+                'workflow_run': {'id': 1, 'name': 'CI', 'conclusion': 'success'},
+            }
+        )
+        headers = webhook_peers.peer(sign='octokit', secret='gh secret', id='o-1', body=body)[
+            'headers'
+        ]
+        self.assertEqual(
+            self.assertStatus(self.send('gh', body.encode(), headers), 202)['outcome'], 'kept'
+        )
         self.assertProblem(self.send('gh', body.encode() + b' ', headers), 401, 'bad_signature')
 
 

@@ -59,14 +59,18 @@ class Sent(Case):
         path = self.folder / 'dormouse.toml'
         tool = '' if self.demo else TOOL % {'service': self.service.url, 'hook': hook}
         text = CONFIG % {
-            'host': self.receiver.host if hosts is None else hosts, 'tool': tool,
+            'host': self.receiver.host if hosts is None else hosts,
+            'tool': tool,
             'demo': 'true' if self.demo else 'false',
-            'more': (self.more if more is None else more).replace(
-                'RECEIVER', self.receiver.url).replace('FOLDER', str(self.folder)),
+            'more': (self.more if more is None else more)
+            .replace('RECEIVER', self.receiver.url)
+            .replace('FOLDER', str(self.folder)),
         }
         path.write_text(text)
-        env = {**SECRETS, **{k: v.replace('RECEIVER', self.receiver.url)
-                             for k, v in self.env.items()}}
+        env = {
+            **SECRETS,
+            **{k: v.replace('RECEIVER', self.receiver.url) for k, v in self.env.items()},
+        }
         self.server = Server('--config', str(path), env=env)
         self.addCleanup(self.server.clean)
 
@@ -78,8 +82,10 @@ class Sent(Case):
         return self.server.items('/api/deliveries' + (f'?state={state}' if state else ''))
 
     def in_state(self, state, count=1):
-        return eventually(lambda: (found := self.deliveries(state)) and len(found) == count
-                          and found, f'{count} {state}')
+        return eventually(
+            lambda: (found := self.deliveries(state)) and len(found) == count and found,
+            f'{count} {state}',
+        )
 
 
 class Outcomes(Sent):
@@ -91,20 +97,34 @@ class Outcomes(Sent):
         (got,) = self.receiver.wait(1)
         body = json.loads(got['body'])
         receipt = self.server.get(f'/async-tool/pending/{pending}')['receipt']
-        self.assertEqual(body, {
-            'pendingID': pending, 'result': {'title': 'T', 'output': {'ok': 1}, 'metadata': None},
-            'status': 'completed', 'sessionID': session,
-            'receipt': {k: receipt[k] for k in ('status', 'digest', 'at')}})
+        self.assertEqual(
+            body,
+            {
+                'pendingID': pending,
+                'result': {'title': 'T', 'output': {'ok': 1}, 'metadata': None},
+                'status': 'completed',
+                'sessionID': session,
+                'receipt': {k: receipt[k] for k in ('status', 'digest', 'at')},
+            },
+        )
         headers = got['headers']
         self.assertEqual(headers['x-webhook-signature'], plain('shared-secret', got['body']))
-        expected = standard('shared-secret', got['body'], headers['webhook-id'],
-                            int(headers['webhook-timestamp']))
+        expected = standard(
+            'shared-secret', got['body'], headers['webhook-id'], int(headers['webhook-timestamp'])
+        )
         self.assertEqual(headers['webhook-signature'], expected['webhook-signature'])
         self.assertEqual(headers['content-type'], 'application/json')
         (delivery,) = self.in_state('delivered')
-        self.assertEqual((delivery['id'], delivery['type'], delivery['attempts'],
-                          delivery['lastStatus'], delivery['sessionID']),
-                         (headers['webhook-id'], 'call', 1, 200, session))
+        self.assertEqual(
+            (
+                delivery['id'],
+                delivery['type'],
+                delivery['attempts'],
+                delivery['lastStatus'],
+                delivery['sessionID'],
+            ),
+            (headers['webhook-id'], 'call', 1, 200, session),
+        )
         self.assertNotIn('shared-secret', self.server.log.read_text())
 
     def test_errors_expiry_and_cancelling_are_told(self):
@@ -112,8 +132,9 @@ class Outcomes(Sent):
         self.server.error(first, 'no room')
         _, second = self.job()
         self.server.delete(f'/async-tool/pending/{second}')
-        got = {json.loads(r['body'])['pendingID']: json.loads(r['body'])
-               for r in self.receiver.wait(2)}
+        got = {
+            json.loads(r['body'])['pendingID']: json.loads(r['body']) for r in self.receiver.wait(2)
+        }
         self.assertEqual((got[first]['error'], got[first]['status']), ('no room', 'failed'))
         self.assertEqual((got[second]['error'], got[second]['status']), ('cancelled', 'cancelled'))
 
@@ -133,9 +154,11 @@ class Outcomes(Sent):
         self.server.result(pending, 'x')
         self.receiver.wait(1)
         (delivery,) = eventually(
-            lambda: [d for d in self.deliveries('pending') if d['attempts'] == 1], 'one attempt')
-        self.assertEqual((delivery['lastStatus'], delivery['lastError']),
-                         (302, 'its receiver said 302'))
+            lambda: [d for d in self.deliveries('pending') if d['attempts'] == 1], 'one attempt'
+        )
+        self.assertEqual(
+            (delivery['lastStatus'], delivery['lastError']), (302, 'its receiver said 302')
+        )
         self.assertNotIn('/other', [r['path'] for r in self.receiver.received])
         self.receiver.answer = lambda received: 410
         self.assertStatus(self.server.post(f'/api/deliveries/{delivery["id"]}/retry'), 200)
@@ -172,8 +195,10 @@ class Outcomes(Sent):
                 self.assertStatus(self.server.result(pending, round), 200)
                 sent[pending] = round
             self.server.restart()
+
         def told():
             return {json.loads(r['body'])['pendingID'] for r in list(self.receiver.received)}
+
         eventually(lambda: told() == set(sent), 'all are told')
         by_call = {}
         for received in list(self.receiver.received):
@@ -183,8 +208,12 @@ class Outcomes(Sent):
         self.assertEqual({len(ids) for ids in by_call.values()}, {1})
 
     def test_lists_are_strict_and_of_one_project(self):
-        for path in ('/api/deliveries?state=odd', '/api/deliveries?cursor=x',
-                     '/api/deliveries?limit=0', '/api/deliveries?stat=dead'):
+        for path in (
+            '/api/deliveries?state=odd',
+            '/api/deliveries?cursor=x',
+            '/api/deliveries?limit=0',
+            '/api/deliveries?stat=dead',
+        ):
             self.assertStatus(self.server.get(path), 400)
         for id in ('x', 'dlv_x', 'dlv_' + 'A' * 22 + '_1_1000', 'dlv_' + 'A' * 22 + '_1'):
             self.assertStatus(self.server.post(f'/api/deliveries/{id}/retry'), 404)
@@ -198,8 +227,9 @@ class Outcomes(Sent):
         self.assertEqual(len({d['id'] for d in page['items'] + rest['items']}), 3)
         self.assertEqual(self.server.items('/api/deliveries?project=other'), [])
         # Of another project they look as if there were none.
-        made = self.server.post('/api/tokens', {'name': 'other', 'role': 'admin',
-                                                'projects': ['other']})
+        made = self.server.post(
+            '/api/tokens', {'name': 'other', 'role': 'admin', 'projects': ['other']}
+        )
         foreign = Client(self.server.port, self.assertStatus(made, 201)['secret'])
         known = page['items'][0]['id']
         self.assertEqual(foreign.get('/api/deliveries')['items'], [])
@@ -217,8 +247,18 @@ class Refused(Sent):
             listener.listen()
             listener.settimeout(0.2)
             port = listener.getsockname()[1]
-            hosts = ('127.0.0.1', 'localhost', '127.1', '0x7f.1', '2130706433', '[::1]',
-                     '[::ffff:127.0.0.1]', '0.0.0.0', 'user@127.0.0.1', '127.0.0.1.')
+            hosts = (
+                '127.0.0.1',
+                'localhost',
+                '127.1',
+                '0x7f.1',
+                '2130706433',
+                '[::1]',
+                '[::ffff:127.0.0.1]',
+                '0.0.0.0',
+                'user@127.0.0.1',
+                '127.0.0.1.',
+            )
             for host in hosts:
                 for scheme in ('http', 'https'):
                     self.server.clean()
@@ -258,13 +298,16 @@ events = ["call_paused", "submitted", "turn_ended"]
             self.assertEqual(sorted(body), ['data', 'timestamp', 'type'])
             self.assertEqual(body['data'], events[body['type']])
             headers = received['headers']
-            expected = standard(WHSEC, received['body'], headers['webhook-id'],
-                                int(headers['webhook-timestamp']))
+            expected = standard(
+                WHSEC, received['body'], headers['webhook-id'], int(headers['webhook-timestamp'])
+            )
             self.assertEqual(headers['webhook-signature'], expected['webhook-signature'])
             self.assertNotIn('x-webhook-signature', headers)
             self.assertRegex(body['timestamp'], r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$')
-        self.assertEqual({json.loads(r['body'])['type'] for r in self.of_events()},
-                         {'call_paused', 'submitted', 'turn_ended'})
+        self.assertEqual(
+            {json.loads(r['body'])['type'] for r in self.of_events()},
+            {'call_paused', 'submitted', 'turn_ended'},
+        )
 
     def test_the_libraries_of_others_take_them(self):
         why = webhook_peers.install()
@@ -275,10 +318,16 @@ events = ["call_paused", "submitted", "turn_ended"]
         received = self.of_events()[0]
         headers = {k: v for k, v in received['headers'].items() if k.startswith('webhook-')}
         for library in ('standardwebhooks', 'svix', 'openai'):
-            asked = {'verify': library, 'secret': WHSEC, 'headers': headers,
-                     'body': received['body'].decode()}
+            asked = {
+                'verify': library,
+                'secret': WHSEC,
+                'headers': headers,
+                'body': received['body'].decode(),
+            }
             answer = webhook_peers.peer(**asked)
-            self.assertEqual(answer.get('payload', answer).get('type'), 'call_paused', (library, answer))
+            self.assertEqual(
+                answer.get('payload', answer).get('type'), 'call_paused', (library, answer)
+            )
             asked['body'] += ' '
             self.assertIn('refused', webhook_peers.peer(**asked))
 
@@ -323,12 +372,14 @@ on = ["gate_asked", "expired"]
         self.assertIn(f'/a/{call["id"]}', text)
         self.assertNotIn('cap_', text)
         page = Client(self.server.port, '').get(f'/a/{call["id"]}')
-        self.assertEqual((page.status, page.headers['Content-Type']),
-                         (200, 'text/html; charset=utf-8'))
+        self.assertEqual(
+            (page.status, page.headers['Content-Type']), (200, 'text/html; charset=utf-8')
+        )
         self.assertIn("default-src 'none'", page.headers['Content-Security-Policy'])
         self.assertNotIn(b'Ship', page.raw)  # the id is no right
-        made = self.server.post('/api/tokens', {'name': 'other', 'role': 'admin',
-                                                'projects': ['other']})
+        made = self.server.post(
+            '/api/tokens', {'name': 'other', 'role': 'admin', 'projects': ['other']}
+        )
         foreign = Client(self.server.port, made['secret']).get(f'/a/{call["id"]}')
         self.assertNotIn(b'Ship', foreign.raw)
         shown = self.server.get(f'/a/{call["id"]}')
@@ -337,8 +388,10 @@ on = ["gate_asked", "expired"]
         self.assertStatus(self.server.get('/a/x'), 404)
         self.assertEqual(len(self.server.open_calls(session)), 1)
         said = json.loads(eventually(lambda: self.told.exists() and self.told.read_text(), 'told'))
-        self.assertEqual((said['event'], said['reason'], said['tool'], said['pendingID']),
-                         ('gate_asked', 'approval', 'deploy', call['id']))
+        self.assertEqual(
+            (said['event'], said['reason'], said['tool'], said['pendingID']),
+            ('gate_asked', 'approval', 'deploy', call['id']),
+        )
         self.in_state('delivered', 2)
         listed = json.dumps(self.deliveries())
         self.assertNotIn('secret-path', listed)
@@ -355,7 +408,8 @@ class Deadlines(Sent):
         self.server.restart()
         events = eventually(
             lambda: [e for e in self.server.events(session) if e['type'] == 'deadline_near'],
-            'a warning')
+            'a warning',
+        )
         self.assertEqual(events[0]['data']['pendingID'], pending)
         call = self.server.get(f'/async-tool/pending/{pending}').json
         self.assertEqual(call['status'], 'waiting')
