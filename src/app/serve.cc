@@ -289,6 +289,9 @@ private:
     }
 
     void announce() {
+        // First, so that whoever has read the ready line can read these.
+        for (config::Problem const& warning : config::warnings(config_))
+            log_.warn(config::line_of(config_.file, warning));
         std::string const& url = address_url_;
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;
@@ -297,8 +300,6 @@ private:
                             {"store", config_.store.url},
                             {"data", options_.data},
                             {"config", config_.file}});
-        for (config::Problem const& warning : config::warnings(config_))
-            log_.warn(config::line_of(config_.file, warning));
     }
 
     [[nodiscard]] Result<void> listen_for_metrics() {
