@@ -34,7 +34,7 @@ public:
     [[nodiscard]] virtual bool has_validator(std::string const& /*tool*/) const { return false; }
     // Asks it where it may block; then, on the loop, why the result is refused, or nullopt.
     // REQUIRES: has_validator(tool).
-    virtual void validate(std::string const& /*tool*/, Json /*result*/,
+    virtual void validate(std::string const& /*tool*/, Json /*result*/,  // NOLINT(*-value-param)
                           Fn<void(std::optional<std::string>)> then) {
         then(std::nullopt);
     }

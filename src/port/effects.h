@@ -52,7 +52,7 @@ public:
     virtual void poll_tool(SessionId session, session::EffectId id, std::string agent,
                            session::PollTool poll, Outcome done) = 0;
     // Without interceptors every turn may begin.
-    virtual void ask_turn(TurnRequest request, Outcome done) {
+    virtual void ask_turn(TurnRequest request, Outcome done) {  // NOLINT(*-value-param): kept
         done(session::TurnOutcome{request.ask.turn, request.ask.ended});
     }
     virtual void stop(SessionId session, session::EffectId id) = 0;

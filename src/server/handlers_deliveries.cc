@@ -76,7 +76,7 @@ Result<Found> find_row(port::Store& store, port::PostKey const& key) {
     if (!*row || (*row)->kind != webhook::post_kind) return Found{};
     auto project = store.project_of(key.from);
     if (!project) return std::unexpected(std::move(project.error()));
-    return Found{std::move(**row), project->value_or("")};
+    return Found{std::move(*row), project->value_or("")};
 }
 
 // A foreign one looks as if there were none. Its session may be gone, and its row still be there.

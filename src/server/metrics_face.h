@@ -3,11 +3,14 @@
 
 #include "server/api.h"
 
+#include <utility>
+
 namespace dormouse::server {
 
 class MetricsFace final : public HttpHandler {
 public:
-    explicit MetricsFace(Services services) : services_(services) {}  // all outlive this
+    // All of them outlive this.
+    explicit MetricsFace(Services services) : services_(std::move(services)) {}
 
     void handle(HttpRequest request, std::shared_ptr<Responder> responder) override;
     [[nodiscard]] std::size_t body_limit(std::string_view, std::string_view) const override {

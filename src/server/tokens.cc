@@ -37,7 +37,7 @@ std::size_t Tokens::ByFirstBytes::operator()(Sha256 const& digest) const {
     return out;
 }
 
-void Tokens::add_built_in(std::string name, std::string_view secret) {
+void Tokens::add_built_in(std::string const& name, std::string_view secret) {
     Principal made;
     made.row = {.id = name, .kind = "token", .name = name, .role = "admin"};
     made.row.agents = {"*"};

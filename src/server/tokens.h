@@ -42,7 +42,7 @@ public:
     explicit Tokens(port::Clock const& clock) : clock_(clock) {}
 
     // An admin of all projects.
-    void add_built_in(std::string name, std::string_view secret);
+    void add_built_in(std::string const& name, std::string_view secret);
     // A row whose role is no word of ours lets nobody in.
     void add(port::TokenRow row);
     void remove(std::string const& id);  // who holds it sees that it is revoked
