@@ -69,8 +69,7 @@ int main() {
     auto const session = runtime->create({.agent = "ci", .prompt = "Build 1.2."}).value();
     static_cast<void>(runtime->rest(session));
     auto const waiting = runtime->waiting().value();
-    for (auto const& call : waiting.calls)
-        std::cout << "waiting: " << call.tool << '\n';
+    for (auto const& call : waiting.calls) std::cout << "waiting: " << call.tool << '\n';
     std::cout << "without a token: " << request("GET", *url + "/api/agents", "") << '\n';
     int const status =
         request("POST", answer_to, R"({"result": {"output": {"file": "app-1.2.tar.gz"}}})");

@@ -157,12 +157,12 @@ struct BenchArgs {
     bool growth = false;
 };
 
-using Command = std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs,
-                             PendingArgs, WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs,
-                             ClaimArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
-                             ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs,
-                             CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs,
-                             DeliveriesArgs>;
+using Command =
+    std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
+                 WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
+                 MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
+                 ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
+                 PathsArgs, BenchArgs, DeliveriesArgs>;
 
 struct Invocation {
     Global global;

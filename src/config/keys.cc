@@ -520,16 +520,9 @@ constexpr Key all[] = {
 
 // Sections ("") and keys that later releases bring.
 constexpr std::pair<std::string_view, std::string_view> later[] = {
-    {"", "mcp"},
-    {"store", "index"},
-    {"limits", "inbox"},
-    {"agent", "acp"},
-    {"agent", "roots"},
-    {"agent", "env_allow"},
-    {"agent", "on_restart"},
-    {"agent", "idle_stop"},
-    {"agent", "sandbox"},
-    {"agent", "run_as"},
+    {"", "mcp"},          {"store", "index"},     {"limits", "inbox"},     {"agent", "acp"},
+    {"agent", "roots"},   {"agent", "env_allow"}, {"agent", "on_restart"}, {"agent", "idle_stop"},
+    {"agent", "sandbox"}, {"agent", "run_as"},
 };
 
 }  // namespace

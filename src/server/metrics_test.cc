@@ -32,8 +32,7 @@ struct DirectJournal final : port::Journal {
                 port::Fn<void(std::vector<Result<void>>)> done) override {
         done(results);
     }
-    void write(port::Fn<Result<void>(port::Store&)>,
-               port::Fn<void(Result<void>)> done) override {
+    void write(port::Fn<Result<void>(port::Store&)>, port::Fn<void(Result<void>)> done) override {
         done({});
     }
     void read(port::Fn<void(port::Store&)>, port::Fn<void()> done) override { done(); }

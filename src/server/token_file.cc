@@ -45,7 +45,7 @@ Result<void> write_token(std::filesystem::path const& file, std::string const& t
 }  // namespace
 
 Result<std::vector<Token>> load_tokens(std::filesystem::path const& directory,
-                                               port::Entropy& entropy) {
+                                       port::Entropy& entropy) {
     std::vector<Token> tokens;
     char const* const given = std::getenv("DORMOUSE_TOKEN");
     if (given && *given != '\0') tokens.push_back({"env", given});

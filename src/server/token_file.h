@@ -13,7 +13,7 @@
 namespace dormouse::server {
 
 [[nodiscard]] Result<std::vector<Token>> load_tokens(std::filesystem::path const& directory,
-                                                             port::Entropy& entropy);
+                                                     port::Entropy& entropy);
 
 // What callback URLs are signed with: DIR/callback.key (mode 0600), made when there is none.
 // Errors: internal when it is damaged.

@@ -288,8 +288,7 @@ struct Event {
                      GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
                      Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
                      StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                     ArtifactEmitted, Repaired, TurnChecked, TurnTold,
-                     DeadlineNear>;
+                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

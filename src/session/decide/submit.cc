@@ -98,8 +98,7 @@ std::optional<Error> refuse(State const& state, Call const& call, Offer const& o
     }
     // Capabilities and webhooks are for the job that was started, never for what people are asked.
     bool const job = by.type == ActorType::capability || by.type == ActorType::webhook;
-    if (job && terms.reason != PauseReason::tool_result)
-        return wrong_kind(terms.reason).error();
+    if (job && terms.reason != PauseReason::tool_result) return wrong_kind(terms.reason).error();
     if (!fits(terms.reason, offer.what.kind)) return wrong_kind(terms.reason).error();
     if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {
         std::string const shown = digest_text(call.spec.input_digest);
