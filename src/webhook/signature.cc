@@ -63,7 +63,7 @@ std::string_view either(Headers const& headers, std::string_view part) {
 
 Result<std::string> verify_standard(std::span<std::string const> secrets, Headers const& headers,
                                     std::string_view body, Time now) {
-    std::string const id(either(headers, "id"));
+    std::string id(either(headers, "id"));
     auto const seconds = seconds_of(either(headers, "timestamp"));
     std::string_view given = either(headers, "signature");
     if (id.empty() || !seconds || given.empty())
