@@ -58,6 +58,18 @@ inline port::Append create(std::uint64_t number, std::string project, std::uint3
     return made;
 }
 
+inline port::PostRow post(std::uint64_t from, Seq seq, std::uint32_t n, std::string kind,
+                          std::int64_t next_at) {
+    port::PostRow row;
+    row.key = {session(from), seq, n};
+    row.kind = std::move(kind);
+    row.target = session(77).text();
+    row.body = std::string("body\0of ", 8) + std::to_string(seq);
+    row.created = at(1);
+    row.next_at = at(next_at);
+    return row;
+}
+
 inline port::PendingRow pause(CallNo call, Generation generation = 1) {
     return {.call = call,
             .generation = generation,

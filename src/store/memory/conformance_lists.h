@@ -33,18 +33,6 @@ TEST_P(StoreConformance, keys_are_looked_up_in_order_and_a_missing_one_is_zero) 
               (std::vector<port::KeyRow>{{binary, 4}, {"a", 9}, {"b", 2}}));
 }
 
-inline port::PostRow post(std::uint64_t from, Seq seq, std::uint32_t n, std::string kind,
-                          std::int64_t next_at) {
-    port::PostRow row;
-    row.key = {session(from), seq, n};
-    row.kind = std::move(kind);
-    row.target = session(77).text();
-    row.body = std::string("body\0of ", 8) + std::to_string(seq);
-    row.created = at(1);
-    row.next_at = at(next_at);
-    return row;
-}
-
 TEST_P(StoreConformance, posts_come_by_their_time_and_place_and_each_kind_alone) {
     auto first = create(2, "acme", 3);
     first.posts = {post(2, 3, 0, "session", 5), post(2, 1, 1, "session", 5),
