@@ -9,6 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROW = re.compile(
     r'CodeInfo\{\s*Code::(\w+),\s*"(\w+)",\s*Next::(\w+),\s*(\d+),\s*(\d+),\s*"([^"]*)"\s*\}'
 )
+NEVER = 'This code cannot occur in this release'
 ENUM = re.compile(r'enum class Code\b[^{]*\{([^}]*)\}')
 
 
@@ -39,6 +40,29 @@ def check_page(page, code, found):
         found.append(f'{page.name}: says nothing about when it happens')
 
 
+def read_uses(root):
+    """The codes that some source gives, besides the table of all of them."""
+    sources = [
+        p
+        for folder in ('src', 'include')
+        for p in (root / folder).rglob('*')
+        if p.suffix in ('.cc', '.h') and not p.stem.endswith(('_test', '_fuzz')) and p.name != 'error.cc'
+    ]
+    return {name for p in sources for name in re.findall(r'\bCode::(\w+)', p.read_text())}
+
+
+def check_occurs(folder, codes, uses, found):
+    """What the page and the index say of whether it can occur is what the sources do."""
+    index = (folder / 'README.md').read_text()
+    for text, *_ in codes:
+        said = NEVER in (folder / f'{text}.md').read_text()
+        if said == (text in uses):
+            found.append(f'{text}.md: ' + ('it can occur' if said else f'say "{NEVER}"'))
+        row = next((r for r in index.splitlines() if r.startswith(f'| [{text}]')), '')
+        if ('(not in this release)' in row) != said:
+            found.append(f'README.md: the row of {text} and its page differ about whether it occurs')
+
+
 def check_index(folder, codes, found):
     index = (folder / 'README.md').read_text()
     for text, following, http, exit_status, title in codes:
@@ -57,6 +81,7 @@ def findings(root):
     known = {f'{code[0]}.md' for code in codes} | {'README.md'}
     found += [f'superfluous: {p.name}' for p in sorted(folder.iterdir()) if p.name not in known]
     check_index(folder, codes, found)
+    check_occurs(folder, codes, read_uses(root), found)
     return found
 
 
