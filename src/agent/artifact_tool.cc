@@ -1,62 +1,15 @@
 #include "agent/builtin.h"
 
+#include "base/media.h"
 #include "base/text.h"
 #include "json/json.h"
 #include "session/limits.h"
-
-#include <algorithm>
 
 namespace dormouse::agent {
 
 using namespace dormouse::session;
 
 namespace {
-
-constexpr std::size_t name_bytes_max = 255;
-constexpr std::size_t mime_bytes_max = 127;
-
-// A file's name, as every system takes it.
-bool is_file_name(std::string_view name) {
-    bool const plain = std::ranges::none_of(name, [](char c) {
-        auto const byte = static_cast<unsigned char>(c);
-        return byte < 0x20 || byte == 0x7f || c == '/' || c == '\\';
-    });
-    return plain && !name.empty() && name.size() <= name_bytes_max && name != "." && name != "..";
-}
-
-// RFC 9110, 5.6.2.
-bool is_token(std::string_view text) {
-    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    return !text.empty() && std::ranges::all_of(text, [&](char c) {
-        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        return letter || (c >= '0' && c <= '9') || others.contains(c);
-    });
-}
-
-std::string_view without_spaces(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-}
-
-bool is_pair(std::string_view text, char between) {
-    std::size_t const at = text.find(between);
-    return at != std::string_view::npos && is_token(text.substr(0, at)) &&
-           is_token(text.substr(at + 1));
-}
-
-// "text/csv", "text/csv; charset=utf-8"
-bool is_media_type(std::string_view text) {
-    if (text.size() > mime_bytes_max) return false;
-    std::size_t end = std::min(text.find(';'), text.size());
-    if (!is_pair(without_spaces(text.substr(0, end)), '/')) return false;
-    while (end < text.size()) {
-        text.remove_prefix(end + 1);
-        end = std::min(text.find(';'), text.size());
-        if (!is_pair(without_spaces(text.substr(0, end)), '=')) return false;
-    }
-    return true;
-}
 
 // Text is UTF-8 here; a reader can not know it unless it is told.
 std::string type_of(json::View input, bool is_text) {

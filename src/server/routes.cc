@@ -50,7 +50,7 @@ std::vector<Route> all_routes() {
         {"POST", {"api", "projects", "{}", "acp", "session", "{}", "resume"}, usual, acp_resume},
         {"POST", {"api", "projects", "{}", "acp", "session", "{}", "cancel"}, usual, acp_cancel},
         {"GET", {"api", "artifacts", "{}"}, usual, get_artifact},
-        {"GET", {"api", "events"}, usual, list_feed, "project after limit cursor"},
+        {"GET", {"api", "events"}, usual, list_feed, "project after view limit cursor"},
         {"GET", {"api", "agents"}, usual, get_agents},
         {"GET", {"api", "tools"}, usual, get_tools},
         {"GET", {"api", "explain", "{}"}, usual, get_explain},
