@@ -130,6 +130,37 @@ class Feed(Case):
                 if frame.data:
                     seen.add(key(frame.data))
 
+    def test_with_objects_each_event_tells_what_it_is_about_as_it_stands_now(self):
+        sessions = [self.server.create('deploy A')['id'] for _ in range(2)]
+        gone = self.server.create('hello')['id']
+        own = {}
+        for session in sessions:
+            path = f'/api/sessions/{session}/events?view=objects&limit=200'
+            own.update({key(e): e for e in self.server.items(path)})
+        self.assertStatus(self.server.delete(f'/api/sessions/{gone}'), 204)
+        for limit in (1, 50):
+            feed, end = self.pages('?view=objects', limit)
+            told = {key(e): e for e in feed if e['sessionID'] != gone}
+            self.assertEqual(told, own)
+            self.assertTrue(any(e['object']['status'] == 'waiting' for e in told.values()
+                                if e['type'] == 'call_paused'))
+        self.assertEqual(end, self.pages()[1])
+        stream = self.stream('?view=objects')
+        seen = {}
+        while set(seen) < set(own):
+            frame = stream.frame()
+            if frame.data and frame.data['sessionID'] != gone:
+                seen[key(frame.data)] = frame.data
+        self.assertEqual(seen, own)
+        # And goes on with what comes.
+        self.server.result(self.server.open_calls(sessions[0])[0]['id'], 'live')
+        while frame.event != 'submitted':
+            frame = stream.frame()
+        self.assertEqual(frame.data['object']['status'], 'completed')
+
+    def test_a_view_that_is_none_is_refused(self):
+        self.assertProblem(self.server.get('/api/events?view=all'), 400, 'bad_value')
+
     def test_places_that_are_none_are_refused(self):
         for place in ('17', 'x', 'f', 'f99999999', 'f-1'):
             self.assertProblem(self.server.get(f'/api/events?cursor={place}'), 400, 'bad_cursor')

@@ -134,7 +134,7 @@ class BadRequests(Contract):
             (s + '/prompt', {'text': ''}, '/text'),
             (s + '/prompt', {'text': 5}, '/text'),
             (s + '/prompt', {'text': 'x', 'parts': []}, '/text'),
-            (s + '/prompt', {'parts': [{'type': 'image', 'text': 'x'}]}, '/parts/0/type'),
+            (s + '/prompt', {'parts': [{'type': 'video', 'text': 'x'}]}, '/parts/0/type'),
             (s + '/prompt', {'parts': [{'type': 'text'}]}, '/parts/0/text'),
             (s + '/prompt', {'text': 'x', 'when': 'soon'}, '/when'),
             (s + '/prompt', {'text': 'x', 'reopen': 'yes'}, '/reopen'),

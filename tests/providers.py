@@ -3,9 +3,11 @@
 asked, how often, and that every transcript is one that the real provider takes. One table, the same
 tests for each row. Needs node 20.15 and npm.
 """
+import base64
 import dataclasses
 import json
 import pathlib
+import sqlite3
 import sys
 
 sys.dont_write_bytecode = True
@@ -17,6 +19,7 @@ import streams  # noqa: E402
 import transcripts  # noqa: E402
 
 KEY = 'sk-mock-4711'
+DOT = b'GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;'
 SIGNATURE = 'c2lnbmVk/w=='
 
 
@@ -196,6 +199,7 @@ def fixtures(cut):
             'latency': 300,
             'chunkSize': 4,
         },
+        {'match': {'userMessage': 'picture'}, 'response': {'content': 'A dot.'}},
         {'match': {'userMessage': 'signed'}, 'response': {'content': 'Both are live.'}},
         {'match': {'userMessage': 'and?'}, 'response': {'content': 'Nothing else.'}},
         {'match': {'userMessage': 'troubled'}, 'response': {'content': 'Now.'}},
@@ -317,6 +321,108 @@ class Asked:
         self.assertRegex(told[0], self.kind.unreadable)
         self.assertIn('do not fit', told[1])
         self.assertIn("no tool 'destroy'", told[2])
+
+
+class Seen:
+    """What a prompt brings, as each provider wants it."""
+
+    def shown(self, part):
+        data = base64.b64encode(DOT).decode()
+        url = f'data:image/gif;base64,{data}'
+        return {
+            'openai-chat': {'type': 'image_url', 'image_url': {'url': url}},
+            'openai-responses': {'type': 'input_image', 'image_url': url},
+            'anthropic': {
+                'type': 'image',
+                'source': {'type': 'base64', 'media_type': 'image/gif', 'data': data},
+            },
+            'gemini': {'inlineData': {'mimeType': 'image/gif', 'data': data}},
+        }[self.kind.name] == part
+
+    def pictures(self, body):
+        """How often the picture stands in a request."""
+        if self.kind.name == 'ollama':
+            images = [i for m in body['messages'] for i in m.get('images', [])]
+            return images.count(base64.b64encode(DOT).decode())
+        messages = body.get('messages') or body.get('input') or body.get('contents')
+        pieces = [m.get('content') or m.get('parts') or [] for m in messages]
+        return sum(self.shown(p) for each in pieces if isinstance(each, list) for p in each)
+
+    def test_the_model_sees_an_image_and_reads_a_file_over_a_kill_and_in_a_fork(self):
+        session = self.server.create(agent='ops')['id']
+        parts = [
+            {'type': 'text', 'text': 'picture'},
+            {
+                'type': 'image',
+                'mime': 'image/gif',
+                'name': 'dot.gif',
+                'data': base64.b64encode(DOT).decode(),
+            },
+            {
+                'type': 'file',
+                'mime': 'text/csv',
+                'name': 'a.csv',
+                'data': base64.b64encode(b'one,two').decode(),
+            },
+        ]
+        path = f'/api/sessions/{session}/prompt?wait=20'
+        self.assertStatus(self.server.post(path, {'parts': parts}), 200)
+        self.assertEqual(self.server.said(session), 'A dot.')
+        self.server.restart()
+        self.server.prompt(session, 'and?')
+        fork = self.server.post(f'/api/sessions/{session}/fork')['id']
+        self.server.delete(f'/api/sessions/{session}')
+        self.server.prompt(fork, 'and?')
+        self.assertEqual(len(self.peer.requests), 3)
+        for asked in self.peer.requests:
+            self.assertEqual(self.pictures(asked['body']), 1)
+            self.assertIn('[file a.csv text/csv]\\none,two', asked['raw'].decode())
+
+    def test_bytes_that_are_gone_end_the_turn_and_nothing_is_asked(self):
+        session = self.server.create(agent='ops')['id']
+        data = base64.b64encode(DOT).decode()
+        parts = [{'type': 'text', 'text': 'picture'},
+                 {'type': 'image', 'mime': 'image/gif', 'data': data}]  # fmt: skip
+        path = f'/api/sessions/{session}/prompt?wait=20'
+        self.assertStatus(self.server.post(path, {'parts': parts}), 200)
+        self.assertEqual(self.server.term()[0], 0)
+        database = sqlite3.connect(pathlib.Path(self.server.directory, 'dormouse.db'))
+        with database:
+            self.assertEqual(database.execute('DELETE FROM artifacts').rowcount, 1)
+        database.close()
+        self.server.start()
+        turn = self.assertStatus(self.server.prompt(session, 'and?'), 200)
+        self.assertEqual(turn['finishReason'], 'error')
+        self.assertIn('dormouse verify', turn['error']['message'])
+        self.assertEqual(len(self.peer.requests), 1)
+        self.server.kill()
+
+
+class Blind:
+    """A model that sees nothing, and whose context is small."""
+
+    more = 'images = false\ncontext_tokens = 400'
+
+    def test_it_is_told_the_name(self):
+        session = self.server.create(agent='ops')['id']
+        data = base64.b64encode(DOT).decode()
+        parts = [{'type': 'text', 'text': 'picture'},
+                 {'type': 'image', 'mime': 'image/gif', 'alt': 'a dot', 'data': data}]  # fmt: skip
+        path = f'/api/sessions/{session}/prompt?wait=20'
+        self.assertStatus(self.server.post(path, {'parts': parts}), 200)
+        (asked,) = self.peer.requests
+        self.assertIn('[image image/gif: a dot]', asked['raw'].decode())
+        self.assertNotIn(data, asked['raw'].decode())
+
+    def test_a_long_session_is_cut_to_what_it_can_see(self):
+        session = self.server.create('hello first', agent='ops')['id']
+        for _ in range(20):
+            self.server.prompt(session, 'hello ' + 'x' * 100)
+        sizes = [len(r['raw']) for r in self.peer.requests]
+        self.assertLess(max(sizes), 6_000)
+        self.assertIn(b'hello first', self.peer.requests[0]['raw'])
+        self.assertNotIn(b'hello first', self.peer.requests[-1]['raw'])
+        self.assertEqual(len(self.server.turns(session)), 21)
 
 
 class BuiltIn:
@@ -503,7 +609,7 @@ def rows():
     """Each class of tests once for each row of the table."""
     for kind in KINDS:
         word = ''.join(part.title() for part in kind.name.split('-'))
-        for tests in (Asked, BuiltIn, Failing, Chaos):
+        for tests in (Asked, Seen, Blind, BuiltIn, Failing, Chaos):
             name = word + tests.__name__
             yield name, type(name, (tests, WithMock), {'kind': kind})
 

@@ -136,8 +136,19 @@ TOOL_STATE = {
     },
 }
 PART_HEAD = {'id': an_id('prt_'), 'messageID': an_id('msg_'), 'sessionID': an_id('ses_')}
+MEDIA = {
+    'type': str,
+    'mime': maybe(str),
+    'name': maybe(str),
+    'bytes': maybe(int),
+    'url': maybe(str),
+    'artifactID': maybe(an_id('art_')),
+    'alt': maybe(str),
+}
 PART = {
     'text': {**PART_HEAD, 'type': str, 'text': str, 'synthetic': bool},
+    'image': {**PART_HEAD, **MEDIA},
+    'file': {**PART_HEAD, **MEDIA},
     'tool': {
         **PART_HEAD,
         'type': str,

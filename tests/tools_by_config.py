@@ -527,10 +527,14 @@ ask = "Deploy {input.target}?"
         call = self.waiting()
         self.restart_with(tool)
         self.assertProblem(self.server.decide(call, True), 409, 'reentry_gone')
+        (held,) = self.server.get('/api/doctor')['held']
+        self.assertEqual(held['sessionID'], self.session)
+        self.assertIn("decision of the gate 'dep*'", held['why'])
         (missing,) = self.server.get('/api/explain/' + call['id'])['missingGates']
         self.assertEqual((missing['callID'], missing['gate']), ('call_1', 'dep*'))
         self.assertEqual(self.server.open_calls(self.session)[0]['status'], 'waiting')
         self.restart_with(tool + self.gate % '')
+        self.assertEqual(self.server.get('/api/doctor')['held'], [])
         self.assertStatus(self.server.decide(call, True), 200)
         self.ends_with('deploy A: ran')
 

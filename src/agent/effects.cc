@@ -235,6 +235,20 @@ void AgentEffects::stop(SessionId session, EffectId id) {
     if (auto stopped = running_.extract({session, id})) stopped.mapped()();
 }
 
+// What is left of the request beside the instructions and the tools: a token is four bytes of them.
+std::optional<std::uint64_t> AgentEffects::view_tokens(std::string const& agent) const {
+    Agent const* const found = registry_.agent(agent);
+    if (!found || !found->model) return std::nullopt;
+    auto const tokens = found->model->request_tokens();
+    if (!tokens) return std::nullopt;
+    std::uint64_t bytes = found->instructions.size();
+    for (std::string const& name : found->tools) {
+        if (Tool const* const tool = registry_.tool(name))
+            bytes += tool->name.size() + tool->description.size() + tool->schema.size();
+    }
+    return *tokens - std::min(*tokens, bytes / 4);
+}
+
 std::optional<TurnTerms> AgentEffects::terms(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
     return found ? std::optional(found->terms) : std::nullopt;

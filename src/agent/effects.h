@@ -40,6 +40,7 @@ public:
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return registry_.gate(gate) != nullptr;
     }
+    [[nodiscard]] std::optional<std::uint64_t> view_tokens(std::string const& agent) const override;
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override;
 
     [[nodiscard]] ModelRequests const& models() const { return models_; }

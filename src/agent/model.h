@@ -71,6 +71,11 @@ public:
     // How often a step is asked again after failures that may pass. The core has a limit of its own
     // (session/limits.h). What was never sent, or a crash cut off, is no failure.
     [[nodiscard]] virtual std::uint32_t retries() const { return UINT32_MAX; }
+    // How many tokens a request may have, so that there is room for the reply; nullopt: as many as
+    // come.
+    [[nodiscard]] virtual std::optional<std::uint64_t> request_tokens() const {
+        return std::nullopt;
+    }
     // How long one request may take by the model's own limit, which it keeps.
     [[nodiscard]] virtual Duration time_limit() const { return session::limits::model_time_limit; }
 };

@@ -9,6 +9,8 @@
 #include "model/openai_chat.h"
 #include "model/openai_responses.h"
 
+#include <algorithm>
+
 namespace dormouse::app {
 
 namespace {
@@ -47,7 +49,11 @@ Result<void> check_extra(Json const& extra, std::vector<std::string_view> const&
 
 std::unique_ptr<model::Protocol const> protocol_of(config::Model const& settings,
                                                    std::string_view base_url) {
-    model::RequestSettings request{settings.model, settings.max_output_tokens, settings.extra};
+    // Of those that speak chat completions only OpenAI's own takes files for sure.
+    bool const foreign =
+        settings.kind == config::ModelKind::openai_chat && base_url != model::OpenAiChat::own_url;
+    model::RequestSettings request{settings.model, settings.max_output_tokens, settings.extra,
+                                   settings.images, settings.files.value_or(!foreign)};
     switch (settings.kind) {
         case config::ModelKind::anthropic:
             return std::make_unique<model::Anthropic>(std::move(request));
@@ -59,6 +65,13 @@ std::unique_ptr<model::Protocol const> protocol_of(config::Model const& settings
             return std::make_unique<model::OpenAiChat>(std::move(request),
                                                        base_url == model::OpenAiChat::own_url);
     }
+}
+
+// What the model can see at once holds its reply too: an eighth is kept for one without a limit.
+std::optional<std::uint64_t> request_tokens(config::Model const& settings) {
+    if (!settings.context_tokens) return std::nullopt;
+    std::uint32_t const all = *settings.context_tokens;
+    return all - std::min(all, settings.max_output_tokens.value_or(all / 8));
 }
 
 Result<std::shared_ptr<agent::Model>> http_model(config::Model const& settings,
@@ -76,6 +89,7 @@ Result<std::shared_ptr<agent::Model>> http_model(config::Model const& settings,
     options.timeout = settings.timeout;
     options.concurrency = settings.concurrency;
     options.retries = settings.retries;
+    options.request_tokens = request_tokens(settings);
     if (auto const fits = check_extra(settings.extra, kind.ours); !fits)
         return std::unexpected(fits.error());
     auto protocol = protocol_of(settings, options.base_url);

@@ -145,12 +145,16 @@ void Grammar::add_programs() {
 
 void Grammar::add_prompt() {
     auto const args = std::make_shared<PromptArgs>();
-    auto* const p =
-        add("prompt", "Send a prompt and follow the turn live",
-            "dormouse prompt 'deploy A'\n  echo 'and now B' | dormouse prompt -c -", args);
+    auto* const p = add("prompt", "Send a prompt and follow the turn live",
+                        "dormouse prompt 'deploy A'\n  echo 'and now B' | dormouse prompt -c -\n"
+                        "  dormouse prompt 'what is wrong here?' --file screen.png",
+                        args);
     p->add_option("text", args->text, "What to say; - reads standard input")
         ->type_name("TEXT")
         ->required();
+    p->add_option("--file", args->files,
+                  "An image or a file to send along; may be given again (5 MiB each)")
+        ->type_name("FILE");
     auto* const session =
         p->add_option("-s,--session", args->session,
                       "Go on with this session; a unique beginning of its id is enough")

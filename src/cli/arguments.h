@@ -24,7 +24,8 @@ struct DemoArgs {
     bool keep = false;  // the data directory stays
 };
 struct PromptArgs {
-    std::string text;  // "-": standard input
+    std::string text;                // "-": standard input
+    std::vector<std::string> files;  // images and files to send along
     std::string session;
     bool last = false;
     bool fresh = false;

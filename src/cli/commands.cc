@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <istream>
 #include <iterator>
 #include <ostream>
@@ -36,6 +37,13 @@ void Context::show(Json const& json, std::string const& text) const {
 
 Time wall_clock() {
     return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+Outcome<std::string> file_text(std::string const& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string all{std::istreambuf_iterator<char>(file), {}};
+    if (!file) return failure(status::usage, "cannot read the file " + path);
+    return all;
 }
 
 Outcome<std::string> text_or_input(Context const& context, std::string const& text) {

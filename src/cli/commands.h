@@ -43,6 +43,8 @@ struct Context {
 [[nodiscard]] Time wall_clock();
 // `text`, or standard input for "-"; the last line break is not part of it.
 [[nodiscard]] Outcome<std::string> text_or_input(Context const& context, std::string const& text);
+// All bytes of a file. Failures: usage.
+[[nodiscard]] Outcome<std::string> file_text(std::string const& path);
 // JSON that a flag holds. Failures: usage.
 [[nodiscard]] Outcome<Json> json_argument(std::string_view flag, std::string_view text);
 

@@ -7,22 +7,13 @@
 #include "base/text.h"
 
 #include <algorithm>
-#include <fstream>
 #include <istream>
-#include <iterator>
 #include <ostream>
 #include <string_view>
 #include <utility>
 
 namespace dormouse::cli {
 namespace {
-
-Outcome<std::string> file_text(std::string const& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string all{std::istreambuf_iterator<char>(file), {}};
-    if (!file) return failure(status::usage, "cannot read the file " + path);
-    return all;
-}
 
 Outcome<Json> text_value(std::string const& text) {
     if (!valid_utf8(text)) return failure(status::usage, "the text is not valid UTF-8");

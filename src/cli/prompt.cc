@@ -2,6 +2,7 @@
 
 #include <dormouse/id.h>
 
+#include "base/media.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/resolve.h"
@@ -172,10 +173,50 @@ Outcome<std::string> session_of(Context const& context, Client& client, PromptAr
                    "Start one: dormouse prompt 'TEXT'. Or name one: -s SESSION.");
 }
 
-Outcome<Reply> send(Client& client, PromptArgs const& args, std::string const& session,
-                    std::string const& text, std::string const& answers) {
+constexpr std::uint64_t file_bytes_max = std::uint64_t{5} << 20;
+
+// A part of the message: what the file's name says that it is, with its bytes.
+Outcome<std::string> file_part(std::string const& path) {
+    auto const bytes = file_text(path);
+    if (!bytes) return std::unexpected(bytes.error());
+    std::string const name = path.substr(path.rfind('/') + 1);
+    if (bytes->empty()) return failure(status::usage, "the file " + path + " is empty");
+    if (bytes->size() > file_bytes_max)
+        return failure(status::usage, "the file " + path + " is larger than 5 MiB");
+    if (!is_file_name(name) || !valid_utf8(name))
+        return failure(status::usage, "the name of the file " + path + " can not be sent");
+    std::string_view const mime = media_type_of_file(name);
+    bool const image = mime.starts_with("image/") && mime != "image/svg+xml";
+    if (image && image_type(*bytes) != mime)
+        return failure(status::usage, "the file " + path + " is no " + std::string(mime));
+    json::Writer out;
+    out.begin_object().member("type", image ? "image" : "file").member("mime", mime);
+    auto const* const data = reinterpret_cast<std::uint8_t const*>(bytes->data());
+    out.member("name", name).member("data", base64({data, bytes->size()})).end_object();
+    return out.take();
+}
+
+// {"text": …} or {"parts": …}, open.
+Outcome<json::Writer> message_of(PromptArgs const& args, std::string const& text) {
     json::Writer body;
-    body.begin_object().member("text", text);
+    body.begin_object();
+    if (args.files.empty()) {
+        body.member("text", text);
+        return body;
+    }
+    body.key("parts").begin_array();
+    if (!text.empty()) body.begin_object().member("text", text).end_object();
+    for (std::string const& path : args.files) {
+        auto const part = file_part(path);
+        if (!part) return std::unexpected(part.error());
+        body.raw(*part);
+    }
+    body.end_array();
+    return body;
+}
+
+Outcome<Reply> send(Client& client, PromptArgs const& args, std::string const& session,
+                    json::Writer body, std::string const& answers) {
     if (!args.when.empty()) body.member("when", args.when);
     if (!answers.empty()) body.member("answers", answers);
     if (args.reopen) body.member("reopen", true);
@@ -189,8 +230,11 @@ Outcome<int> execute(Context const& context, PromptArgs const& args) {
     Interrupts const interrupts;
     auto const text = text_or_input(context, args.text);
     if (!text) return std::unexpected(text.error());
-    if (text->empty()) return failure(status::usage, "there is nothing to say: the text is empty");
+    if (text->empty() && args.files.empty())
+        return failure(status::usage, "there is nothing to say: the text is empty");
     if (!valid_utf8(*text)) return failure(status::usage, "the text is not valid UTF-8");
+    auto message = message_of(args, *text);
+    if (!message) return std::unexpected(message.error());
     auto client = context.connect(interrupts.fd());
     if (!client) return std::unexpected(client.error());
     auto const session = session_of(context, *client, args);
@@ -201,7 +245,7 @@ Outcome<int> execute(Context const& context, PromptArgs const& args) {
         if (!id) return std::unexpected(id.error());
         answers = *id;
     }
-    auto const accepted = send(*client, args, *session, *text, answers);
+    auto const accepted = send(*client, args, *session, *std::move(message), answers);
     if (!accepted) return std::unexpected(accepted.error());
     remember_session(data_directory(context.global, context.env),
                      server_url(context.global, context.env), *session);

@@ -224,6 +224,21 @@ std::string session_text(json::View session, Time now, Style style) {
     return out;
 }
 
+namespace {
+
+// "[image cat.png image/png, 68 bytes; dormouse artifact art_…]"
+std::string file_words(json::View part) {
+    std::string out = "[" + part["type"].string_or("");
+    for (std::string_view const about : {"name", "mime", "url"}) {
+        if (auto const said = part[about].string()) out += " " + escape_for_terminal(*said);
+    }
+    if (auto const id = part["artifactID"].string())
+        out += ", " + plain(part["bytes"]) + " bytes; dormouse artifact " + shell_word(*id);
+    return out + "]";
+}
+
+}  // namespace
+
 std::string message_text(json::View message, Style style) {
     auto const role = message["role"].string_or("");
     auto out = style(role == "user" ? Paint::green : Paint::bold, escape_for_terminal(role)) + " " +
@@ -235,8 +250,7 @@ std::string message_text(json::View message, Style style) {
             out += style(Paint::dim, "  " + escape_for_terminal(plain(part["text"]), true)) + "\n";
         }
         if (type == "tool") out += tool_part_text(part, style);
-        if (type == "image" || type == "file")
-            out += "  [" + safe(part["name"]) + ", " + safe(part["mime"]) + "]\n";
+        if (type == "image" || type == "file") out += "  " + file_words(part) + "\n";
     });
     return out;
 }

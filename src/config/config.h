@@ -98,6 +98,8 @@ struct Model {
     std::uint32_t retries = 4;  // of one step, after failures that may pass
     std::optional<std::uint32_t> max_output_tokens = {};
     std::optional<std::uint32_t> context_tokens = {};
+    bool images = true;              // the model sees them
+    std::optional<bool> files = {};  // nullopt: as is usual for the kind and its provider
     std::vector<Header> headers = {};
     std::uint32_t concurrency = 8;  // requests at once; the others wait, oldest first
     Json extra = {};                // an object whose members are sent along, or null

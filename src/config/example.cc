@@ -80,7 +80,11 @@ constexpr std::string_view text =
 #timeout = "10m"
 #retries = 4
 #max_output_tokens = 4096
+# What it can see at once; the oldest exchanges leave a longer session's request.
 #context_tokens = 128000
+# Whether it sees images, and reads files that are no text.
+#images = true
+#files = true
 # Text, or a variable of the environment behind a prefix.
 #headers = { X-Team = "ops", X-Key = { env = "TEAM_KEY", prefix = "Key " } }
 # Requests at once; the others wait, oldest first.

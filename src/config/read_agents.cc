@@ -16,7 +16,7 @@ void check_kind(Section const& section, ModelKind kind) {
     }
     for (std::string_view const name :
          {"model", "base_url", "api_key_env", "timeout", "retries", "max_output_tokens",
-          "context_tokens", "headers", "extra"}) {
+          "context_tokens", "images", "files", "headers", "extra"}) {
         section.forbid(name, "has no meaning for kind \"scripted\", which asks nobody");
     }
 }
@@ -55,6 +55,8 @@ Model read_model(Section const& section, Reading const& reading) {
     section.read("retries", out.retries);
     section.read("max_output_tokens", out.max_output_tokens);
     section.read("context_tokens", out.context_tokens);
+    section.read("images", out.images);
+    section.read("files", out.files);
     section.read("concurrency", out.concurrency);
     out.api_key = read_secret(section, "api_key_env", reading);
     out.headers = read_headers(section, reading);

@@ -63,6 +63,17 @@ std::optional<Error> misplaced(port::Catalogue const& catalogue, State const& st
                  Json::trusted("{\"errors\":" + violations_json(violations) + "}")};
 }
 
+// A result that its own tool would go on with.
+std::optional<Error> nobody_there(port::Catalogue const& catalogue, State const& state,
+                                  Submit const& command) {
+    Call const* const call = open_pause(state, command.pending);
+    bool const goes_on = call && call->pause && !call->pause->by_gate &&
+                         call->pending == command.pending &&
+                         call->pause->terms.continuation == Continuation::reentry;
+    if (!goes_on || catalogue.tool_schema(call->spec.tool)) return std::nullopt;
+    return Error{Code::reentry_gone, "The tool is not there any more; the call goes on waiting."};
+}
+
 }  // namespace
 
 Submission result(Json output, std::string title, Json metadata) {
@@ -175,6 +186,8 @@ void submit(runner::Runner& runner, port::Catalogue& catalogue, Submit command, 
             if (auto error = misplaced(catalogue, state, command))
                 return reply(std::unexpected(std::move(*error)));
         } else if (command.what.kind == SubmissionKind::result) {
+            if (auto error = nobody_there(catalogue, state, command))
+                return reply(std::unexpected(std::move(*error)));
             command.invalid = misfits(catalogue, state, command);
         }
         std::string const tool = validator_of(catalogue, state, command);

@@ -14,10 +14,15 @@ void text_block(json::Writer& out, std::string_view text) {
     out.begin_object().member("type", "text").member("text", text).end_object();
 }
 
+bool takes_pdf(std::string_view mime, bool) { return mime == "application/pdf"; }
+
 class Messages final : Transcript {
 public:
-    Messages(ToolNames const& names, std::string const& from)
-        : Transcript(names, from, {.length_max = 64}) {}
+    Messages(ToolNames const& names, std::string const& from, RequestSettings const& settings)
+        : Transcript(names, from,
+                     {.id_length_max = 64,
+                      .images = settings.images,
+                      .takes_file = settings.files ? takes_pdf : takes_no_file}) {}
 
     Json write(session::ModelView const& view) {
         tell(view);
@@ -72,7 +77,7 @@ private:
     void user(std::vector<Content> const& contents) override {
         bool said = false;
         for (Content const& content : contents) {
-            if (content.image_url.empty() && blank(content.text)) continue;
+            if (content.is_text() && blank(content.text)) continue;
             said = true;
             write_content(side(false), content);
         }
@@ -80,15 +85,20 @@ private:
     }
 
     static void write_content(json::Writer& out, Content const& content) {
-        if (content.image_url.empty()) return text_block(out, content.text);
-        out.begin_object().member("type", "image").key("source").begin_object();
-        if (DataUrl const inside = data_url(content.image_url); !inside.mime.empty()) {
+        bool const image = !content.image_url.empty();
+        std::string const& url = image ? content.image_url : content.file_url;
+        if (url.empty()) return text_block(out, content.text);
+        out.begin_object().member("type", image ? "image" : "document");
+        out.key("source").begin_object();
+        if (DataUrl const inside = data_url(url); !inside.mime.empty()) {
             out.member("type", "base64").member("media_type", inside.mime);
             out.member("data", inside.data);
         } else {
-            out.member("type", "url").member("url", content.image_url);
+            out.member("type", "url").member("url", url);
         }
-        out.end_object().end_object();
+        out.end_object();
+        if (!image && !content.name.empty()) out.member("title", content.name);
+        out.end_object();
     }
 
     Alternating messages_{"assistant", "content"};
@@ -107,7 +117,7 @@ std::string Anthropic::body(agent::Question const& question, ToolNames const& na
     out.usual("model", settings_.model);
     out.usual("max_tokens", settings_.max_output_tokens.value_or(max_tokens_usual));
     if (!blank(question.instructions)) out.fixed("system", question.instructions);
-    out.fixed("messages", Messages(names, from()).write(question.view));
+    out.fixed("messages", Messages(names, from(), settings_).write(question.view));
     auto const tool = [&](json::Writer& to, agent::ToolDeclaration const& one) {
         to.member("name", names.to_provider(one.name)).member("description", one.description);
         to.member("input_schema", object_schema(one.schema));

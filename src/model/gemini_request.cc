@@ -12,10 +12,17 @@ void text_part(json::Writer& out, std::string_view text) {
     out.begin_object().member("text", text).end_object();
 }
 
+bool takes_media(std::string_view mime, bool) {
+    return mime == "application/pdf" || mime.starts_with("audio/") || mime.starts_with("video/");
+}
+
 class Contents final : Transcript {
 public:
-    Contents(ToolNames const& names, std::string const& from)
-        : Transcript(names, from, {.length_max = 64}) {}
+    Contents(ToolNames const& names, std::string const& from, RequestSettings const& settings)
+        : Transcript(names, from,
+                     {.id_length_max = 64,
+                      .images = settings.images,
+                      .takes_file = settings.files ? takes_media : takes_no_file}) {}
 
     Json write(session::ModelView const& view) {
         tell(view);
@@ -74,7 +81,7 @@ private:
     void user(std::vector<Content> const& contents) override {
         bool said = false;
         for (Content const& content : contents) {
-            if (content.image_url.empty() && blank(content.text)) continue;
+            if (content.is_text() && blank(content.text)) continue;
             said = true;
             write_content(side(false), content);
         }
@@ -82,14 +89,17 @@ private:
     }
 
     static void write_content(json::Writer& out, Content const& content) {
-        if (content.image_url.empty()) return text_part(out, content.text);
-        DataUrl const inside = data_url(content.image_url);
+        std::string const& url = content.image_url.empty() ? content.file_url : content.image_url;
+        if (url.empty()) return text_part(out, content.text);
+        DataUrl const inside = data_url(url);
         out.begin_object();
         if (!inside.mime.empty()) {
             out.key("inlineData").begin_object().member("mimeType", inside.mime);
             out.member("data", inside.data).end_object();
         } else {
-            out.key("fileData").begin_object().member("fileUri", content.image_url).end_object();
+            out.key("fileData").begin_object();
+            if (!content.mime.empty()) out.member("mimeType", content.mime);
+            out.member("fileUri", url).end_object();
         }
         out.end_object();
     }
@@ -131,7 +141,7 @@ std::string Gemini::body(agent::Question const& question, ToolNames const& names
     RequestBody out(settings_.extra);
     if (!blank(question.instructions))
         out.fixed("systemInstruction", instruction(question.instructions));
-    out.fixed("contents", Contents(names, from()).write(question.view));
+    out.fixed("contents", Contents(names, from(), settings_).write(question.view));
     if (!question.tools.empty()) out.fixed("tools", declarations(question, names));
     out.section("generationConfig", "maxOutputTokens", settings_.max_output_tokens);
     return out.take();

@@ -19,7 +19,8 @@ struct HttpModelOptions {
     std::vector<port::HttpHeader> headers = {};  // replace those of the protocol
     Duration timeout{600'000};                   // of one request
     std::size_t concurrency = 8;
-    std::uint32_t retries = 4;  // of one step, after failures that may pass
+    std::uint32_t retries = 4;                         // of one step, after failures that may pass
+    std::optional<std::uint64_t> request_tokens = {};  // the most that a request may have
 };
 
 class HttpModel final : public agent::Model {
@@ -33,6 +34,9 @@ public:
     [[nodiscard]] std::size_t concurrency() const override { return options_.concurrency; }
     [[nodiscard]] std::uint32_t retries() const override { return options_.retries; }
     [[nodiscard]] Duration time_limit() const override { return options_.timeout; }
+    [[nodiscard]] std::optional<std::uint64_t> request_tokens() const override {
+        return options_.request_tokens;
+    }
 
 private:
     struct Asking;

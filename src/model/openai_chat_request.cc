@@ -5,11 +5,17 @@ namespace dormouse::model {
 
 namespace {
 
+bool takes_pdf(std::string_view mime, bool is_here) { return is_here && mime == "application/pdf"; }
+
 class Messages final : Transcript {
 public:
     // Reasoning is not given back: providers that want theirs sign it, and this interface does not.
-    explicit Messages(ToolNames const& names)
-        : Transcript(names, "", {.length_max = 40, .plain = false}) {}
+    Messages(ToolNames const& names, RequestSettings const& settings)
+        : Transcript(names, "",
+                     {.id_length_max = 40,
+                      .plain_ids = false,
+                      .images = settings.images,
+                      .takes_file = settings.files ? takes_pdf : takes_no_file}) {}
 
     Json write(agent::Question const& question) {
         out_.begin_array();
@@ -50,12 +56,12 @@ private:
 
     void user(std::vector<Content> const& contents) override {
         out_.begin_object().member("role", "user").key("content");
-        if (has_image(contents)) {
+        if (only_text(contents)) {
+            out_.value(joined(contents));
+        } else {
             out_.begin_array();
             for (Content const& content : contents) content_part(content);
             out_.end_array();
-        } else {
-            out_.value(joined(contents));
         }
         out_.end_object();
     }
@@ -65,6 +71,10 @@ private:
         if (!content.image_url.empty()) {
             out_.member("type", "image_url").key("image_url").begin_object();
             out_.member("url", content.image_url).end_object();
+        } else if (!content.file_url.empty()) {
+            out_.member("type", "file").key("file").begin_object();
+            out_.member("filename", content.name.empty() ? "file.pdf" : content.name);
+            out_.member("file_data", content.file_url).end_object();
         } else {
             out_.member("type", "text").member("text", content.text);
         }
@@ -79,7 +89,7 @@ private:
 std::string OpenAiChat::body(agent::Question const& question, ToolNames const& names) const {
     RequestBody out(settings_.extra);
     out.usual("model", settings_.model);
-    out.fixed("messages", Messages(names).write(question));
+    out.fixed("messages", Messages(names, settings_).write(question));
     if (!question.tools.empty()) out.fixed("tools", function_tools(question, names));
     out.fixed("stream", true);
     out.usual("stream_options", Json::trusted(R"({"include_usage":true})"));

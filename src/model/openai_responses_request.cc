@@ -7,10 +7,15 @@ namespace dormouse::model {
 
 namespace {
 
+bool takes_pdf(std::string_view mime, bool) { return mime == "application/pdf"; }
+
 class Items final : Transcript {
 public:
-    Items(ToolNames const& names, std::string const& from)
-        : Transcript(names, from, {.length_max = 64}) {}
+    Items(ToolNames const& names, std::string const& from, RequestSettings const& settings)
+        : Transcript(names, from,
+                     {.id_length_max = 64,
+                      .images = settings.images,
+                      .takes_file = settings.files ? takes_pdf : takes_no_file}) {}
 
     Json write(session::ModelView const& view) {
         out_.begin_array();
@@ -63,24 +68,37 @@ private:
 
     void user(std::vector<Content> const& contents) override {
         out_.begin_object().member("role", "user").key("content");
-        if (has_image(contents)) {
+        if (only_text(contents)) {
+            out_.value(joined(contents));
+        } else {
             out_.begin_array();
             for (Content const& content : contents) write_content(content);
             out_.end_array();
-        } else {
-            out_.value(joined(contents));
         }
         out_.end_object();
     }
 
     void write_content(Content const& content) {
         out_.begin_object();
-        if (content.image_url.empty()) {
-            out_.member("type", "input_text").member("text", content.text);
-        } else {
+        if (!content.image_url.empty()) {
             out_.member("type", "input_image").member("image_url", content.image_url);
+        } else if (!content.file_url.empty()) {
+            write_file(content);
+        } else {
+            out_.member("type", "input_text").member("text", content.text);
         }
         out_.end_object();
+    }
+
+    // One that is elsewhere has its name from there.
+    void write_file(Content const& content) {
+        out_.member("type", "input_file");
+        if (data_url(content.file_url).mime.empty()) {
+            out_.member("file_url", content.file_url);
+        } else {
+            out_.member("filename", content.name.empty() ? "file.pdf" : content.name);
+            out_.member("file_data", content.file_url);
+        }
     }
 
     json::Writer out_;
@@ -100,7 +118,7 @@ std::string OpenAiResponses::body(agent::Question const& question, ToolNames con
     RequestBody out(settings_.extra);
     out.usual("model", settings_.model);
     if (!question.instructions.empty()) out.fixed("instructions", question.instructions);
-    out.fixed("input", Items(names, from()).write(question.view));
+    out.fixed("input", Items(names, from(), settings_).write(question.view));
     auto const tool = [&](json::Writer& to, agent::ToolDeclaration const& one) {
         to.member("type", "function").member("name", names.to_provider(one.name));
         to.member("description", one.description);

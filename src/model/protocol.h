@@ -21,6 +21,9 @@ struct RequestSettings {
     std::string model;
     std::optional<std::uint32_t> max_output_tokens = {};
     Json extra = {};  // an object whose members are sent along and replace ours, or null
+    // What is not taken is told by its name and type.
+    bool images = true;
+    bool files = true;  // that are no text, of the types that the protocol has a place for
 };
 
 // Puts one reply together from what its stream brings.

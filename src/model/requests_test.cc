@@ -4,6 +4,7 @@
 #include "model/anthropic.h"
 #include "model/gemini.h"
 #include "model/ollama.h"
+#include "model/openai_chat.h"
 #include "model/openai_responses.h"
 #include "model/test_view.h"
 
@@ -256,6 +257,101 @@ TEST(OllamaRequest, EachCallIsAnsweredInOrderAndThinkingGoesBack) {
 TEST(OllamaRequest, ShowsPictures) {
     EXPECT_EQ(member(asked(Ollama(plain), {picture}), "messages"),
               R"([{"role":"user","content":"look\nhttps://x/y.png","images":["AA=="]}])");
+}
+
+// What a prompt brought: an image, a text, a PDF, and something that no model reads.
+agent::Question with_files() {
+    agent::Question out;
+    Json const parts = Json::trusted(
+        R"([{"type":"text","text":"look"},)"
+        R"({"type":"image","mime":"image/gif","name":"a.gif","bytes":6,"artifactID":"art_1"},)"
+        R"({"type":"file","mime":"text/csv","name":"b.csv","bytes":3,"artifactID":"art_2"},)"
+        R"({"type":"file","mime":"application/pdf","name":"c.pdf","bytes":4,"artifactID":"art_3"},)"
+        R"({"type":"file","mime":"application/zip","name":"d.zip","alt":"all","bytes":4,)"
+        R"("artifactID":"art_4"},)"
+        R"({"type":"image","mime":"image/gif","name":"old.gif","bytes":6,"artifactID":"art_5"}])");
+    out.view.messages = {{ViewMessage::Role::user, InputSource::prompt, parts, {}}};
+    auto const bytes = [](std::string text) {
+        return std::make_shared<std::string const>(std::move(text));
+    };
+    out.view.files = {{"art_1", bytes("GIF89a")},
+                      {"art_2", bytes("1,2")},
+                      {"art_3", bytes("%PDF")},
+                      {"art_4", bytes("PK00")}};
+    return out;
+}
+std::string asked_with_files(Protocol const& protocol, std::string_view name) {
+    auto const question = with_files();
+    auto const body = json::check(protocol.body(question, ToolNames(question.tools)));
+    return body ? member(*body, name) : body.error().detail;
+}
+
+constexpr std::string_view gif = "R0lGODlh";
+constexpr std::string_view pdf = "JVBERg==";
+
+TEST(FilesInRequests, EachProtocolHasItsPlaceForThem) {
+    RequestSettings const settings{.model = "m"};
+    EXPECT_EQ(asked_with_files(OpenAiChat(settings), "messages"),
+              R"([{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url",)"
+              R"("image_url":{"url":"data:image/gif;base64,R0lGODlh"}},)"
+              R"({"type":"text","text":"[file b.csv text/csv]\n1,2"},)"
+              R"({"type":"file","file":{"filename":"c.pdf",)"
+              R"("file_data":"data:application/pdf;base64,JVBERg=="}},)"
+              R"({"type":"text","text":"[file d.zip application/zip: all]"},)"
+              R"({"type":"text","text":"[image old.gif image/gif]"}]}])");
+    EXPECT_EQ(
+        asked_with_files(OpenAiResponses(settings), "input"),
+        R"([{"role":"user","content":[{"type":"input_text","text":"look"},{"type":"input_image",)"
+        R"("image_url":"data:image/gif;base64,R0lGODlh"},)"
+        R"({"type":"input_text","text":"[file b.csv text/csv]\n1,2"},)"
+        R"({"type":"input_file","filename":"c.pdf",)"
+        R"("file_data":"data:application/pdf;base64,JVBERg=="},)"
+        R"({"type":"input_text","text":"[file d.zip application/zip: all]"},)"
+        R"({"type":"input_text","text":"[image old.gif image/gif]"}]}])");
+    EXPECT_EQ(
+        asked_with_files(Anthropic(settings), "messages"),
+        R"([{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":)"
+        R"({"type":"base64","media_type":"image/gif","data":"R0lGODlh"}},)"
+        R"({"type":"text","text":"[file b.csv text/csv]\n1,2"},{"type":"document","source":)"
+        R"({"type":"base64","media_type":"application/pdf","data":"JVBERg=="},"title":"c.pdf"},)"
+        R"({"type":"text","text":"[file d.zip application/zip: all]"},)"
+        R"({"type":"text","text":"[image old.gif image/gif]"}]}])");
+    EXPECT_EQ(
+        asked_with_files(Gemini(settings), "contents"),
+        R"([{"role":"user","parts":[{"text":"look"},{"inlineData":{"mimeType":"image/gif",)"
+        R"("data":"R0lGODlh"}},{"text":"[file b.csv text/csv]\n1,2"},)"
+        R"({"inlineData":{"mimeType":"application/pdf","data":"JVBERg=="}},)"
+        R"({"text":"[file d.zip application/zip: all]"},{"text":"[image old.gif image/gif]"}]}])");
+    EXPECT_EQ(asked_with_files(Ollama(settings), "messages"),
+              R"([{"role":"user","content":"look\n[file b.csv text/csv]\n1,2\n)"
+              R"([file c.pdf application/pdf]\n[file d.zip application/zip: all]\n)"
+              R"([image old.gif image/gif]","images":["R0lGODlh"]}])");
+}
+
+TEST(FilesInRequests, AModelThatTakesNoneIsToldTheirNames) {
+    RequestSettings const settings{.model = "m", .images = false, .files = false};
+    for (auto const& [protocol, name] :
+         std::initializer_list<std::pair<std::shared_ptr<Protocol const>, std::string_view>>{
+             {std::make_shared<OpenAiChat>(settings), "messages"},
+             {std::make_shared<OpenAiResponses>(settings), "input"},
+             {std::make_shared<Anthropic>(settings), "messages"},
+             {std::make_shared<Gemini>(settings), "contents"},
+             {std::make_shared<Ollama>(settings), "messages"}}) {
+        std::string const said = asked_with_files(*protocol, name);
+        EXPECT_THAT(said, Not(HasSubstr(std::string(gif))));
+        EXPECT_THAT(said, Not(HasSubstr(std::string(pdf))));
+        EXPECT_THAT(said, HasSubstr("[image a.gif image/gif]"));
+        EXPECT_THAT(said, HasSubstr("[file c.pdf application/pdf]"));
+        EXPECT_THAT(said, HasSubstr("1,2"));
+    }
+}
+
+// Text that is none is not sent as if it were.
+TEST(FilesInRequests, BytesThatAreNoTextAreToldByName) {
+    agent::Question question = with_files();
+    question.view.files["art_2"] = std::make_shared<std::string const>("\xff\xfe");
+    std::string const said = Ollama({.model = "m"}).body(question, ToolNames(question.tools));
+    EXPECT_THAT(said, HasSubstr("[file b.csv text/csv]\\n[file c.pdf"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "model/transcript.h"
 
+#include "base/media.h"
+#include "base/text.h"
 #include "model/protocol.h"
 
 #include <algorithm>
@@ -25,20 +27,17 @@ std::string part_text(json::View part) {
     if (type == "text" || type == "reasoning") return part["text"].string_or("");
     if (type == "data")
         return part["name"].string_or("data") + ": " + std::string(part["data"].raw());
-    return "[" + type + " " + part["name"].string_or("") + " " + part["mime"].string_or("") + "]";
+    std::string out = "[" + type;
+    for (std::string_view const about : {"name", "mime", "url"}) {
+        if (auto const said = part[about].string()) out += " " + *said;
+    }
+    if (auto const alt = part["alt"].string()) out += ": " + *alt;
+    return out + "]";
 }
 
-std::vector<Content> contents_of(Json const& parts) {
-    std::vector<Content> out;
-    json::View(parts).elements([&](json::View part) {
-        auto url = part["url"].string();
-        if (part["type"].string_or("") == "image" && url) {
-            out.push_back({{}, std::move(*url)});
-        } else {
-            out.push_back({part_text(part), {}});
-        }
-    });
-    return out;
+std::string encoded(std::string const& mime, std::string const& bytes) {
+    auto const* const data = reinterpret_cast<std::uint8_t const*>(bytes.data());
+    return "data:" + mime + ";base64," + base64({data, bytes.size()});
 }
 
 }  // namespace
@@ -78,8 +77,8 @@ std::string joined(std::vector<Content> const& contents) {
     return out;
 }
 
-bool has_image(std::vector<Content> const& contents) {
-    return std::ranges::any_of(contents, [](Content const& c) { return !c.image_url.empty(); });
+bool only_text(std::vector<Content> const& contents) {
+    return std::ranges::all_of(contents, &Content::is_text);
 }
 
 Json function_tools(agent::Question const& question, ToolNames const& names) {
@@ -99,15 +98,50 @@ DataUrl data_url(std::string_view url) {
 }
 
 void Transcript::tell(session::ModelView const& view) {
+    view_ = &view;
     for (ViewMessage const& message : view.messages) {
         if (message.role == ViewMessage::Role::assistant) {
             assistant_message(message);
         } else if (message.source == session::InputSource::result) {
             for (ViewCall const& call : message.calls) late(call);
         } else {
-            user(contents_of(message.parts));
+            user(contents(message.parts));
         }
     }
+}
+
+std::vector<Content> Transcript::contents(Json const& parts) const {
+    std::vector<Content> out;
+    json::View(parts).elements([&](json::View part) { out.push_back(content(part)); });
+    return out;
+}
+
+// An image or a file that this model does not take, or that was left out, is told by its name.
+Content Transcript::content(json::View part) const {
+    std::string const type = part["type"].string_or("");
+    std::string const mime = part["mime"].string_or("");
+    if (type != "image" && type != "file") return {part_text(part)};
+    if (auto url = part["url"].string()) {
+        if (type == "image")
+            return rules_.images ? Content{{}, *url, {}, mime} : Content{part_text(part)};
+        if (!rules_.takes_file(media_essence(mime), false)) return {part_text(part)};
+        return {{}, {}, *url, mime, part["name"].string_or("")};
+    }
+    auto const bytes = view_->files.find(part["artifactID"].string_or(""));
+    if (bytes == view_->files.end()) return {part_text(part)};
+    return file(part, *bytes->second);
+}
+
+Content Transcript::file(json::View part, std::string const& bytes) const {
+    std::string const mime = part["mime"].string_or("");
+    bool const image = image_type(bytes) == mime;
+    if (image)
+        return rules_.images ? Content{{}, encoded(mime, bytes), {}, mime}
+                             : Content{part_text(part)};
+    if (is_textual(mime) && valid_utf8(bytes)) return {part_text(part) + "\n" + bytes};
+    std::string const essence(media_essence(mime));
+    if (!rules_.takes_file(essence, true)) return {part_text(part)};
+    return {{}, {}, encoded(essence, bytes), essence, part["name"].string_or("")};
 }
 
 void Transcript::assistant_message(ViewMessage const& message) {
@@ -153,9 +187,8 @@ std::vector<Piece> Transcript::pieces(ViewMessage const& message,
 // The outcome of a call whose placeholder the model has seen.
 void Transcript::late(ViewCall const& call) {
     user({{"The tool call " + id_of(call) + " (" + names_.to_provider(call.tool) + " " +
-               std::string(call.input.text()) + ") that was pending has settled. Its outcome:\n" +
-               outcome_text(call),
-           {}}});
+           std::string(call.input.text()) + ") that was pending has settled. Its outcome:\n" +
+           outcome_text(call)}});
 }
 
 // Models repeat ids, and forks bring those of another session.
@@ -170,8 +203,8 @@ std::string Transcript::take_id(ViewCall const& call) {
 }
 
 bool Transcript::usable(std::string const& id) const {
-    if (id.empty() || id.size() > rules_.length_max) return false;
-    return !rules_.plain || id == ToolNames::plain(id);
+    if (id.empty() || id.size() > rules_.id_length_max) return false;
+    return !rules_.plain_ids || id == ToolNames::plain(id);
 }
 
 // Of a call that was answered by a placeholder.

@@ -36,15 +36,26 @@ struct Piece {
     ToldCall call;
 };
 
-// A piece of a user's message: one or the other.
+// A piece of a user's message: one of the three. What is here and not elsewhere has a data URL.
 struct Content {
     std::string text;
-    std::string image_url;
+    std::string image_url = {};
+    std::string file_url = {};
+    std::string mime = {};  // of a file, and of an image where it is known
+    std::string name = {};  // of a file; may be empty
+
+    [[nodiscard]] bool is_text() const { return image_url.empty() && file_url.empty(); }
 };
 
-struct IdRules {
-    std::size_t length_max = 40;
-    bool plain = true;  // [A-Za-z0-9_-] only
+// Which files that are no text a protocol has a place for.
+using TakesFile = bool (*)(std::string_view mime, bool is_here);
+[[nodiscard]] inline bool takes_no_file(std::string_view, bool) { return false; }
+
+struct Rules {
+    std::size_t id_length_max = 40;
+    bool plain_ids = true;  // [A-Za-z0-9_-] only
+    bool images = true;
+    TakesFile takes_file = takes_no_file;
 };
 
 // Goes through the messages of a view and tells them to whoever writes them down.
@@ -54,8 +65,8 @@ public:
 
 protected:
     // `from`: whose data is given back; empty: nobody's.
-    Transcript(ToolNames const& names, std::string from, IdRules ids)
-        : names_(names), from_(std::move(from)), rules_(ids) {}
+    Transcript(ToolNames const& names, std::string from, Rules rules)
+        : names_(names), from_(std::move(from)), rules_(rules) {}
 
     void tell(session::ModelView const& view);
 
@@ -73,10 +84,14 @@ private:
                                             std::vector<ToldCall> const& calls) const;
     void assistant_message(session::ViewMessage const& message);
     void late(session::ViewCall const& call);
+    [[nodiscard]] std::vector<Content> contents(Json const& parts) const;
+    [[nodiscard]] Content content(json::View part) const;
+    [[nodiscard]] Content file(json::View part, std::string const& bytes) const;
 
     ToolNames const& names_;
     std::string const from_;
-    IdRules const rules_;
+    Rules const rules_;
+    session::ModelView const* view_ = nullptr;  // the one that is told
     std::set<std::string> used_;
     std::map<CallNo, std::string> latest_;
 };
@@ -94,7 +109,7 @@ void append_line(std::string& to, std::string_view text);
 
 // Their texts, a line each.
 [[nodiscard]] std::string joined(std::vector<Content> const& contents);
-[[nodiscard]] bool has_image(std::vector<Content> const& contents);
+[[nodiscard]] bool only_text(std::vector<Content> const& contents);
 
 // [{"type":"function","function":{"name","description","parameters"}}, …]
 [[nodiscard]] Json function_tools(agent::Question const& question, ToolNames const& names);

@@ -65,6 +65,12 @@ public:
     // Asked when a session is loaded: for a gate that is not there its calls wait.
     [[nodiscard]] virtual bool has_gate(std::string const& /*gate*/) const { return true; }
 
+    // How many tokens of a session's past the agent's model is shown; nullopt: all that there are.
+    [[nodiscard]] virtual std::optional<std::uint64_t> view_tokens(
+        std::string const& /*agent*/) const {
+        return std::nullopt;
+    }
+
     // nullopt: there is no agent of this name (any more).
     [[nodiscard]] virtual std::optional<session::TurnTerms> terms(
         std::string const& agent) const = 0;

@@ -103,5 +103,59 @@ TEST_F(Artifacts, GoWithTheirSession) {
     EXPECT_EQ(found(), "");
 }
 
+// A prompt with one file.
+Prompt with_file(std::string const& bytes) {
+    Prompt prompt;
+    prompt.parts = Json::trusted(R"([{"type":"file","mime":"text/plain","bytes":)" +
+                                 std::to_string(bytes.size()) + "}]");
+    prompt.files = {
+        {{"a.txt", "text/plain", std::make_shared<std::string const>(bytes), sha256(bytes)},
+         prompt.parts.size() - 2}};
+    prompt.only_text = false;
+    return prompt;
+}
+
+TEST_F(Artifacts, AModelIsGivenTheFilesOfTheMessagesThatItSees) {
+    (void)create();
+    EXPECT_EQ(ask(with_file("one")), "applied");
+    for (bool const again : {false, true}) {
+        if (again) {
+            restart();
+            (void)ask(Tick{});  // the request is asked for again
+        }
+        auto const& view = host.work.asked.back().request.view;
+        ASSERT_EQ(view.files.size(), 1U) << again;
+        EXPECT_EQ(view.files.begin()->first, numbered_id("art_", id, emitted()));
+        EXPECT_EQ(*view.files.begin()->second, "one");
+        EXPECT_TRUE(view.messages.front().parts.text().contains(view.files.begin()->first));
+    }
+    EXPECT_EQ(found(), "");
+}
+
+TEST_F(Artifacts, AStoreThatCannotGiveThemIsAskedAgainAndDamageEndsTheTurn) {
+    (void)create();
+    (void)ask(with_file("one"));
+    restart();
+    on_disk().artifacts.clear();
+    (void)ask(Tick{});
+    EXPECT_EQ(host.work.asked.size(), 1U);  // of the first process
+    State const now = stored();
+    EXPECT_FALSE(now.turn);
+    ASSERT_TRUE(now.last_turn && now.last_turn->error);
+    EXPECT_TRUE(now.last_turn->error->message.contains("dormouse verify"));
+}
+
+TEST_F(Artifacts, AFileAndItsMessageAreOneAppend) {
+    (void)create();
+    host.store.fault = Fault::lost;
+    EXPECT_EQ(ask(with_file("one"), "key"), "store_unavailable");
+    EXPECT_EQ(emitted(), 0U);
+    EXPECT_TRUE(on_disk().artifacts.empty());
+    EXPECT_EQ(ask(with_file("one"), "key"), "applied");
+    EXPECT_EQ(ask(with_file("one"), "key"), "duplicate");
+    EXPECT_EQ(on_disk().artifacts.size(), 1U);
+    EXPECT_EQ(found(), "");
+}
+
 }  // namespace
 }  // namespace dormouse::runner

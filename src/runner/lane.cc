@@ -361,7 +361,7 @@ void Lane::reopen() {
 }
 
 bool Lane::may_sleep() const {
-    return !shut_ && inbox_.empty() && running_.empty() && watchers_.empty() && !missing_gate();
+    return !shut_ && inbox_.empty() && running_.empty() && watchers_.empty();
 }
 
 std::optional<std::string> Lane::missing_gate() const {

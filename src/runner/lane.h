@@ -19,6 +19,10 @@
 #include <span>
 #include <vector>
 
+namespace dormouse::wire {
+class History;
+}
+
 namespace dormouse::runner {
 
 class Lane;
@@ -96,8 +100,9 @@ public:
         return recent_.empty() || recent_.front()->event.seq == 1;
     }
 
-    // Not while a call waits for a gate: the scan would load the session again every second.
     [[nodiscard]] bool may_sleep() const;
+    // When a tick would next do something that nothing in this process sees to already.
+    [[nodiscard]] std::optional<Time> next_time() const;
     // The first gate that a call waits for because it is not there.
     [[nodiscard]] std::optional<std::string> missing_gate() const;
     // True when a tick at `now` could do something that nothing else in this process will.
@@ -145,13 +150,14 @@ private:
     void remember_closed(session::Event const& event);
 
     void dispatch();
-    // When a tick would next do something that nothing in this process sees to already.
-    [[nodiscard]] std::optional<Time> next_time() const;
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);
     void ask_model(session::Effect const& effect, session::AskModel const& ask);
     void ask_turn(session::Effect const& effect, session::AskTurn const& ask);
+    void show(wire::History const& history, port::ModelRequest request);
+    void add_files(port::ModelRequest request);
+    void send_request(port::ModelRequest request);
     void forget_effect(session::EffectId id);
 
     static constexpr std::size_t inbox_max = 10'000;

@@ -2,6 +2,8 @@
 
 #include "session/limits.h"
 #include "wire/view.h"
+#include "wire/view_budget.h"
+#include "wire/view_files.h"
 
 #include <utility>
 
@@ -78,33 +80,67 @@ std::optional<Time> Lane::next_time() const {
 }
 
 void Lane::ask_model(Effect const& effect, AskModel const& ask) {
-    auto const request = [&host = host_, session = id_, agent = state_->agent, id = effect.id,
-                          ask](wire::History const& history) {
-        port::ModelRequest out{session, agent, ask, wire::model_view(history, ask.view_seq), id};
-        host.effects().ask_model(
-            std::move(out),
-            [&host, session, ask](port::Delta const& delta) { host.delta(session, ask, delta); },
-            [&host, session, id](Command::Body outcome) {
-                host.offer(session, id, std::move(outcome));
-            });
-    };
+    port::ModelRequest request{id_, state_->agent, ask, {}, effect.id};
     if (recent_from_start()) {
         wire::History history(id_);
         for (wire::RecordPtr const& record : recent_) history.add(*record);
-        return request(history);
+        return show(history, std::move(request));
     }
     auto read = [id = id_, to = state_->head](port::Store& store) {
         return read_records(store, id, 1, to);
     };
     port::ask(host_.journal(), std::move(read),
-              [self = shared_from_this(), id = effect.id,
-               request](Result<std::vector<wire::RecordPtr>> records) {
-                  if (!self->running_.contains(id)) return;
-                  if (!records) return self->forget_effect(id);
+              [self = shared_from_this(),
+               request = std::move(request)](Result<std::vector<wire::RecordPtr>> records) mutable {
+                  if (!self->running_.contains(request.id)) return;
+                  if (!records) return self->forget_effect(request.id);
                   wire::History history(self->id_);
                   for (wire::RecordPtr const& record : *records) history.add(*record);
-                  request(history);
+                  self->show(history, std::move(request));
               });
+}
+
+void Lane::show(wire::History const& history, port::ModelRequest request) {
+    request.view = wire::model_view(history, request.ask.view_seq);
+    if (auto const tokens = host_.effects().view_tokens(request.agent))
+        wire::fit(request.view, *tokens);
+    add_files(std::move(request));
+}
+
+// The images and files that the view names are read for this request only.
+void Lane::add_files(port::ModelRequest request) {
+    auto events = wire::files_of(request.view, id_);
+    if (events.empty()) return send_request(std::move(request));
+    auto read = [id = id_, events = std::move(events)](port::Store& store) {
+        return read_files(store, id, events);
+    };
+    port::ask(
+        host_.journal(), std::move(read),
+        [self = shared_from_this(), request = std::move(request)](Result<FilesById> files) mutable {
+            if (!self->running_.contains(request.id)) return;
+            if (files) {
+                request.view.files = *std::move(files);
+                return self->send_request(std::move(request));
+            }
+            if (info(files.error().code).next == Next::retry)
+                return self->forget_effect(request.id);
+            // Damage: reading again would find the same.
+            AskModel const& ask = request.ask;
+            Trouble const damage{"model_failed", files.error().detail};
+            self->host_.offer(
+                self->id_, request.id,
+                ModelFailure{ask.turn, ask.step, ask.attempt, damage, false, std::nullopt});
+        });
+}
+
+void Lane::send_request(port::ModelRequest request) {
+    auto said = [&host = host_, session = id_, ask = request.ask](port::Delta const& delta) {
+        host.delta(session, ask, delta);
+    };
+    auto done = [&host = host_, session = id_, id = request.id](Command::Body outcome) {
+        host.offer(session, id, std::move(outcome));
+    };
+    host_.effects().ask_model(std::move(request), std::move(said), std::move(done));
 }
 
 void Lane::offer(EffectId id, Command::Body outcome) {

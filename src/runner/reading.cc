@@ -138,6 +138,22 @@ Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store, Sessi
     return out;
 }
 
+Result<FilesById> read_files(port::Store& store, SessionId session,
+                             std::vector<Seq> const& events) {
+    FilesById out;
+    for (Seq const seq : events) {
+        std::string id = numbered_id("art_", session, seq);
+        auto bytes = store.artifact(session, seq);
+        if (!bytes) return std::unexpected(std::move(bytes.error()));
+        if (!*bytes)
+            return fail(Code::internal, "The bytes of " + id +
+                                            " are missing. Stop the server and run: dormouse "
+                                            "verify");
+        out.emplace(std::move(id), std::make_shared<std::string const>(**std::move(bytes)));
+    }
+    return out;
+}
+
 Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wanted) {
     Found found;
     if (wanted.receipt) {

@@ -6,6 +6,9 @@
 #include "session/key.h"
 #include "wire/record.h"
 
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace dormouse::runner {
@@ -37,6 +40,11 @@ struct LoadedSession {
 [[nodiscard]] Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store,
                                                                      SessionId session, Seq from,
                                                                      Seq to, std::size_t max_bytes);
+
+// The bytes kept under these events, by artifactID. Bytes that are not there are `internal`.
+using FilesById = std::map<std::string, std::shared_ptr<std::string const>, std::less<>>;
+[[nodiscard]] Result<FilesById> read_files(port::Store& store, SessionId session,
+                                           std::vector<Seq> const& events);
 
 // What was found for a command's Wanted.
 [[nodiscard]] Result<session::Found> read_found(port::Store& store, SessionId session,

@@ -31,6 +31,7 @@ void Runner::start() {
 
 std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {
     auto& lane = lanes_[session];
+    held_.erase(session);
     if (!lane) lane = std::make_shared<Lane>(session, static_cast<Host&>(*this), fresh);
     return lane;
 }
@@ -127,6 +128,10 @@ std::vector<std::pair<SessionId, std::string>> Runner::held(std::size_t limit) c
     for (auto const& [id, lane] : lanes_) {
         if (out.size() == limit) break;
         if (auto gate = lane->missing_gate()) out.emplace_back(id, *std::move(gate));
+    }
+    for (auto const& [id, one] : held_) {
+        if (out.size() == limit) break;
+        out.emplace_back(id, one.gate);
     }
     std::ranges::sort(out);
     return out;
@@ -253,6 +258,8 @@ void Runner::rested(SessionId session) {
         rested_at_.erase(*it);
         it = rested_.erase(it);
         if (!sleeps) continue;
+        if (auto gate = found->second->missing_gate())
+            held_[found->first] = {*std::move(gate), found->second->next_time()};
         // It may be on the call stack: it goes with the loop's next turn.
         world_.loop.post([gone = std::move(found->second)] {});
         lanes_.erase(found);
@@ -290,6 +297,8 @@ void Runner::fire() {
 
 void Runner::tick(SessionId session) {
     if (draining_ || failed_) return;
+    auto const held = held_.find(session);
+    if (held != held_.end() && (!held->second.next || *held->second.next > now())) return;
     auto const resident = lanes_.find(session);
     if (resident != lanes_.end() && !resident->second->wants_tick(now())) return;
     lane(session)->receive(make(Tick{}, {}), [](Result<Answer>) {});

@@ -98,7 +98,7 @@ public:
     [[nodiscard]] bool recovered() const { return recovered_; }
     [[nodiscard]] std::size_t resident() const { return lanes_.size(); }
     // Sessions with calls that wait for a gate that is not there, and the first such gate of each;
-    // at most `limit`. They are always in memory.
+    // at most `limit`.
     [[nodiscard]] std::vector<std::pair<SessionId, std::string>> held(std::size_t limit) const;
     // Set once a sync has failed: nothing is ever written again by this process (P10).
     [[nodiscard]] bool failed() const { return failed_; }
@@ -187,6 +187,13 @@ private:
     // Lanes that have come to rest, longest ago first; each at most once.
     std::list<SessionId> rested_;
     std::unordered_map<SessionId, std::list<SessionId>::iterator> rested_at_;
+    // Of sessions that were put away although the scan finds them: they wait for a gate that this
+    // process does not have. `next`: when there is something else to do for them.
+    struct Held {
+        std::string gate;
+        std::optional<Time> next;
+    };
+    std::unordered_map<SessionId, Held> held_;
     std::map<Bits128, std::vector<port::Fn<void()>>> creating_;  // by key, and who waits for it
     std::uint64_t next_number_;
     // Times within the next scan or two: one timer a node, at the earliest.

@@ -129,6 +129,58 @@ TEST_F(Held, StaysInMemoryAndCostsNoCommit) {
     EXPECT_EQ(runner->held(10).front(), (std::pair<SessionId, std::string>(session, "approve")));
 }
 
+// Held sessions are put away like others: the scan, which finds them every second, passes them
+// over.
+TEST_F(Held, GoesFromMemoryAndIsNotReadAgain) {
+    (void)new_session();
+    restart(1);
+    runner->start();
+    loop.advance(2'000 * ms);
+    SessionId const other = new_session();
+    EXPECT_EQ(ask(other, Tick{}), "applied");
+    EXPECT_EQ(runner->resident(), 1U);
+    ASSERT_EQ(runner->held(10).size(), 1U);
+    EXPECT_EQ(runner->held(10).front(), (std::pair<SessionId, std::string>(session, "approve")));
+    auto const reads = journal.reads;
+    auto const commits = journal.commits.size();
+    loop.advance(100'000 * ms);
+    EXPECT_EQ(journal.reads - reads, 200) << "the scan's own, of sessions and of posts";
+    EXPECT_EQ(journal.commits.size(), commits);
+    EXPECT_EQ(runner->resident(), 1U);
+    // Whatever is asked of it is answered, and it can still be cancelled.
+    Cancel cancel;
+    EXPECT_EQ(ask(session, cancel), "applied");
+    EXPECT_TRUE(stored(session).calls.empty());
+    EXPECT_TRUE(runner->held(10).empty());
+}
+
+// Put away or not, what falls due in it is met: another call's deadline.
+TEST_F(Held, ItsDeadlinesAreMetAlthoughItIsPutAway) {
+    SessionId const both = new_session();
+    (void)ask(both, prompt("please"));
+    effects.reply({gated(plain()), job()});
+    loop.run();
+    auto one = std::move(effects.gated.back());
+    effects.gated.pop_back();
+    one.done(GateOutcome{one.ask.call, one.ask.gate, GateOutcome::Gone{}});
+    loop.run();
+    PauseTerms pause;
+    pause.timeout = 50'000 * ms;
+    effects.finish(pause);
+    loop.run();
+    ASSERT_EQ(stored(both).calls.size(), 2U);
+    restart(1);
+    runner->start();
+    loop.advance(2'000 * ms);
+    SessionId const other = new_session();
+    EXPECT_EQ(ask(other, Tick{}), "applied");
+    EXPECT_EQ(runner->resident(), 1U);
+    EXPECT_EQ(runner->held(10).size(), 2U);
+    loop.advance(60'000 * ms);
+    EXPECT_EQ(stored(both).calls.size(), 1U) << "expired";
+    EXPECT_EQ(runner->held(10).size(), 2U);
+}
+
 TEST_F(Held, TheNextProcessLooksAndGoesOnWhenTheGateIsThere) {
     restart();
     runner->start();

@@ -96,7 +96,8 @@ runner::Asker Exchange::asker() const {
 Api::Api(Services services)
     : services_(services),
       streams_(std::make_unique<Streams>(services.runner)),
-      feed_streams_(std::make_unique<FeedStreams>(services.loop, services.journal)),
+      feed_streams_(
+          std::make_unique<FeedStreams>(services.loop, services.journal, services.runner)),
       waits_(std::make_unique<Waits>(services_)),
       changes_(std::make_unique<Changes>(services.runner.now())),
       webhooks_(std::make_unique<Webhooks>(services_)),

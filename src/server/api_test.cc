@@ -578,5 +578,112 @@ TEST_F(ApiTest, ThePathsOfSessionManagersSpeakTheirOwnSpelling) {
     EXPECT_EQ(send("GET", "/api/sessions/" + id).status, 404);
 }
 
+// A session with `turns` turns, of which each said `bytes`.
+class PagesTest : public ApiTest {
+protected:
+    std::string talk(int turns, std::size_t bytes) {
+        std::string const id = create();
+        std::string const text(bytes, 'x');
+        for (int i = 0; i < turns; ++i) {
+            (void)send("POST", prompt_path(id), R"({"text":")" + std::to_string(i) + text + "\"}");
+            effects.reply({});
+            loop.run();
+        }
+        return "/api/sessions/" + id;
+    }
+    // All ids of a list, by pages.
+    std::vector<std::string> ids(std::string const& path, int limit) {
+        std::vector<std::string> out;
+        std::optional<std::string> cursor = "";
+        while (cursor) {
+            HttpReply const page = list(path, limit, *cursor);
+            EXPECT_EQ(page.status, 200) << page.body;
+            json::View(page.body)["items"].elements(
+                [&](json::View item) { out.push_back(item["id"].string_or("")); });
+            cursor = json::View(page.body)["next"].string();
+        }
+        return out;
+    }
+    HttpReply list(std::string const& path, int limit, std::string const& cursor) {
+        HttpRequest request;
+        request.query.emplace_back("limit", std::to_string(limit));
+        if (!cursor.empty()) request.query.emplace_back("cursor", cursor);
+        return send_with(std::move(request), path);
+    }
+    HttpReply send_with(HttpRequest request, std::string const& path) {
+        request.method = "GET";
+        request.path = path;
+        for (std::size_t at = 1; at <= path.size();) {
+            std::size_t const end = std::min(path.find('/', at), path.size());
+            request.segments.push_back(path.substr(at, end - at));
+            at = end + 1;
+        }
+        request.headers = {{"host", "localhost:3676"}, {"authorization", "Bearer s3cret"}};
+        request.id = "req_1";
+        api.handle(std::move(request), std::make_shared<FakeResponder>(replies));
+        loop.run();
+        return replies.back();
+    }
+};
+
+TEST_F(PagesTest, OfAnySizeTellTheSame) {
+    std::string const session = talk(7, 1);
+    for (std::string const what : {"/messages", "/turns"}) {
+        auto const whole = ids(session + what, 200);
+        EXPECT_EQ(whole.size(), what == "/turns" ? 7U : 14U);
+        for (int limit = 1; limit < 16; ++limit)
+            EXPECT_EQ(ids(session + what, limit), whole) << what << limit;
+    }
+}
+
+// What a page reads does not grow with the session.
+TEST_F(PagesTest, ReadOnlyTheirOwnPartOfTheJournal) {
+    std::string const session = talk(600, 4'000);  // 2.4 MB and more
+    for (std::string const what : {"/messages", "/turns"}) {
+        journal.store->bytes_read = 0;
+        HttpReply const first = list(session + what, 5, "");
+        EXPECT_EQ(json::View(first.body)["items"].size(), 5U);
+        EXPECT_LE(journal.store->bytes_read, runner::Runner::page_bytes + 8'000) << what;
+        std::string cursor = json::View(first.body)["next"].string_or("");
+        for (int i = 0; i < 20; ++i) {
+            HttpReply const page = list(session + what, 5, cursor);
+            cursor = json::View(page.body)["next"].string_or("");
+        }
+        journal.store->bytes_read = 0;
+        EXPECT_EQ(list(session + what, 5, cursor).status, 200);
+        EXPECT_LE(journal.store->bytes_read, runner::Runner::page_bytes + 8'000) << what;
+    }
+}
+
+// A page in the past with a call that still waits reads up to its pause, and no further.
+TEST_F(PagesTest, ACallThatWaitsIsShownWithoutReadingAllThatCameAfterIt) {
+    std::string const id = create();
+    (void)send("POST", prompt_path(id), R"({"text":"please"})");
+    effects.reply({session::testing::job()});
+    loop.run();
+    effects.finish(session::PauseTerms());
+    loop.run();
+    for (int i = 0; i < 40; ++i) {
+        (void)send("POST", prompt_path(id),
+                   R"({"when":"steer","text":")" + std::string(60'000, 'x') + "\"}");
+        effects.reply({});
+        loop.run();
+    }
+    journal.store->bytes_read = 0;
+    HttpReply const page = list("/api/sessions/" + id + "/messages", 2, "");
+    EXPECT_TRUE(page.body.contains("waiting_async")) << page.body.substr(0, 600);
+    EXPECT_LE(journal.store->bytes_read, runner::Runner::page_bytes + 100'000);
+    EXPECT_EQ(ids("/api/sessions/" + id + "/messages", 50).size(), 82U);
+    EXPECT_EQ(ids("/api/sessions/" + id + "/turns", 50).size(), 1U);
+}
+
+TEST_F(PagesTest, ACursorThatIsNoneIsRefused) {
+    std::string const session = talk(1, 1);
+    for (std::string const cursor : {"x", "0", "-1", "999", "c", "cx"}) {
+        for (std::string const what : {"/messages", "/turns"})
+            EXPECT_EQ(code(list(session + what, 5, cursor)), "bad_cursor") << cursor;
+    }
+}
+
 }  // namespace
 }  // namespace dormouse::server

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "json/json.h"
+#include "server/feed_objects.h"
 #include "wire/record.h"
 
 #include <algorithm>
@@ -20,6 +21,15 @@ std::string deletion(port::FeedRow const& row, std::string_view project) {
 }
 
 std::string type_of(std::string_view event) { return json::View(event)["type"].string_or(""); }
+
+std::string frames_of(std::uint64_t place, std::vector<std::string> const& events) {
+    std::string out;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (i + 1 == events.size()) out += "id: " + feed_cursor(place) + "\n";
+        out += "event: " + type_of(events[i]) + "\ndata: " + events[i] + "\n\n";
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -43,10 +53,12 @@ Result<std::vector<std::string>> feed_events(port::FeedRow const& row, std::stri
 
 FeedStreams::~FeedStreams() { *alive_ = false; }
 
-void FeedStreams::open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out) {
+void FeedStreams::open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
+                       bool objects) {
     auto const reader = std::make_shared<Reader>();
     reader->project = std::move(project);
     reader->next = after;
+    reader->objects = objects;
     reader->out = std::move(out);
     readers_.push_back(reader);
     std::weak_ptr<Reader> const weak = reader;
@@ -87,6 +99,7 @@ void FeedStreams::pump(ReaderPtr const& reader) {
 }
 
 void FeedStreams::take(ReaderPtr const& reader, Result<port::FeedPage> page) {
+    if (page && !page->gone && reader->objects) return send_objects(reader, *std::move(page));
     reader->reading = false;
     if (!page) return reader->out->close();  // it comes back at its place
     if (page->gone) {
@@ -101,9 +114,33 @@ void FeedStreams::take(ReaderPtr const& reader, Result<port::FeedPage> page) {
         if (!bytes || !reader->out->send(bytes)) return reader->out->close();
         reader->next = row.n;
     }
-    reader->next = page->next;
-    reader->behind = reader->behind || page->more;
+    sent(reader, page->next, page->more);
+}
+
+void FeedStreams::sent(ReaderPtr const& reader, std::uint64_t next, bool more) {
+    reader->next = next;
+    reader->behind = reader->behind || more;
     pump(reader);
+}
+
+// What the objects say is true when the page is sent, not when it was appended: nothing to share.
+void FeedStreams::send_objects(ReaderPtr const& reader, port::FeedPage page) {
+    std::vector<std::uint64_t> places;
+    for (port::FeedRow const& row : page.rows) places.push_back(row.n);
+    feed_objects(loop_, runner_, std::move(page.rows), reader->project,
+                 [this, alive = alive_, reader, places = std::move(places), next = page.next,
+                  more = page.more](Result<RowsOfEvents> rows) {
+                     if (!*alive) return;
+                     reader->reading = false;
+                     if (!rows) return reader->out->close();
+                     for (std::size_t i = 0; i < rows->size(); ++i) {
+                         auto const bytes =
+                             std::make_shared<std::string const>(frames_of(places[i], (*rows)[i]));
+                         if (!reader->out->send(bytes)) return reader->out->close();
+                         reader->next = places[i];
+                     }
+                     sent(reader, next, more);
+                 });
 }
 
 // Null: the append can not be read.
@@ -112,12 +149,7 @@ std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row,
     if (auto const kept = frames_.find(row.n); kept != frames_.end()) return kept->second;
     auto const events = feed_events(row, project);
     if (!events) return nullptr;
-    std::string out;
-    for (std::size_t i = 0; i < events->size(); ++i) {
-        if (i + 1 == events->size()) out += "id: " + feed_cursor(row.n) + "\n";
-        out += "event: " + type_of((*events)[i]) + "\ndata: " + (*events)[i] + "\n\n";
-    }
-    auto const bytes = std::make_shared<std::string const>(std::move(out));
+    auto const bytes = std::make_shared<std::string const>(frames_of(row.n, *events));
     frames_.emplace(row.n, bytes);
     if (frames_.size() > frames_kept) frames_.erase(frames_.begin());
     return bytes;

@@ -8,6 +8,7 @@
 // what it has by (sessionID, seq).
 
 #include "port/world.h"
+#include "runner/runner.h"
 #include "server/http.h"
 
 #include <map>
@@ -27,14 +28,17 @@ namespace dormouse::server {
 
 class FeedStreams {
 public:
-    // Both outlive this.
-    FeedStreams(port::Loop& loop, port::Journal& journal) : loop_(loop), journal_(journal) {}
+    // All outlive this.
+    FeedStreams(port::Loop& loop, port::Journal& journal, runner::Runner& runner)
+        : loop_(loop), journal_(journal), runner_(runner) {}
     ~FeedStreams();
     FeedStreams(FeedStreams const&) = delete;
     FeedStreams& operator=(FeedStreams const&) = delete;
 
     // Sends what comes after `after` (0: from the oldest that is kept) until the reader goes.
-    void open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out);
+    // `objects`: each event with what it is about.
+    void open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
+              bool objects = false);
     // Something has been appended: readers at the end look again, once this turn of the loop is
     // over.
     void appended();
@@ -47,11 +51,14 @@ private:
         std::shared_ptr<EventStream> out;
         bool reading = false;  // a page is on its way
         bool behind = true;    // there may be something after `next`
+        bool objects = false;
     };
     using ReaderPtr = std::shared_ptr<Reader>;
 
     void pump(ReaderPtr const& reader);
     void take(ReaderPtr const& reader, Result<port::FeedPage> page);
+    void send_objects(ReaderPtr const& reader, port::FeedPage page);
+    void sent(ReaderPtr const& reader, std::uint64_t next, bool more);
     [[nodiscard]] std::shared_ptr<std::string const> frames(port::FeedRow const& row,
                                                             std::string const& project);
 
@@ -61,6 +68,7 @@ private:
 
     port::Loop& loop_;
     port::Journal& journal_;
+    runner::Runner& runner_;
     std::vector<ReaderPtr> readers_;
     // The newest appends as bytes, by place: what several readers share.
     std::map<std::uint64_t, std::shared_ptr<std::string const>> frames_;

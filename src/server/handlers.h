@@ -39,9 +39,10 @@ void retry_session(Api& api, ExchangePtr const& x);
 void post_prompt(Api& api, ExchangePtr const& x);
 // handlers_fork.cc
 void fork_session(Api& api, ExchangePtr const& x);
-// handlers_history.cc
+// handlers_pages.cc
 void list_messages(Api& api, ExchangePtr const& x);
 void list_turns(Api& api, ExchangePtr const& x);
+// handlers_history.cc
 void list_events(Api& api, ExchangePtr const& x);
 // handlers_artifact.cc
 void get_artifact(Api& api, ExchangePtr const& x);
@@ -128,10 +129,12 @@ void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, Exc
 void wait_for_change(Api& api, std::string const& project, std::optional<SessionId> session,
                      Time until, ExchangePtr x, port::Fn<void()> done);
 
-// The parts of a message from `text` or `parts` of a body; text parts only.
+// input.cc: the parts of a message from `text` or `parts` of a body.
 struct Input {
     Json parts;
     std::string text;
+    std::vector<session::InputFile> files = {};
+    bool only_text = true;
 };
 [[nodiscard]] std::optional<Input> read_input(Body& body);
 

@@ -1,3 +1,4 @@
+#include "server/feed_objects.h"
 #include "server/feed_streams.h"
 #include "server/handlers.h"
 
@@ -12,39 +13,66 @@ constexpr std::size_t page_bytes = std::size_t{1} << 20;
 
 // Pages hold whole appends: the limit is where a page stops taking more of them. `next` is always
 // there, also at the end, where it is the place from which to ask again.
-void answer_feed(ExchangePtr const& x, std::string const& project, port::FeedPage const& page,
-                 std::size_t limit) {
+void answer_feed(ExchangePtr const& x, RowsOfEvents const& rows, std::uint64_t next) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
-    std::size_t count = 0;
-    std::uint64_t next = page.next;
-    for (port::FeedRow const& row : page.rows) {
-        if (count >= limit) break;
-        auto const events = feed_events(row, project);
-        if (!events) return x->fail(events.error());
-        for (std::string const& event : *events) out.raw(event);
-        count += events->size();
-        next = count >= limit ? row.n : page.next;
+    for (auto const& events : rows) {
+        for (std::string const& event : events) out.raw(event);
     }
     out.end_array().member("next", feed_cursor(next));
     x->json(200, out.end_object().take());
 }
 
-void page_of_feed(Api& api, ExchangePtr const& x, std::string const& project, std::uint64_t after) {
+Result<RowsOfEvents> events_of(std::vector<port::FeedRow> const& rows, std::string const& project) {
+    RowsOfEvents out;
+    for (port::FeedRow const& row : rows) {
+        auto events = feed_events(row, project);
+        if (!events) return std::unexpected(std::move(events.error()));
+        out.push_back(*std::move(events));
+    }
+    return out;
+}
+
+// The page with the rows that the limit takes, and its end moved to the last of them.
+port::FeedPage cut(port::FeedPage page, std::size_t limit) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < page.rows.size(); ++i) {
+        count += page.rows[i].deleted ? 1 : page.rows[i].frame.count;
+        if (count < limit) continue;
+        page.next = page.rows[i].n;
+        page.rows.resize(i + 1);
+    }
+    return page;
+}
+
+struct Wanted {
+    std::string project;
+    std::uint64_t after = 0;
+    bool objects = false;
+};
+
+void page_of_feed(Api& api, ExchangePtr const& x, Wanted const& wanted) {
     Query query{x->request};
     std::size_t const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
-    auto question = [project, after](port::Store& store) {
-        return store.feed(project, after, page_bytes);
+    auto question = [wanted](port::Store& store) {
+        return store.feed(wanted.project, wanted.after, page_bytes);
     };
     port::ask(api.services().journal, std::move(question),
-              [x, project, limit](Result<port::FeedPage> page) {
-                  if (!page) return x->fail(page.error());
-                  if (page->gone)
+              [&api, x, wanted, limit](Result<port::FeedPage> read) {
+                  if (!read) return x->fail(read.error());
+                  if (read->gone)
                       return x->fail({Code::history_gone,
                                       "What came after this cursor is not kept any more; list what "
                                       "you follow again and begin without a cursor."});
-                  answer_feed(x, project, *page, limit);
+                  auto page = cut(*std::move(read), limit);
+                  auto const answer = [x, next = page.next](Result<RowsOfEvents> rows) {
+                      if (!rows) return x->fail(rows.error());
+                      answer_feed(x, *rows, next);
+                  };
+                  if (!wanted.objects) return answer(events_of(page.rows, wanted.project));
+                  feed_objects(api.services().loop, api.services().runner, std::move(page.rows),
+                               wanted.project, answer);
               });
 }
 
@@ -58,22 +86,25 @@ void list_feed(Api& api, ExchangePtr const& x) {
     auto const after = parse_feed_cursor(place);
     if (!after)
         return x->fail({Code::bad_cursor, "This cursor is not one of ours; begin without one."});
-    std::string project(x->request.query_value("project").value_or("default"));
+    std::string_view const view = x->request.query_value("view").value_or("events");
+    if (view != "events" && view != "objects")
+        return x->fail(bad_value("?view", "must be events or objects"));
+    Wanted const wanted{std::string(x->request.query_value("project").value_or("default")), *after,
+                        view == "objects"};
     auto head = [](port::Store& store) { return store.feed_head(); };
-    port::ask(api.services().journal, head,
-              [&api, x, project, after = *after](Result<std::uint64_t> newest) {
-                  if (!newest) return x->fail(newest.error());
-                  if (after > *newest)
-                      return x->fail({Code::bad_cursor,
-                                      "This cursor is from another store, or from before a backup "
-                                      "was restored; begin without one."});
-                  bool const streams = x->request.header("accept").find("text/event-stream") !=
-                                       std::string_view::npos;
-                  if (!streams) return page_of_feed(api, x, project, after);
-                  auto const out = x->responder->stream({});
-                  out->send(std::make_shared<std::string const>("retry: 1000\n\n"));
-                  api.feed_streams().open(project, after, out);
-              });
+    port::ask(api.services().journal, head, [&api, x, wanted](Result<std::uint64_t> newest) {
+        if (!newest) return x->fail(newest.error());
+        if (wanted.after > *newest)
+            return x->fail({Code::bad_cursor,
+                            "This cursor is from another store, or from before a backup "
+                            "was restored; begin without one."});
+        bool const streams =
+            x->request.header("accept").find("text/event-stream") != std::string_view::npos;
+        if (!streams) return page_of_feed(api, x, wanted);
+        auto const out = x->responder->stream({});
+        out->send(std::make_shared<std::string const>("retry: 1000\n\n"));
+        api.feed_streams().open(wanted.project, wanted.after, out, wanted.objects);
+    });
 }
 
 }  // namespace dormouse::server

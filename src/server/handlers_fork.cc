@@ -5,6 +5,8 @@
 #include "json/json.h"
 #include "session/limits.h"
 
+#include <set>
+
 namespace dormouse::server {
 
 using namespace dormouse::session;
@@ -47,11 +49,28 @@ std::pair<std::string, std::uint32_t> transcript(Snapshot const& snapshot, Seq s
     return {out.end_array().take(), count};
 }
 
-// Those that the transcript up to `seq` names: what the session was made with, and what came since.
-std::vector<std::pair<Seq, ArtifactEmitted>> artifacts_of(wire::History const& history, Seq seq) {
+// The ids of artifacts in a text, where each stands as a whole string.
+std::set<std::string, std::less<>> named_artifacts(std::string_view text) {
+    std::set<std::string, std::less<>> out;
+    for (std::size_t at = text.find("\"art_"); at != std::string_view::npos;) {
+        std::size_t const end = text.find('"', at + 1);
+        out.emplace(text.substr(at + 1, end - at - 1));
+        at = text.find("\"art_", end);
+    }
+    return out;
+}
+
+// What calls up to `seq` brought, and what else the transcript names: what the session was made
+// with, and the images and files of its messages.
+std::vector<std::pair<Seq, ArtifactEmitted>> artifacts_of(SessionId const& session,
+                                                          wire::History const& history, Seq seq,
+                                                          std::string_view transcript) {
+    auto const named = named_artifacts(transcript);
     std::vector<std::pair<Seq, ArtifactEmitted>> out;
     for (auto const& [at, artifact] : history.artifacts()) {
-        if (artifact.call == 0 || at <= seq) out.emplace_back(at, artifact);
+        bool const brought = artifact.call != 0 && at <= seq;
+        if (brought || named.contains(numbered_id("art_", session, at)))
+            out.emplace_back(at, artifact);
     }
     return out;
 }
@@ -155,6 +174,8 @@ void fork_session(Api& api, ExchangePtr const& x) {
                             "A fork copies at most 8 MiB of transcript; fork at an earlier seq.",
                             Json::trusted(R"({"limit":"fork_bytes","max":8388608})"), 0});
         }
+        auto artifacts = artifacts_of(id, snapshot->history, step, messages);
+        if (auto const error = too_many(artifacts)) return x->fail(*error);
         Create create;
         create.project = state.project;
         create.agent = state.agent;
@@ -162,8 +183,6 @@ void fork_session(Api& api, ExchangePtr const& x) {
         create.title = title.empty() ? state.title : title;
         create.labels = state.labels;
         create.fork = Create::ForkOf{id, step, Json::trusted(std::move(messages)), count};
-        auto artifacts = artifacts_of(snapshot->history, step);
-        if (auto const error = too_many(artifacts)) return x->fail(*error);
         fork_with_artifacts(api, x, std::move(create), std::move(artifacts));
     });
 }

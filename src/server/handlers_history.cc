@@ -5,72 +5,10 @@
 #include "base/text.h"
 #include "json/json.h"
 
-// A session's past: messages and turns as pages, events as pages or as a stream.
+// A session's events, as pages or as a stream.
 namespace dormouse::server {
 
 using namespace dormouse::session;
-
-namespace {
-
-// Pages are counted from the oldest; a cursor is the place to go on.
-template <class Item>
-void answer_page(ExchangePtr const& x, std::vector<Item> const& all,
-                 std::function<std::string(Item const&)> const& write) {
-    Query query{x->request};
-    std::size_t const limit = query.number("limit", 50, 1, 200);
-    std::size_t from = 0;
-    if (auto const cursor = x->request.query_value("cursor")) {
-        auto const number = parse_number(*cursor);
-        if (!number || *number > all.size())
-            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
-        from = number.value_or(0);
-    }
-    if (query.error) return x->fail(*query.error);
-    json::Writer out;
-    out.begin_object().key("items").begin_array();
-    std::size_t const to = std::min(all.size(), from + limit);
-    for (std::size_t i = from; i < to; ++i) out.raw(write(all[i]));
-    out.end_array().member("next",
-                           to < all.size() ? std::optional(std::to_string(to)) : std::nullopt);
-    x->json(200, out.end_object().take());
-}
-
-void with_history(Api& api, ExchangePtr const& x, std::function<void(Snapshot const&)> use) {
-    auto const id = SessionId::parse(x->params[0]);
-    if (!id) return x->fail(not_found());
-    read_history(api, *id, [x, use = std::move(use)](Result<Snapshot> snapshot) {
-        if (!snapshot) return x->fail(snapshot.error());
-        use(*snapshot);
-    });
-}
-
-}  // namespace
-
-void list_messages(Api& api, ExchangePtr const& x) {
-    with_history(api, x, [x](Snapshot const& snapshot) {
-        State const& state = snapshot.lane->state();
-        std::vector<std::string> all;
-        json::View(snapshot.history.forked_messages()).elements([&](json::View message) {
-            all.emplace_back(message.raw());
-        });
-        for (auto const& [seq, message] : snapshot.history.messages()) {
-            if (!message.dropped) all.push_back(message_object(state, snapshot.history, seq));
-        }
-        answer_page<std::string>(x, all, [](std::string const& message) { return message; });
-    });
-}
-
-void list_turns(Api& api, ExchangePtr const& x) {
-    with_history(api, x, [x](Snapshot const& snapshot) {
-        State const& state = snapshot.lane->state();
-        std::vector<TurnNo> all;
-        for (auto const& [no, turn] : snapshot.history.turns()) all.push_back(no);
-        std::function<std::string(TurnNo const&)> const write = [&](TurnNo no) {
-            return turn_object(state, snapshot.history, no);
-        };
-        answer_page<TurnNo>(x, all, write);
-    });
-}
 
 namespace {
 

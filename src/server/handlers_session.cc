@@ -95,7 +95,7 @@ std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
         Body inner(*prompt, "/prompt", {"text", "parts"});
         auto input = read_input(inner);
         if (inner.error()) body.refuse(*inner.error());
-        if (input) create.prompt = Create::FirstPrompt{input->parts};
+        if (input) create.prompt = Create::FirstPrompt{input->parts, std::move(input->files)};
     }
     if (body.error()) {
         x->fail(*body.error());

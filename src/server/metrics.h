@@ -110,6 +110,10 @@ public:
         to_.ask_turn(std::move(request), std::move(done));
     }
     void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
+    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
+        std::string const& agent) const override {
+        return to_.view_tokens(agent);
+    }
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
                                                   session::EffectId id) const override {
         return to_.model_until(session, id);

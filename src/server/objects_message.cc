@@ -28,7 +28,12 @@ void write_part_head(json::Writer& out, Place const& place, std::size_t index,
 void write_content_part(json::Writer& out, Place const& place, std::size_t index, json::View part) {
     std::string const type = part["type"].string_or("text");
     write_part_head(out, place, index, type);
-    if (type == "data") {
+    if (type == "image" || type == "file") {
+        for (std::string_view const name : {"mime", "name", "bytes", "url", "artifactID", "alt"}) {
+            json::View const value = part[name];
+            out.member_raw(name, value.exists() ? value.raw() : "null");
+        }
+    } else if (type == "data") {
         out.member("name", part["name"].string_or("")).member_raw("data", part["data"].raw());
     } else {
         out.member("text", part["text"].string_or(""));

@@ -79,7 +79,7 @@ std::vector<Route> session_routes() {
          "after view limit cursor",
          read_id},
         {"GET", {"api", "artifacts", "{}"}, usual, get_artifact, "", read_id},
-        {"GET", {"api", "events"}, usual, list_feed, "project after limit cursor", read_list},
+        {"GET", {"api", "events"}, usual, list_feed, "project after view limit cursor", read_list},
     };
 }
 

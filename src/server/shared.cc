@@ -3,7 +3,6 @@
 #include "server/waits.h"
 
 #include "base/text.h"
-#include "json/json.h"
 
 #include <algorithm>
 
@@ -102,50 +101,6 @@ void wait_for_change(Api& api, std::string const& project, std::optional<Session
     });
     wait->stop = [&api, watch] { api.changes().unwatch(watch); };
     api.waits().add(wait);
-}
-
-namespace {
-
-std::optional<std::string> read_text_part(Body& body, json::View part, std::size_t index) {
-    Body fields(part, "/parts/" + std::to_string(index), {"type", "text", "synthetic"});
-    bool const is_text = fields.string("type").value_or("text") == "text";
-    if (!is_text)
-        fields.refuse("type", "must be \"text\" (images and files come with a later release)");
-    std::string text = fields.required_string("text");
-    if (fields.error()) {
-        body.refuse(*fields.error());
-        return std::nullopt;
-    }
-    return text;
-}
-
-}  // namespace
-
-std::optional<Input> read_input(Body& body) {
-    auto const text = body.string("text");
-    auto const parts = body.array("parts");
-    if (text.has_value() == parts.has_value()) {
-        body.refuse("text", "give either text or parts");
-        return std::nullopt;
-    }
-    Input input;
-    json::Writer out;
-    out.begin_array();
-    auto const add = [&](std::string const& part) {
-        out.begin_object().member("type", "text").member("text", part).end_object();
-        input.text += (input.text.empty() ? "" : "\n") + part;
-    };
-    std::size_t index = 0;
-    if (text) add(*text);
-    if (parts) {
-        parts->elements([&](json::View part) {
-            if (auto one = read_text_part(body, part, index++)) add(*one);
-        });
-    }
-    if (input.text.empty()) body.refuse("text", "must not be empty");
-    input.parts = out.end_array().json();
-    if (body.error()) return std::nullopt;
-    return input;
 }
 
 }  // namespace dormouse::server

@@ -61,6 +61,7 @@ public:
         for (port::Frame const& frame : kept ? kept->frames : std::vector<port::Frame>()) {
             if (frame.first + frame.count <= from || bytes >= max_bytes) continue;
             bytes += frame.bytes.size();
+            bytes_read += frame.bytes.size();
             out.push_back(frame);
         }
         return out;
@@ -89,6 +90,16 @@ public:
         return out;
     }
     [[nodiscard]] Result<std::optional<Time>> next_due() override { return std::nullopt; }
+    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::uint32_t) override {
+        std::vector<SessionId> out;
+        for (auto const& [id, kept] : disk_->sessions) {
+            for (auto const& [key, row] : kept.pending) {
+                bool const known = !out.empty() && out.back() == id;
+                if (row.status == port::PendingStatus::waiting && !known) out.push_back(id);
+            }
+        }
+        return out;
+    }
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t) override {
         return port::OpenPending{};
     }
@@ -156,6 +167,8 @@ public:
         return std::vector<port::AuditRow>();
     }
     [[nodiscard]] Result<void> ping() override { return {}; }
+
+    std::size_t bytes_read = 0;  // by page()
 
 private:
     TestDisk::Kept const* find(SessionId session) const {

@@ -89,5 +89,92 @@ TEST_F(ArtifactTest, AForkHasCopiesUnderItsOwnIds) {
     EXPECT_EQ(d.artifacts[0].seq, 3U);
 }
 
+// Two files of 1 and 2 bytes, and their parts.
+class FilesOfPromptTest : public ArtifactTest {
+protected:
+    static Prompt with_files() {
+        Prompt prompt;
+        std::string const text = R"([{"type":"image"},{"type":"text","text":"x"},{"type":"file"}])";
+        prompt.parts = json(text);
+        prompt.files = {{artifact("a"), text.find('}')}, {artifact("bc"), text.rfind('}')}};
+        prompt.only_text = false;
+        return prompt;
+    }
+    std::string parts_with(Seq first, Seq second) const {
+        return R"([{"type":"image","artifactID":")" + art(first) +
+               R"("},{"type":"text","text":"x"},{"type":"file","artifactID":")" + art(second) +
+               "\"}]";
+    }
+};
+
+TEST_F(FilesOfPromptTest, AreKeptInTheAppendOfTheirMessageWhichNamesThem) {
+    (void)create();
+    auto const d = when(with_files());
+    EXPECT_EQ(types(d),
+              "artifact_emitted artifact_emitted input_received turn_started model_requested");
+    Seq const at = d.events[0].seq;
+    EXPECT_EQ(first<InputReceived>(d).parts.text(), parts_with(at, at + 1));
+    EXPECT_EQ(first<ArtifactEmitted>(d).call, 0U);
+    ASSERT_EQ(d.artifacts.size(), 2U);
+    EXPECT_EQ(d.artifacts[1].seq, at + 1);
+    EXPECT_EQ(*d.artifacts[1].bytes, "bc");
+    EXPECT_EQ(state.artifact_bytes, 3U);
+}
+
+TEST_F(FilesOfPromptTest, ASessionMayBeginWithThem) {
+    Prompt const prompt = with_files();
+    Create create;
+    create.id = id;
+    create.agent = "demo";
+    create.prompt = Create::FirstPrompt{prompt.parts, prompt.files};
+    auto const d = when(create);
+    EXPECT_EQ(types(d),
+              "session_created artifact_emitted artifact_emitted input_received "
+              "turn_started model_requested");
+    EXPECT_EQ(first<InputReceived>(d).parts.text(), parts_with(2, 3));
+}
+
+TEST_F(FilesOfPromptTest, ARepeatKeepsNothing) {
+    (void)create();
+    idem_key = "key";
+    idem_digest = "digest";
+    (void)when(with_files());
+    idem_key = "key";
+    idem_digest = "digest";
+    auto const d = when(with_files());
+    EXPECT_EQ(said(d), "duplicate");
+    EXPECT_TRUE(d.artifacts.empty());
+    EXPECT_EQ(state.artifact_bytes, 3U);
+}
+
+TEST_F(FilesOfPromptTest, WhatThereIsNoRoomForIsRefusedAndChangesNothing) {
+    (void)create();
+    Prompt many = with_files();
+    many.files.assign(limits::input_files_max + 1, many.files[0]);
+    EXPECT_EQ(said(when(many)), "too_large");
+    Prompt large = with_files();
+    large.files[0].artifact = artifact(std::string(limits::input_file_bytes_max + 1, 'x'));
+    EXPECT_EQ(said(when(large)), "too_large");
+    state.artifact_bytes = limits::session_artifact_bytes_max - 2;
+    State const before = state;
+    auto const full = decide(state, epoch, command_of(with_files()), limits);
+    EXPECT_EQ(said(full), "too_large");
+    EXPECT_EQ(state, before);
+}
+
+TEST_F(FilesOfPromptTest, AreNoAnswerToAQuestion) {
+    asks_for({job()});
+    PauseTerms question;
+    question.reason = PauseReason::user_input;
+    question.continuation = Continuation::message;
+    (void)pauses(1, question);
+    auto const d = when(with_files());
+    EXPECT_EQ(said(d), "wrong_kind");
+    EXPECT_TRUE(d.events.empty());
+    Prompt queued = with_files();
+    queued.when = PromptMode::queue;
+    EXPECT_EQ(types(when(queued)), "artifact_emitted artifact_emitted input_received");
+}
+
 }  // namespace
 }  // namespace dormouse::session::testing

@@ -8,6 +8,13 @@
 
 namespace dormouse::session {
 
+// An image or a file of an input, kept as an artifact. Its id becomes the member artifactID of its
+// part.
+struct InputFile {
+    Artifact artifact;
+    std::size_t place = 0;  // in the text of the parts: where the object of its part is closed
+};
+
 struct Create {
     SessionId id;
     std::string project;
@@ -18,6 +25,7 @@ struct Create {
     Json labels;
     struct FirstPrompt {
         Json parts;
+        std::vector<InputFile> files = {};  // in the order of their parts
     };
     std::optional<FirstPrompt> prompt;
     struct ForkOf {
@@ -51,6 +59,8 @@ struct Prompt {
     // result.
     Json answer_output;
     Sha256 answer_digest = {};
+    std::vector<InputFile> files = {};  // in the order of their parts
+    bool only_text = true;              // else it is no answer to a call
 };
 
 struct ModelReply {

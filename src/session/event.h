@@ -31,7 +31,7 @@ struct InputReceived {
     TurnNo turn = 0;
     InputSource source = InputSource::prompt;
     PromptMode when = PromptMode::queue;
-    Json parts;  // array of {"type":"text",…}; text parts only in this release
+    Json parts;  // array of {"type":"text"|"image"|"file",…} (docs/reference/events.md)
     Actor by;
     // This input is the answer to that pause; the model sees it as the call's outcome.
     std::optional<PendingId> answers;
@@ -256,8 +256,8 @@ struct SessionDeleted {
     Actor by;
 };
 
-// Bytes are kept under this event: art_<session>_<seq>. It comes before the outcome that brought
-// them; in a fork there is none.
+// Bytes are kept under this event: art_<session>_<seq>. It comes before the outcome or the input
+// that brought them; in a fork there is none.
 struct ArtifactEmitted {
     std::string name;
     std::string mime;

@@ -13,6 +13,9 @@ inline constexpr std::size_t output_bytes_max = std::size_t{1} << 20;
 // An output beyond its limit is kept as an artifact.
 inline constexpr std::size_t artifact_bytes_max = std::size_t{8} << 20;
 inline constexpr std::size_t artifacts_per_outcome_max = 8;
+// Images and files that an input brings; each is kept as an artifact.
+inline constexpr std::size_t input_file_bytes_max = std::size_t{5} << 20;
+inline constexpr std::size_t input_files_max = 20;
 inline constexpr std::uint64_t session_artifact_bytes_max = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t fork_artifact_bytes_max = std::uint64_t{64} << 20;
 inline constexpr std::size_t fork_artifacts_max = 10'000;
@@ -48,6 +51,7 @@ static_assert(tool_concurrency_max + 1 + untold_turns_max <= owed_max,
               "tools and gates in work, one model request, and turns that have ended");
 static_assert(calls_per_reply_max <= open_calls_max);
 static_assert(output_bytes_max < artifact_bytes_max);
+static_assert(input_file_bytes_max <= artifact_bytes_max);
 static_assert(fork_artifact_bytes_max <= session_artifact_bytes_max);
 
 }  // namespace dormouse::session::limits

@@ -5,6 +5,9 @@
 #include "session/event.h"
 #include "session/vocabulary.h"
 
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +39,9 @@ struct ViewMessage {
 struct ModelView {
     std::vector<ViewMessage> messages;
     Seq view_seq = 0;
+    // The bytes of the images and files that the messages name, by artifactID. Read when a request
+    // is built; those that are left out of it are not here.
+    std::map<std::string, std::shared_ptr<std::string const>, std::less<>> files = {};
 };
 
 }  // namespace dormouse::session

@@ -65,6 +65,10 @@ public:
         inner_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
     }
     void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
+    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
+        std::string const& agent) const override {
+        return inner_.view_tokens(agent);
+    }
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
                                                   session::EffectId id) const override {
         return inner_.model_until(session, id);

@@ -34,6 +34,10 @@ public:
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
     void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
+    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
+        std::string const& agent) const override {
+        return inner_.view_tokens(agent);
+    }
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
                                                   session::EffectId id) const override {
         return inner_.model_until(session, id);

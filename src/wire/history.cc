@@ -55,7 +55,8 @@ struct HistoryFold {
         message.created = event.at;
         message.answers = e.answers;
         auto const [turn, is_new] = h.turns_.try_emplace(e.turn);
-        if (is_new) {
+        bool const begins = is_new && event.turn != e.turn;
+        if (begins) {
             turn->second.no = e.turn;
             turn->second.cause = e.source;
             turn->second.by = e.by;
@@ -88,13 +89,16 @@ struct HistoryFold {
         if (input.shown == 0) input.shown = event.seq;
     }
     void operator()(ModelRequested const& e) const {
+        TurnView& turn = this->turn(event.turn);
         if (!h.steps_.empty() && h.steps_.back().reply == 0) h.steps_.pop_back();
         h.steps_.push_back({event.turn, e.step, e.view_seq, 0, event.at});
-        h.turns_.at(event.turn).step = e.step;
+        turn.step = e.step;
     }
     void operator()(ModelReplied const& e) const {
-        h.steps_.back().reply = event.seq;
-        h.steps_.back().at = event.at;
+        if (!h.steps_.empty()) {
+            h.steps_.back().reply = event.seq;
+            h.steps_.back().at = event.at;
+        }
         MessageView message;
         message.seq = event.seq;
         message.turn = event.turn;
@@ -115,7 +119,7 @@ struct HistoryFold {
             message.calls.push_back(no);
             h.calls_.emplace(no++, std::move(call));
         }
-        TurnView& turn = h.turns_.at(event.turn);
+        TurnView& turn = this->turn(event.turn);
         turn.messages.push_back(event.seq);
         turn.usage = sum(turn.usage, e.usage);
         ++turn.steps;
@@ -224,7 +228,7 @@ struct HistoryFold {
         open(*e.question, asked, std::nullopt, "");
     }
     void operator()(TurnEnded const& e) const {
-        TurnView& turn = h.turns_.at(e.turn);
+        TurnView& turn = this->turn(e.turn);
         turn.finish = e.finish;
         turn.error = e.error;
         turn.ended = event.at;
@@ -240,6 +244,8 @@ struct HistoryFold {
         if (e.call != 0) h.calls_.at(e.call).artifact = event.seq;
     }
     template <class Other> void operator()(Other const&) const {}
+
+    TurnView& turn(TurnNo no) const { return h.partial_ ? h.turns_[no] : h.turns_.at(no); }
 
     void touch(PendingId const& pending) const {
         if (PauseView* const pause = find(pending)) pause->changed = event.at;
@@ -317,6 +323,38 @@ struct Touched {
 
 }  // namespace
 
+namespace {
+
+// Whether the message or the call that an event is about was seen.
+struct Seen {
+    History const& h;
+
+    bool operator()(InputDropped const& e) const { return h.messages().contains(e.input); }
+    bool operator()(TurnStarted const& e) const {
+        return h.messages().contains(e.input) && h.turns().contains(e.turn);
+    }
+    bool operator()(ArtifactEmitted const& e) const { return e.call == 0 || has(e.call); }
+    bool operator()(ToolStarted const& e) const { return has(e.pending.call); }
+    bool operator()(ToolFinished const& e) const { return has(e.call); }
+    bool operator()(GateDecided const& e) const { return has(e.call); }
+    bool operator()(CallPaused const& e) const { return has(e.pending.call); }
+    bool operator()(GateAsked const& e) const { return has(e.pending.call); }
+    bool operator()(Submitted const& e) const { return has(e.receipt.pending.call); }
+    bool operator()(Voted const& e) const { return has(e.pending.call); }
+    bool operator()(Reassigned const& e) const { return has(e.pending.call); }
+    bool operator()(Progressed const& e) const { return has(e.pending.call); }
+    bool operator()(Claimed const& e) const { return has(e.pending.call); }
+    bool operator()(Expired const& e) const { return has(e.receipt.pending.call); }
+    bool operator()(Cancelled const& e) const { return has(e.call); }
+    bool operator()(InDoubt const& e) const { return has(e.pending.call); }
+    template <class Other> bool operator()(Other const&) const { return true; }
+
+private:
+    [[nodiscard]] bool has(CallNo call) const { return h.calls().contains(call); }
+};
+
+}  // namespace
+
 std::vector<PendingId> touched(Event const& event) {
     std::vector<PendingId> out;
     std::visit(Touched{out}, event.body);
@@ -324,6 +362,7 @@ std::vector<PendingId> touched(Event const& event) {
 }
 
 void History::add(Record const& record) {
+    if (partial_ && !std::visit(Seen{*this}, record.event.body)) return;
     HistoryFold const fold{*this, record.event};
     std::visit(fold, record.event.body);
     for (PendingId const& pending : touched(record.event)) fold.touch(pending);

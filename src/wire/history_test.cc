@@ -248,5 +248,45 @@ TEST(HistoryProperty, AgreesWithTheStateInEveryStory) {
     }
 }
 
+// From any place on: no message and no call that was seen whole is told otherwise than by the whole
+// history, and nothing that was not seen is missed.
+TEST(HistoryFromTheMiddle, TellsWhatItHasSeenAsTheWholeDoes) {
+    std::size_t compared = 0;
+    for (std::uint32_t seed = 0; seed < 60; ++seed) {
+        auto const records = wire::testing::records_of(wire::testing::story(seed, 50));
+        History whole{SessionId()};
+        for (RecordPtr const& one : records) whole.add(*one);
+        for (std::size_t from = 0; from < records.size(); from += 3) {
+            History part = History::from_the_middle(SessionId());
+            for (std::size_t i = from; i < records.size(); ++i) part.add(*records[i]);
+            for (auto const& [seq, message] : part.messages()) {
+                MessageView const& same = whole.messages().at(seq);
+                ASSERT_EQ(message.dropped, same.dropped);
+                ASSERT_EQ(message.shown, same.shown) << seed << " from " << from << " at " << seq;
+                ASSERT_EQ(message.turn, same.turn);
+                ASSERT_EQ(message.parts, same.parts);
+                ASSERT_EQ(message.calls, same.calls);
+                ++compared;
+            }
+            for (auto const& [no, call] : part.calls()) {
+                CallView const& same = whole.calls().at(no);
+                ASSERT_EQ(call.settled, same.settled);
+                ASSERT_EQ(call.output, same.output);
+                ASSERT_EQ(call.error_text, same.error_text);
+                ASSERT_EQ(call.waiting(), same.waiting());
+            }
+            for (auto const& [no, turn] : part.turns()) {
+                if (turn.input == 0) continue;
+                TurnView const& same = whole.turns().at(no);
+                ASSERT_EQ(turn.messages, same.messages);
+                ASSERT_EQ(turn.step, same.step);
+                ASSERT_EQ(turn.ended, same.ended);
+                ASSERT_EQ(turn.finish, same.finish);
+            }
+        }
+    }
+    EXPECT_GT(compared, 1'000U);
+}
+
 }  // namespace
 }  // namespace dormouse::wire

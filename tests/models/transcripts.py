@@ -7,6 +7,11 @@ def _text(pieces, kind='text'):
     return '\n'.join(p['text'] for p in pieces if p.get('type') == kind)
 
 
+def _said(content, kind='text'):
+    """Of a message whose content is a text, or pieces among which are images and files."""
+    return _text(content, kind) if isinstance(content, list) else content or ''
+
+
 def _call(number, name, arguments):
     return {'id': number, 'name': name, 'arguments': arguments}
 
@@ -45,7 +50,7 @@ class Chat(Transcript):
                 _call(c['id'], c['function']['name'], json.loads(c['function']['arguments']))
                 for c in message.get('tool_calls', [])
             ]
-            self.add(message['role'], message['content'] or '', calls=calls)
+            self.add(message['role'], _said(message['content']), calls=calls)
 
 
 class Ollama(Transcript):
@@ -139,7 +144,7 @@ class Responses(Transcript):
             elif item['role'] == 'assistant':
                 self.add('assistant', _text(item['content'], 'output_text'), calls=[])
             else:
-                self.add(item['role'], item['content'])
+                self.add(item['role'], _said(item['content'], 'input_text'))
         if after:
             self.faults.append(f'{after}: reasoning at the end')
 

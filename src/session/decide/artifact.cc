@@ -15,6 +15,20 @@ Json with_id(Json const& object, std::string const& id) {
     return Json::trusted(text + R"("artifactID":")" + id + "\"}");
 }
 
+std::optional<Error> refuse_together(State const& state, std::uint64_t more) {
+    if (more == 0 || state.artifact_bytes + more <= limits::session_artifact_bytes_max)
+        return std::nullopt;
+    return over_limit("The artifacts of a session together", "session_artifact_bytes",
+                      limits::session_artifact_bytes_max)
+        .error();
+}
+
+void emit_artifact(Decider& d, CallNo call, Artifact const& artifact) {
+    d.emit(ArtifactEmitted{artifact.name, artifact.mime, artifact.bytes->size(), artifact.digest,
+                           call});
+    d.artifacts.push_back({d.state.head, artifact.bytes});
+}
+
 }  // namespace
 
 std::optional<Error> refuse_artifacts(State const& state, Attached const& attached) {
@@ -22,26 +36,48 @@ std::optional<Error> refuse_artifacts(State const& state, Attached const& attach
     if (attached.list.size() > limits::artifacts_per_outcome_max + 1)
         return Error{Code::too_large, "An outcome may bring 8 artifacts.",
                      Json::trusted(R"({"limit":"artifacts","max":8})")};
-    std::uint64_t bytes = state.artifact_bytes;
+    std::uint64_t bytes = 0;
     for (Artifact const& artifact : attached.list) {
         if (artifact.bytes->size() > limits::artifact_bytes_max)
             return over_limit("An artifact", "artifact_bytes", limits::artifact_bytes_max).error();
         bytes += artifact.bytes->size();
     }
-    if (attached.list.empty() || bytes <= limits::session_artifact_bytes_max) return std::nullopt;
-    return over_limit("The artifacts of a session together", "session_artifact_bytes",
-                      limits::session_artifact_bytes_max)
-        .error();
+    return refuse_together(state, bytes);
+}
+
+std::optional<Error> refuse_files(State const& state, std::vector<InputFile> const& files) {
+    if (files.size() > limits::input_files_max)
+        return Error{Code::too_large, "A prompt may bring 20 images and files.",
+                     Json::trusted(R"({"limit":"prompt_files","max":20})")};
+    std::uint64_t bytes = 0;
+    for (InputFile const& file : files) {
+        if (file.artifact.bytes->size() > limits::input_file_bytes_max)
+            return over_limit("An image or a file of a prompt", "prompt_file_bytes",
+                              limits::input_file_bytes_max)
+                .error();
+        bytes += file.artifact.bytes->size();
+    }
+    return refuse_together(state, bytes);
 }
 
 Json keep(Decider& d, CallNo call, Attached const& attached, Json const& output) {
-    for (Artifact const& artifact : attached.list) {
-        d.emit(ArtifactEmitted{artifact.name, artifact.mime, artifact.bytes->size(),
-                               artifact.digest, call});
-        d.artifacts.push_back({d.state.head, artifact.bytes});
-    }
+    for (Artifact const& artifact : attached.list) emit_artifact(d, call, artifact);
     if (!attached.told || attached.list.empty()) return output;
     return with_id(output, numbered_id("art_", d.state.id, d.state.head));
+}
+
+Json keep_files(Decider& d, Json const& parts, std::vector<InputFile> const& files) {
+    if (files.empty()) return parts;
+    std::string_view const text = parts.text();
+    std::string out;
+    std::size_t copied = 0;
+    for (InputFile const& file : files) {
+        emit_artifact(d, 0, file.artifact);
+        out.append(text, copied, file.place - copied);
+        out += R"(,"artifactID":")" + numbered_id("art_", d.state.id, d.state.head) + '"';
+        copied = file.place;
+    }
+    return Json::trusted(out.append(text, copied));
 }
 
 // An id stands there as a whole string: in the part's artifactID, and in the output that tells of

@@ -13,6 +13,10 @@ Judged judge(Decider& d, Create const& c) {
                     "This Idempotency-Key was used with another request body.");
     }
     d.state.id = c.id;
+    if (c.prompt) {
+        if (auto error = refuse_files(d.state, c.prompt->files))
+            return std::unexpected(*std::move(error));
+    }
     d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by,
                           d.idem()});
     if (c.fork) {
@@ -23,8 +27,9 @@ Judged judge(Decider& d, Create const& c) {
     }
     Answer answer;
     if (c.prompt) {
-        d.emit(InputReceived{
-            1, InputSource::prompt, PromptMode::queue, c.prompt->parts, d.command.by, {}, {}});
+        Json const parts = keep_files(d, c.prompt->parts, c.prompt->files);
+        d.emit(
+            InputReceived{1, InputSource::prompt, PromptMode::queue, parts, d.command.by, {}, {}});
         answer.turn = 1;
     }
     answer.seq = d.state.head;

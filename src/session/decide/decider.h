@@ -75,6 +75,11 @@ void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
 [[nodiscard]] std::optional<Error> refuse_artifacts(State const& state, Attached const& attached);
 // Keeps them, and gives the output with the id of the one that it tells of. REQUIRES: not refused.
 [[nodiscard]] Json keep(Decider& d, CallNo call, Attached const& attached, Json const& output);
+// The images and files of an input. nullopt: there is room for all.
+[[nodiscard]] std::optional<Error> refuse_files(State const& state,
+                                                std::vector<InputFile> const& files);
+// Keeps them, and gives the parts with their ids. REQUIRES: not refused.
+[[nodiscard]] Json keep_files(Decider& d, Json const& parts, std::vector<InputFile> const& files);
 // The messages of a fork with its own ids in place of the original's; `next` is the event of its
 // first artifact.
 [[nodiscard]] Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next);

@@ -38,6 +38,11 @@ Judged answer_pause(Decider& d, Prompt const& c, PendingId const& pending) {
     if (call && (!call->pause || call->pause->terms.continuation != Continuation::message)) {
         return fail(Code::wrong_kind, "This call does not wait for a message.");
     }
+    if (call && !c.only_text) {
+        return fail(Code::wrong_kind,
+                    "The open question takes text only. To begin a turn with images or files "
+                    "instead, say when (`queue`).");
+    }
     auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}, {}});
     if (!settled || settled->outcome != Answer::Outcome::applied) return settled;
     settled->turn = turn;
@@ -79,12 +84,14 @@ Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
         return fail(Code::queue_full,
                     "The session's queue is full (" + std::to_string(d.limits.queue) + ").");
     }
+    if (auto error = refuse_files(state, c.files)) return std::unexpected(*std::move(error));
     if (!own_turn && when == PromptMode::interrupt) interrupt(d);
+    Json const parts = keep_files(d, c.parts, c.files);
     TurnNo const turn = own_turn ? state.turns + 1 : state.turn->no;
     Answer answer;
     answer.turn = turn;
     if (own_turn && state.turn) answer.behind = state.turn->no;
-    d.emit(InputReceived{turn, InputSource::prompt, when, c.parts, d.command.by, {}, d.idem()});
+    d.emit(InputReceived{turn, InputSource::prompt, when, parts, d.command.by, {}, d.idem()});
     answer.seq = state.head;
     return answer;
 }

@@ -189,6 +189,22 @@ TEST_P(StoreConformance, waiting_calls_of_all_projects_are_counted_up_to_a_limit
     EXPECT_EQ(store().open_pending(10).value(), (port::OpenPending{5, created - Duration(5)}));
 }
 
+TEST_P(StoreConformance, sessions_with_waiting_calls_are_named_once_up_to_a_limit_of_calls) {
+    EXPECT_TRUE(store().waiting_sessions(10).value().empty());
+    fill_pending();
+    auto const all = store().waiting_sessions(10).value();
+    EXPECT_GT(all.size(), 1U);
+    EXPECT_LT(all.size(), 4U);  // of four calls two are of one session
+    EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
+    for (SessionId const& one : all) {
+        auto const rows = store().pending_rows(one).value();
+        EXPECT_TRUE(std::ranges::any_of(rows, [](port::PendingRow const& row) {
+            return row.status == port::PendingStatus::waiting;
+        }));
+    }
+    EXPECT_EQ(store().waiting_sessions(1).value().size(), 1U);
+}
+
 TEST_P(StoreConformance, pending_lists_filter_by_status_tool_session_and_project) {
     fill_pending();
     port::PendingFilter filter{.project = "acme"};

@@ -226,6 +226,20 @@ Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::
     return found;
 }
 
+Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::uint32_t calls) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<SessionId> found;
+    for (auto const& [number, session] : disk_->sessions) {
+        for (auto const& [key, row] : session.pending) {
+            if (row.status != port::PendingStatus::waiting) continue;
+            if (calls-- == 0) return found;
+            SessionId const& id = session.row.id;
+            if (found.empty() || found.back() != id) found.push_back(id);
+        }
+    }
+    return found;
+}
+
 Result<port::OpenPending> MemoryStore::open_pending(std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     port::OpenPending found;

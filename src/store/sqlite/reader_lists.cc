@@ -150,6 +150,20 @@ Result<port::OpenPending> Reader::open_pending(std::uint32_t limit) {
     }
 }
 
+Result<std::vector<SessionId>> Reader::waiting_sessions(std::uint32_t calls) {
+    auto rows = query(Read::pending_sessions);
+    rows.bind(std::int64_t{calls});
+    std::vector<SessionId> found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        auto const id = session_id(rows.text(0));
+        if (!id) return std::unexpected(id.error());
+        if (found.empty() || found.back() != *id) found.push_back(*id);
+    }
+}
+
 Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& filter) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());

@@ -140,6 +140,10 @@ Result<std::vector<port::Due>> SqliteStore::due(Time until, std::optional<port::
     return reader_->due(until, after, limit);
 }
 
+Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::uint32_t calls) {
+    return reader_->waiting_sessions(calls);
+}
+
 Result<port::OpenPending> SqliteStore::open_pending(std::uint32_t limit) {
     return reader_->open_pending(limit);
 }

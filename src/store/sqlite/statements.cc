@@ -168,6 +168,9 @@ constexpr auto reads = in_order<Read>({
     {Read::pending_count,
      "SELECT created FROM pending INDEXED BY pending_open WHERE project > 0 AND status = 0 LIMIT "
      "?1"},
+    {Read::pending_sessions,
+     "SELECT s.id FROM pending p INDEXED BY pending_open CROSS JOIN sessions s ON s.no = p.no"
+     " WHERE p.project > 0 AND p.status = 0 LIMIT ?1"},
     {Read::pending_rows,
      PENDING_COLUMNS " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 ORDER BY p.call, p.gen"},
     {Read::key_rows, "SELECT key, seq FROM keys WHERE no = ?1 ORDER BY key"},
