@@ -39,7 +39,10 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{"
                                                                                "session_ended",
                                                                                "session_deleted",
                                                                                "artifact_emitted",
-                                                                               "repaired"};
+                                                                               "repaired",
+                                                                               "task_started",
+                                                                               "task_changed",
+                                                                               "task_cleared"};
 
 }  // namespace
 
