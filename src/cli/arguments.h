@@ -58,6 +58,10 @@ struct WatchArgs {
     std::string tool = {};
     Duration interval{1000};  // between two looks
 };
+// Background tasks of a session.
+struct TasksArgs {
+    std::string session;
+};
 struct AgentsArgs {};
 struct ToolsArgs {};
 // An outcome or progress for a pending call. Exactly one of text, json_value and file.
@@ -139,7 +143,7 @@ using Command =
     std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
                  WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
-                 ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, PathsArgs, BenchArgs>;
+                 ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, PathsArgs, BenchArgs, TasksArgs>;
 
 struct Invocation {
     Global global;

@@ -328,6 +328,7 @@ struct Fold {
         if (!e.parts.is_null()) {
             task.result = {};
             task.error.clear();
+            task.by = e.by;
             wait_for_place(task, e.queued, e.parts);
         }
         if (e.begins || !task.active()) wait_for_place(task, false, {});

@@ -294,6 +294,7 @@ struct TaskChanged {
     Json result = {};
     std::string error = {};
     std::string idem = {};
+    Actor by = {};  // who asked for the run
 };
 
 // The session has done with it, and its child ends.

@@ -34,8 +34,10 @@ struct Sends {
     void operator()(TaskChanged const& e) const {
         Task const& task = before.tasks.at(e.task);
         if (e.begins) {
-            Json const& parts = e.parts.is_null() ? task.parts : e.parts;
-            send(task.child, run_of(e.task, e.run, task.agent, task.description, parts, task.by));
+            bool const waited = e.parts.is_null();
+            Json const& parts = waited ? task.parts : e.parts;
+            Actor const& by = waited ? task.by : e.by;
+            send(task.child, run_of(e.task, e.run, task.agent, task.description, parts, by));
         }
         if (e.stops) send(task.child, StopRun{e.task, e.run, false, "The run was cancelled."});
     }

@@ -108,6 +108,7 @@ TEST_F(TaskTest, StartingGivesTheIdAndSendsTheFirstRunInOneAppend) {
     EXPECT_EQ(runs[0].run, 1u);
     EXPECT_EQ(runs[0].agent, "demo");
     EXPECT_EQ(runs[0].parts, parts("look it up"));
+    EXPECT_EQ(runs[0].by, (Actor{ActorType::token, "ann"}));  // who asked for the turn
     EXPECT_EQ(d.posts[0].to, state.tasks.at(1).child);
     EXPECT_EQ(d.sessions, 1u);
     EXPECT_EQ(status(1), TaskStatus::running);

@@ -206,6 +206,7 @@ struct Read {
         e.status = word("status", TaskStatus::running);
         e.run = number("run");
         e.parts = value("parts");
+        if (data["by"].exists()) e.by = actor("by");
         e.queued = flag("queued");
         e.begins = flag("begins");
         e.stops = flag("stops");

@@ -223,6 +223,7 @@ struct Write {
         task_id(e.task);
         out.member("status", text(e.status)).member("run", e.run);
         json_member("parts", e.parts);
+        if (!e.parts.is_null()) out.member("by", actor_text(e.by));
         flag("queued", e.queued);
         flag("begins", e.begins);
         flag("stops", e.stops);

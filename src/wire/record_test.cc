@@ -46,15 +46,15 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
         auto const& [a, b, c, d, e, f, g, h, i, j] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j);
     } else {
-        auto const& [a, b, c, d, e, f, g, h, i, j, k, l] = body;
-        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+        auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
     }
 }
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
     9, 9, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2, 2,  5,  3,
-    4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5, 2, 10, 12, 2};
+    4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5, 2, 10, 13, 2};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -211,7 +211,7 @@ std::vector<Event> one_of_each() {
     add(Repaired{"pending row 1.1: missing", by});
     add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d"});
     add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
-                    "k.d"});
+                    "k.d", by});
     add(TaskCleared{3, "cleared"});
     return out;
 }

@@ -92,6 +92,13 @@ std::string begins_text(bool at_once) {
                          " tasks run). You will be told when it has ended.";
 }
 
+// Whoever asked for the turn whose tool asks: what forbids the requester to answer holds for
+// children too.
+Actor asker(Decider const& d) {
+    bool const from_outside = std::holds_alternative<TaskAsk>(d.command.body);
+    return from_outside || !d.state.turn ? d.command.by : d.state.turn->by;
+}
+
 Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
     if (auto error = refuse_text(d, ask)) return std::unexpected(std::move(*error));
     State const& state = d.state;
@@ -114,7 +121,7 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
     started.queued = !place_is_free(state);
     started.notify = !own;
     started.call = own ? call : 0;
-    started.by = d.command.by;
+    started.by = asker(d);
     started.idem = d.idem();
     TaskNo const no = started.task;
     d.emit(std::move(started));
@@ -179,6 +186,7 @@ Replied resume(Decider& d, TaskAsk const& ask) {
     changed.begins = at_once;
     changed.notify = !ask.block;
     changed.idem = d.idem();
+    changed.by = asker(d);
     d.emit(std::move(changed));
     return Reply{.task = task.no,
                  .text = name_of(d, task) + " is resumed. " + begins_text(at_once),
