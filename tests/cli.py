@@ -683,6 +683,18 @@ class Others(Cli):
         self.dm('deliveries', '--forget', 'dlv_x', exits=NOT_FOUND)
         self.dm('deliveries', '--state', 'odd', exits=USAGE)
 
+    def test_tasks(self):
+        session = self.server.create()['id']
+        self.assertIn('no tasks', self.dm('tasks', session))
+        body = {'agentID': 'demo', 'prompt': 'hello', 'description': 'look it up'}
+        task = self.server.post(f'/api/sessions/{session}/tasks', body).json
+        self.server.get(f'/api/tasks/{task["taskID"]}/output?wait=20')
+        said = self.dm('tasks', session)
+        for part in (task['taskID'], task['sessionID'], 'completed', 'look it up'):
+            self.assertIn(part, said)
+        listed = self.server.get(f'/api/sessions/{session}/tasks').json
+        self.assertEqual(self.objects('tasks', session), [listed])
+
     def test_agents(self):
         self.assertIn('demo-each', self.dm('agents'))
         self.assertEqual(self.objects('agents'), [self.server.get('/api/agents').json])

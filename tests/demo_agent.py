@@ -278,6 +278,12 @@ class Others(Demo):
             'sleepy_never',
             'artifact_emit',
             'todo',
+            'background_task',
+            'background_output',
+            'background_resume',
+            'background_cancel',
+            'background_clear',
+            'background_list',
         }
         self.assertEqual(set(agents), {'demo', 'demo-each'})
         for listed in agents.values():

@@ -101,6 +101,21 @@ TURN = {
     'error': maybe(TROUBLE),
     'time': {'created': int, 'started': maybe(int), 'ended': maybe(int)},
 }
+TASK = {
+    'taskID': an_id('tsk_'),
+    'sessionID': an_id('ses_'),
+    'parentID': an_id('ses_'),
+    'agentID': str,
+    'description': str,
+    'prompt': str,
+    'status': one_of('running', 'completed', 'error', 'cancelled', 'resumed'),
+    'queued': bool,
+    'resumeCount': int,
+    'result': maybe(str),
+    'error': maybe(str),
+    'by': ACTOR,
+    'time': {'created': int, 'completed': maybe(int), 'resumed': maybe(int)},
+}
 TOOL_STATE = {
     'pending': {'status': str, 'input': ANY, 'raw': str},
     'running': {

@@ -13,4 +13,16 @@ namespace dormouse::agent {
 // it stands from then on: the journal holds it, and nothing else.
 [[nodiscard]] Tool todo();
 
+// background_task and its five (spec 003).
+[[nodiscard]] std::vector<Tool> task_tools();
+
+// An agent as a tool: each call has a session of that agent. {prompt} → what it said last.
+struct AgentTool {
+    std::string name;
+    std::string agent;
+    std::string description = {};
+    std::optional<Duration> timeout = {};  // nullopt: the call waits as long as it takes
+};
+[[nodiscard]] Tool agent_tool(AgentTool declared);
+
 }  // namespace dormouse::agent

@@ -61,6 +61,11 @@ std::vector<ModelCall> calls_for(std::string_view text) {
     if (verb == "deploy") return deploys(words);
     if (verb == "ask" && text.size() > 4)
         return {{"", "ask_human", object({{"question", text.substr(4)}})}};
+    if (verb == "background" && text.size() > 11) {
+        std::string_view const what = text.substr(11);
+        return {{"", "background_task",
+                 object({{"description", what}, {"prompt", what}, {"agent", "demo"}})}};
+    }
     if (text == "fail") return {{"", "fail", object({})}};
     if (words.size() != 2) return {};
     std::string_view const word = words[1];
@@ -118,10 +123,18 @@ std::size_t size_of(ModelView const& view) {
     return size;
 }
 
+// "Task tsk_…: completed. …" is told as "task tsk_…: completed".
+std::optional<std::string> notice_in(ViewMessage const& message) {
+    std::string text = text_of(message.parts);
+    if (message.source != InputSource::task || !text.starts_with("Task tsk_")) return std::nullopt;
+    return "t" + text.substr(1, text.find('.') - 1);
+}
+
 // What has come since the model last spoke.
 struct News {
     std::vector<ViewCall> settled;       // in request order
     std::optional<std::string> message;  // the newest prompt
+    std::vector<std::string> notices;    // of tasks: "task <id>: <status>"
 };
 
 News news_in(ModelView const& view) {
@@ -139,6 +152,8 @@ News news_in(ModelView const& view) {
     for (auto it = last.base(); it != view.messages.end(); ++it) {
         if (it->source == InputSource::result) {
             for (ViewCall const& call : it->calls) news.settled.push_back(call);
+        } else if (auto notice = notice_in(*it)) {
+            news.notices.push_back(std::move(*notice));
         } else {
             news.message = text_of(it->parts);
         }
@@ -154,6 +169,8 @@ Reply DemoModel::reply(ModelView const& view) const {
     Reply reply;
     for (ViewCall const& call : news.settled)
         reply.text += (reply.text.empty() ? "" : "\n") + line_for(call);
+    for (std::string const& notice : news.notices)
+        reply.text += (reply.text.empty() ? "" : "\n") + notice;
     if (news.message) {
         reply.calls = calls_for(*news.message);
         if (reply.calls.empty())

@@ -163,6 +163,7 @@ void add_builtin_tools(Registry& registry) {
     registry.add(wait_for());
     registry.add(artifact_emit());
     registry.add(todo());
+    for (Tool& tool : task_tools()) registry.add(std::move(tool));
 }
 
 void add_demo_agents(Registry& registry) {

@@ -1,5 +1,6 @@
 #include "agent/effects.h"
 
+#include "base/text.h"
 #include "json/json.h"
 #include "json/schema.h"
 #include "session/limits.h"
@@ -22,6 +23,20 @@ Sha256 digest_of(ToolResult const& result) {
     return sha256(json::canonical_object("error", Json::trusted(json::quote(error))));
 }
 
+// A task whose agent is not there is refused before there is one.
+ToolResult with_agent(Registry const& registry, ToolResult result) {
+    auto const* ask = std::get_if<TaskAsk>(&result);
+    bool const begins =
+        ask && (ask->what == TaskAsk::What::start || ask->what == TaskAsk::What::call);
+    if (!begins || registry.agent(ask->agent)) return result;
+    std::vector<std::string_view> known;
+    for (Agent const& agent : registry.agents()) known.push_back(agent.id);
+    std::string text = "there is no agent '" + ask->agent + "'";
+    if (auto const near = nearest(ask->agent, known); !near.empty())
+        text += "; did you mean '" + std::string(near) + "'?";
+    return Failed{std::move(text)};
+}
+
 ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
     ToolOutcome outcome{run.pending, run.attempt, ToolOutcome::Failed{}, digest_of(result)};
     if (auto* done = std::get_if<Done>(&result)) {
@@ -31,6 +46,8 @@ ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
         outcome.what = ToolOutcome::Failed{failed->message, failed->nothing_done};
     } else if (auto* lost = std::get_if<Lost>(&result)) {
         outcome.what = ToolOutcome::Lost{lost->message, lost->retry_after};
+    } else if (auto* ask = std::get_if<TaskAsk>(&result)) {
+        outcome.what = std::move(*ask);
     } else {
         outcome.what = std::get<PauseTerms>(std::move(result));
     }
@@ -140,7 +157,7 @@ void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, ToolCal
     auto finished = [this, key, run = std::move(run), result,
                      done = std::move(done)](bool) mutable {
         running_.erase(key);
-        done(outcome_of(run, std::move(*result)));
+        done(outcome_of(run, with_agent(registry_, std::move(*result))));
     };
     running_[key] = [source = workers_.run(std::move(job), std::move(finished))]() mutable {
         source.request_stop();
@@ -154,7 +171,7 @@ void AgentEffects::start_on_loop(Tool const& tool, Key key, RunTool run, ToolCal
                      done = std::move(done)](ToolResult result) mutable {
         if (std::exchange(*over, true)) return;
         running_.erase(key);
-        done(outcome_of(run, std::move(result)));
+        done(outcome_of(run, with_agent(registry_, std::move(result))));
     };
     keep(key, over, tool.start(std::move(call), std::move(finished)));
 }

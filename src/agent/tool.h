@@ -52,7 +52,8 @@ struct Lost {
     std::string message;
     std::optional<Duration> retry_after = {};  // the other side's word
 };
-using ToolResult = std::variant<Done, Failed, session::PauseTerms, Lost>;
+// TaskAsk: what the call asks of its session's tasks is its outcome, or what it waits for.
+using ToolResult = std::variant<Done, Failed, session::PauseTerms, Lost, session::TaskAsk>;
 
 // Ends what start() began; nothing comes of it afterwards. Called at most once, on the loop.
 using StopTool = port::Fn<void()>;

@@ -1,5 +1,6 @@
 #include "app/assemble.h"
 
+#include "agent/builtin.h"
 #include "agent/demo.h"
 #include "app/models.h"
 #include "app/tools.h"
@@ -66,6 +67,21 @@ std::string digest_of(config::Agent const& agent, config::Model const& model) {
     return digest_text(sha256(out.end_array().take()));
 }
 
+// "agent:NAME" among an agent's tools: each call has a session of that agent.
+void add_agent_tools(agent::Registry& registry, config::Config const& config) {
+    constexpr std::string_view prefix = "agent:";
+    for (config::Agent const& from : config.agents) {
+        for (std::string const& name : from.tools) {
+            if (!name.starts_with(prefix) || registry.tool(name)) continue;
+            std::string const id = name.substr(prefix.size());
+            auto const named = std::ranges::find(config.agents, id, &config::Agent::id);
+            std::string what = named == config.agents.end() ? "" : named->description;
+            if (what.empty()) what = "Asks the agent '" + id + "', and gives what it answers.";
+            registry.add(agent::agent_tool({name, id, std::move(what)}));
+        }
+    }
+}
+
 void add_agents(agent::Registry& registry, config::Config const& config, Models const& models) {
     for (config::Agent const& from : config.agents) {
         auto const model = std::ranges::find(config.models, from.model, &config::Model::id);
@@ -113,6 +129,7 @@ std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
     add_tools(registry, config, means, mistakes);
     add_gates(registry, config, mistakes);
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
+    add_agent_tools(registry, config);
     add_agents(registry, config, models);
     return registry;
 }

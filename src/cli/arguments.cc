@@ -225,6 +225,11 @@ void Grammar::add_lists() {
     l->add_option("-s,--session", watch->session, "Only of this session")->type_name("SESSION");
     l->add_option("--tool", watch->tool, "Only of this tool")->type_name("TOOL");
 
+    auto const tasks = std::make_shared<TasksArgs>();
+    add("tasks", "Background tasks of a session", "dormouse tasks ses_AAAAAAE", tasks)
+        ->add_option("session", tasks->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION")
+        ->required();
     add("agents", "List the agents of the server", "dormouse agents",
         std::make_shared<AgentsArgs>());
     add("tools", "List the tools of the server", "dormouse tools", std::make_shared<ToolsArgs>());

@@ -59,6 +59,10 @@ struct WatchArgs {
     std::string tool = {};
     Duration interval{1000};  // between two looks
 };
+// Background tasks of a session.
+struct TasksArgs {
+    std::string session;
+};
 struct AgentsArgs {};
 struct ToolsArgs {};
 // An outcome or progress for a pending call. Exactly one of text, json_value and file.
@@ -163,7 +167,7 @@ using Command =
                  WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
                  ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
-                 PathsArgs, BenchArgs, DeliveriesArgs>;
+                 PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs>;
 
 struct Invocation {
     Global global;

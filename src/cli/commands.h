@@ -57,6 +57,7 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, PendingArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DeliveriesArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, WatchArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, TasksArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AgentsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ToolsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, SubmitArgs const& args);

@@ -79,6 +79,7 @@ private:
                                         std::size_t terminal = 0);
 [[nodiscard]] std::string deliveries_table(json::View items, Time now, Style style,
                                            std::size_t terminal = 0);
+[[nodiscard]] std::string tasks_table(json::View items, Style style, std::size_t terminal = 0);
 [[nodiscard]] std::string agents_table(json::View items, Style style, std::size_t terminal = 0);
 // "target, branch?": what a tool takes, by its schema.
 [[nodiscard]] std::string tool_arguments(json::View tool);

@@ -174,6 +174,19 @@ std::string agents_table(json::View items, Style style, std::size_t terminal) {
     return table.empty() ? "no agents\n" : table.text(style, terminal);
 }
 
+std::string tasks_table(json::View items, Style style, std::size_t terminal) {
+    Table table({"TASK", "STATUS", "AGENT", "SESSION", {"DESCRIPTION", Narrow::words}});
+    items.elements([&](json::View task) {
+        std::string status = plain(task["status"]);
+        if (task["queued"].boolean_or(false)) status += ", waits for a place";
+        bool const failed = !task["error"].is_null();
+        table.add({plain(task["taskID"]), status, plain(task["agentID"]), plain(task["sessionID"]),
+                   plain(task["description"])},
+                  failed ? Paint::red : Paint::plain);
+    });
+    return table.empty() ? "no tasks\n" : table.text(style, terminal);
+}
+
 std::string tools_table(json::View items, Style style, std::size_t terminal) {
     Table table({"TOOL", {"TAKES", Narrow::words}, {"AGENTS", Narrow::words}});
     items.elements([&](json::View tool) {

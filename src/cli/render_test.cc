@@ -116,6 +116,18 @@ TEST(Pending, a_change_is_a_line) {
     EXPECT_EQ(line.find('\x1b'), std::string::npos);
 }
 
+TEST(Lists, of_tasks) {
+    auto const tasks = R"([{"taskID":"tsk_A_1","status":"completed","queued":false,"error":null,)"
+                       R"("agentID":"demo","sessionID":"ses_B","description":"look"},)"
+                       R"({"taskID":"tsk_A_2","status":"running","queued":true,"error":null,)"
+                       R"("agentID":"demo","sessionID":"ses_C","description":"\u001b[2Jx"}])";
+    std::string const table = tasks_table(json::View(tasks), {});
+    EXPECT_TRUE(table.contains("tsk_A_1")) << table;
+    EXPECT_TRUE(table.contains("running, waits for a place")) << table;
+    EXPECT_FALSE(table.contains("\033")) << table;
+    EXPECT_EQ(tasks_table(json::View("[]"), {}), "no tasks\n");
+}
+
 TEST(Lists, of_agents_and_tools) {
     auto const agents = R"([{"id":"demo","kind":"model","available":true,"reason":null,)"
                         R"("model":"scripted","tools":["a","b"]},)"

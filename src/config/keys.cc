@@ -188,7 +188,7 @@ constexpr Key all[] = {
      "tools",
      Kind::texts,
      "[]",
-     "Names of [[tool]] or built-in tools; * stands for any text.",
+     "Names of [[tool]] or built-in tools, or agent:NAME for an agent; * stands for any text.",
      1,
      64,
      {},

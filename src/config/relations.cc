@@ -66,6 +66,8 @@ Names resolve(Section const& section, Names const& patterns, Names const& tools)
         }
         bool found = false;
         for (std::string const& tool : tools) {
+            // Agents are named as such: `*` stands for other tools.
+            if (tool.starts_with("agent:") && !pattern.starts_with("agent:")) continue;
             if (!matches(pattern, tool)) continue;
             found = true;
             if (!has(out, tool)) out.push_back(tool);
@@ -106,10 +108,12 @@ void relate(Server const& server, Parts& parts, World const& world) {
     Names const models = unique(parts.models, &Model::id, "id", {});
     Names const own_tools = unique(parts.tools, &Tool::name, "name", world.builtin_tools);
     if (demo) check_demo_names(parts.tools, world);
-    unique(parts.agents, &Agent::id, "id", demo ? world.demo_agents : Names{});
+    Names agents = unique(parts.agents, &Agent::id, "id", demo ? world.demo_agents : Names{});
+    if (demo) agents.insert(agents.end(), world.demo_agents.begin(), world.demo_agents.end());
     unique(parts.gates, &Gate::id, "id", {});
     unique(parts.sources, &Source::id, "id", {});
     tools.insert(tools.begin(), own_tools.begin(), own_tools.end());
+    for (std::string const& agent : agents) tools.push_back("agent:" + agent);
     for (auto& [agent, section] : parts.agents) {
         if (!agent.model.empty() && !has(models, agent.model)) {
             section.report("model", "is " + shown(agent.model) + ", and there is no such model",

@@ -42,9 +42,9 @@ void Lane::remember_closed(Event const& event) {
     if (auto const* e = std::get_if<Progressed>(&event.body); e && !e->key.empty()) {
         progress_.insert(progress_key(e->pending, e->key));
     }
-    if (auto const* e = std::get_if<InputReceived>(&event.body); e && !e->idem.empty()) {
-        earlier_[earlier_key(e->idem.substr(0, e->idem.find('.')))] = {event.seq, e->turn, e->idem};
-    }
+    if (auto earlier = earlier_in(event))
+        earlier_[earlier_key(earlier->idem.substr(0, earlier->idem.find('.')))] =
+            std::move(*earlier);
     if (auto const* e = std::get_if<Note>(&event.body)) {
         auto& [count, digests] = notes_[{e->call, e->generation}];
         ++count;

@@ -55,9 +55,7 @@ Result<void> find_notes(port::Store& store, SessionId session, PendingId const& 
 Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Found& found) {
     auto record = read_record(store, session, seq);
     if (!record) return std::unexpected(std::move(record.error()));
-    if (auto const* input = std::get_if<InputReceived>(&(*record)->event.body)) {
-        found.earlier = Found::Earlier{seq, input->turn, input->idem};
-    }
+    found.earlier = earlier_in((*record)->event);
     return {};
 }
 

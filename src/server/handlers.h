@@ -46,6 +46,13 @@ void list_turns(Api& api, ExchangePtr const& x);
 void list_events(Api& api, ExchangePtr const& x);
 // handlers_artifact.cc
 void get_artifact(Api& api, ExchangePtr const& x);
+// handlers_task.cc
+void list_tasks(Api& api, ExchangePtr const& x);
+void start_task(Api& api, ExchangePtr const& x);
+void resume_task(Api& api, ExchangePtr const& x);
+void cancel_task(Api& api, ExchangePtr const& x);
+void delete_task(Api& api, ExchangePtr const& x);
+void get_task_output(Api& api, ExchangePtr const& x);
 // handlers_feed.cc
 void list_feed(Api& api, ExchangePtr const& x);
 // handlers_server.cc

@@ -27,6 +27,7 @@ std::string_view outcome_word(ToolOutcome const& outcome) {
         std::string_view operator()(ToolOutcome::Failed const&) const { return "failed"; }
         std::string_view operator()(PauseTerms const&) const { return "paused"; }
         std::string_view operator()(ToolOutcome::Lost const&) const { return "lost"; }
+        std::string_view operator()(TaskAsk const&) const { return "done"; }
     };
     return std::visit(Word{}, outcome.what);
 }

@@ -16,11 +16,12 @@ namespace dormouse::server {
 // REQUIRES: the call has this pause.
 [[nodiscard]] std::string pending_object(session::State const& state, wire::History const& history,
                                          wire::PauseView const& pause, Time now);
+[[nodiscard]] std::string task_object(session::State const& parent, wire::TaskView const& task);
 [[nodiscard]] std::string receipt_object(session::Receipt const& receipt,
                                          std::optional<wire::Consumed> const& consumed);
 
-// What the event is about, as it stands now: a Session, Turn, Message, Part or PendingCall, or
-// null.
+// What the event is about, as it stands now: a Session, Turn, Message, Part, PendingCall or
+// Task, or null.
 [[nodiscard]] std::string event_subject(session::State const& state, wire::History const& history,
                                         session::Event const& event, Time now);
 // The part of its message. REQUIRES: the history has the call.

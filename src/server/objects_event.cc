@@ -44,11 +44,18 @@ struct Subject {
     std::string operator()(Cancelled const& e) const {
         return e.receipt ? pending(e.receipt->pending) : part(e.call);
     }
+    std::string operator()(TaskStarted const& e) const { return task(e.task); }
+    std::string operator()(TaskChanged const& e) const { return task(e.task); }
+    std::string operator()(TaskCleared const&) const { return "null"; }
     template <class OfTheSession> std::string operator()(OfTheSession const&) const {
         return session_object(state);
     }
 
 private:
+    [[nodiscard]] std::string task(TaskNo no) const {
+        auto const found = history.tasks().find(no);
+        return found == history.tasks().end() ? "null" : task_object(state, found->second);
+    }
     [[nodiscard]] std::string message(Seq seq) const {
         return history.messages().contains(seq) ? message_object(state, history, seq) : "null";
     }

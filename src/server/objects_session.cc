@@ -96,7 +96,8 @@ std::string session_object(State const& state) {
     out.member("agentID", state.agent).member("alias", text_or_null(state.alias));
     out.member("title", text_or_null(state.title)).member("status", text(state.lifecycle));
     write_activity(out, state);
-    out.member_null("parentID");
+    out.member("parentID",
+               state.parent ? std::optional(state.parent->session.text()) : std::nullopt);
     out.member("forkedFrom",
                state.forked_from ? std::optional(state.forked_from->text()) : std::nullopt);
     out.member_null("acpSessionID").member("cwd", text_or_null(state.cwd));

@@ -39,7 +39,7 @@ struct Fold {
         ++state.messages;
         state.turns = std::max(state.turns, e.turn);
         if (!state.turn || state.turn->no != e.turn) {
-            state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run});
+            state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run, e.task});
             return;
         }
         if (e.answers) return;  // the submission beside it is what the turn takes up
@@ -348,7 +348,40 @@ struct Fold {
 
     void operator()(Repaired const&) const {}
 
+    void operator()(TaskStarted const& e) const {
+        Task task{e.task, e.child, e.agent, e.description};
+        task.by_call = e.call != 0;
+        task.notify = e.notify;
+        task.by = e.by;
+        wait_for_place(task, e.queued, e.parts);
+        state.tasks_ever = e.task;
+        state.tasks.emplace(e.task, std::move(task));
+    }
+
+    void operator()(TaskChanged const& e) const {
+        Task& task = state.tasks.at(e.task);
+        task.status = e.status;
+        task.run = e.run;
+        task.gone = task.gone || e.gone;
+        if (!e.parts.is_null()) {
+            task.result = {};
+            task.error.clear();
+            task.by = e.by;
+            wait_for_place(task, e.queued, e.parts);
+        }
+        if (e.begins || !task.active()) wait_for_place(task, false, {});
+        if (!e.result.is_null()) task.result = e.result;
+        if (!e.error.empty()) task.error = e.error;
+        task.notify = task.active() && (task.notify || e.notify);
+    }
+
+    void operator()(TaskCleared const& e) const { state.tasks.erase(e.task); }
+
 private:
+    void wait_for_place(Task& task, bool queued, Json const& parts) const {
+        task.queued = queued ? event.seq : 0;
+        task.parts = queued ? parts : Json();
+    }
     void abandon_request(OpenTurn& turn) const {
         if (!turn.request) return;
         disown(state, {turn.request->since, 0});

@@ -101,7 +101,7 @@ struct ToolOutcome {
         std::string message;
         std::optional<Duration> retry_after = {};  // the other side's word
     };
-    std::variant<Done, Failed, PauseTerms, Lost> what;
+    std::variant<Done, Failed, PauseTerms, Lost, TaskAsk> what;
     Sha256 digest = {};  // of the outcome, for a note if it comes too late
 };
 
@@ -227,6 +227,7 @@ struct Found {
         Seq seq = 0;
         TurnNo turn = 0;
         std::string idem;
+        TaskNo task = 0;
     };
     std::optional<Earlier> earlier;
     bool taken = false;  // this post, or that it could not be delivered, was taken up before
@@ -235,7 +236,8 @@ struct Found {
 struct Command {
     using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
                               GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
-                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair>;
+                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair,
+                              TaskAsk>;
     Time at{};
     Random random{};
     Actor by{};

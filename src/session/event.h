@@ -4,7 +4,7 @@
 // receipts are named by numbers in the session (message = the event that brought it); their text
 // ids are made at the edge (dormouse/id.h).
 
-#include "session/vocabulary.h"
+#include "session/task.h"
 
 #include <span>
 #include <variant>
@@ -37,6 +37,7 @@ struct InputReceived {
     std::optional<PendingId> answers;
     std::string idem;
     std::uint32_t run = 0;  // of the task that this session is; 0: none
+    TaskNo task = 0;        // of its own: this is the notice that its run has ended
 };
 
 struct InputDropped {
@@ -281,6 +282,42 @@ struct TurnTold {
     TurnNo turn = 0;
 };
 
+// A child session is wanted. Unless it is queued its first run begins with this event.
+struct TaskStarted {
+    TaskNo task = 0;
+    SessionId child = {};
+    std::string agent = {};
+    std::string description = {};
+    Json parts = {};
+    bool queued = false;
+    bool notify = false;
+    CallNo call = 0;  // the task is that call: an agent as a tool; 0: it lives until it is cleared
+    Actor by = {};
+    std::string idem = {};
+};
+
+struct TaskChanged {
+    TaskNo task = 0;
+    TaskStatus status = TaskStatus::running;
+    std::uint32_t run = 0;
+    Json parts = {};      // of a run that was asked for
+    bool queued = false;  // … it waits for a place
+    bool begins = false;  // its message leaves with this event
+    bool stops = false;   // that it is not wanted any more does
+    bool gone = false;    // the child's session is
+    bool notify = false;  // from now on the session is to be told how the run ends
+    Json result = {};
+    std::string error = {};
+    std::string idem = {};
+    Actor by = {};  // who asked for the run
+};
+
+// The session has done with it, and its child ends.
+struct TaskCleared {
+    TaskNo task = 0;
+    std::string why = {};
+};
+
 struct Event {
     using Body =
         std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
@@ -288,7 +325,8 @@ struct Event {
                      GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
                      Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
                      StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear>;
+                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted, TaskChanged,
+                     TaskCleared>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -105,6 +105,21 @@ private:
 
 }  // namespace
 
+std::optional<Found::Earlier> earlier_in(Event const& event) {
+    Found::Earlier earlier{.seq = event.seq, .idem = {}};
+    if (auto const* input = std::get_if<InputReceived>(&event.body)) {
+        earlier.turn = input->turn;
+        earlier.idem = input->idem;
+    } else if (auto const* started = std::get_if<TaskStarted>(&event.body)) {
+        earlier.task = started->task;
+        earlier.idem = started->idem;
+    } else if (auto const* changed = std::get_if<TaskChanged>(&event.body)) {
+        earlier.task = changed->task;
+        earlier.idem = changed->idem;
+    }
+    return earlier.idem.empty() ? std::nullopt : std::optional(std::move(earlier));
+}
+
 std::string earlier_key(std::string const& idem_key) {
     return idem_key.empty() ? "" : "i" + idem_key;
 }
@@ -138,9 +153,8 @@ std::string note_slot_key(CallNo call, Generation generation, std::uint32_t numb
 }
 
 std::vector<std::string> keys_of(Event const& event) {
-    if (auto const* e = std::get_if<InputReceived>(&event.body); e && !e->idem.empty()) {
-        return {earlier_key(e->idem.substr(0, e->idem.find('.')))};
-    }
+    if (auto const earlier = earlier_in(event))
+        return {earlier_key(earlier->idem.substr(0, earlier->idem.find('.')))};
     if (auto const* e = std::get_if<Progressed>(&event.body); e && !e->key.empty()) {
         return {progress_key(e->pending, e->key)};
     }

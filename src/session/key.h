@@ -31,6 +31,8 @@ struct Wanted {
 };
 [[nodiscard]] Wanted wanted(State const& state, Command const& command);
 
+// What a repeat of the request that led to `event` is told; nullopt: it bore no key.
+[[nodiscard]] std::optional<Found::Earlier> earlier_in(Event const& event);
 [[nodiscard]] std::string earlier_key(std::string const& idem_key);
 // Of the post that the command brings; empty: it brings none.
 [[nodiscard]] std::string taken_key(Command const& command);

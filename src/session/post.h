@@ -27,6 +27,7 @@ struct StartRun {
     std::string cwd = {};
     Json parts = {};
     Actor by = {};  // who asked the parent
+    std::uint32_t depth = 1;
     friend bool operator==(StartRun const&, StartRun const&) = default;
 };
 

@@ -28,9 +28,33 @@ struct Sends {
     // Whatever of it the parent has not heard of yet.
     void operator()(SessionEnded const&) const { gone("The session was ended."); }
     void operator()(SessionDeleted const&) const { gone("The session was deleted."); }
+    void operator()(TaskStarted const& e) const {
+        if (!e.queued) send(e.child, run_of(e.task, 1, e.agent, e.description, e.parts, e.by));
+    }
+    void operator()(TaskChanged const& e) const {
+        Task const& task = before.tasks.at(e.task);
+        if (e.begins) {
+            bool const waited = e.parts.is_null();
+            Json const& parts = waited ? task.parts : e.parts;
+            Actor const& by = waited ? task.by : e.by;
+            send(task.child, run_of(e.task, e.run, task.agent, task.description, parts, by));
+        }
+        if (e.stops) send(task.child, StopRun{e.task, e.run, false, "The run was cancelled."});
+    }
+    void operator()(TaskCleared const& e) const {
+        Task const& task = before.tasks.at(e.task);
+        if (task.begun() && !task.gone) send(task.child, StopRun{e.task, task.run, true, e.why});
+    }
     template <class Other> void operator()(Other const&) const {}
 
 private:
+    [[nodiscard]] StartRun run_of(TaskNo task, std::uint32_t run, std::string const& agent,
+                                  std::string const& title, Json const& parts,
+                                  Actor const& by) const {
+        std::uint32_t const depth = before.parent ? before.parent->depth + 1 : 1;
+        return {task, run, before.project, agent, title, before.cwd, parts, by, depth};
+    }
+
     void gone(std::string why) const {
         if (!before.parent) return;
         send(before.parent->session,

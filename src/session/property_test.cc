@@ -33,7 +33,8 @@ rc::Gen<Story> stories() {
                                                       {4, Deed::time},
                                                       {2, Deed::crash},
                                                       {1, Deed::move},
-                                                      {1, Deed::worker}});
+                                                      {1, Deed::worker},
+                                                      {5, Deed::task}});
     auto const number = rc::gen::inRange<std::uint32_t>(0, 64);
     auto const step =
         rc::gen::apply([](Deed d, std::uint32_t a, std::uint32_t b) { return Step{d, a, b}; }, deed,

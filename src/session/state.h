@@ -159,6 +159,7 @@ struct QueuedInput {
     InputSource source = InputSource::prompt;
     Actor by;
     std::uint32_t run = 0;
+    TaskNo task = 0;
     friend bool operator==(QueuedInput const&, QueuedInput const&) = default;
 };
 
@@ -191,9 +192,11 @@ struct State {
     std::vector<EndedTurn> untold;   // oldest first
     std::map<CallNo, Call> calls;    // open ones, in request order
     std::vector<QueuedInput> queue;  // oldest first
+    std::map<TaskNo, Task> tasks;    // those that are not cleared
 
     TurnNo turns = 0;  // counters over the session's life
     CallNo calls_ever = 0;
+    TaskNo tasks_ever = 0;
     std::uint64_t messages = 0;
     std::uint64_t steps = 0;
     Usage usage;

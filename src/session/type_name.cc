@@ -44,6 +44,9 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "turn_checked",
     "turn_told",
     "deadline_near",
+    "task_started",
+    "task_changed",
+    "task_cleared",
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "session/vocabulary.h"
+#include "session/task.h"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +23,7 @@ constexpr std::array call_status_words{"completed", "failed", "expired", "cancel
 constexpr std::array error_reason_words{"failed", "denied", "expired", "cancelled", "unknown"};
 constexpr std::array actor_type_words{"token",   "webhook", "capability",
                                       "session", "agent",   "runtime"};
+constexpr std::array task_status_words{"running", "completed", "error", "cancelled", "resumed"};
 
 template <class Words, class E> std::string_view word(Words const& words, E value) {
     return words.at(static_cast<std::size_t>(value));
@@ -49,9 +50,13 @@ std::string_view text(SubmissionKind v) { return word(submission_kind_words, v);
 std::string_view text(CallStatus v) { return word(call_status_words, v); }
 std::string_view text(ErrorReason v) { return word(error_reason_words, v); }
 std::string_view text(ActorType v) { return word(actor_type_words, v); }
+std::string_view text(TaskStatus v) { return word(task_status_words, v); }
 
 template <> std::optional<Lifecycle> parse(std::string_view w) {
     return find<Lifecycle>(lifecycle_words, w);
+}
+template <> std::optional<TaskStatus> parse(std::string_view w) {
+    return find<TaskStatus>(task_status_words, w);
 }
 template <> std::optional<Activity> parse(std::string_view w) {
     return find<Activity>(activity_words, w);

@@ -28,6 +28,7 @@ enum class PromptMode : std::uint8_t { queue, steer, interrupt, reject };
 struct Parent {
     SessionId session;
     TaskNo task = 0;
+    std::uint32_t depth = 1;  // how many sessions are above it
     friend bool operator==(Parent const&, Parent const&) = default;
 };
 
@@ -139,6 +140,7 @@ struct PauseTerms {
     // Signs webhooks about this pause, both ways. The lane takes it out before deciding and keeps
     // it beside the journal: it is in no event and no state.
     std::string webhook_secret = {};
+    TaskNo task = 0;  // set: the call waits for the end of this task's run
     friend bool operator==(PauseTerms const&, PauseTerms const&) = default;
 };
 

@@ -26,6 +26,11 @@ struct Read {
     PendingId pending(std::string_view name = "pendingID") const {
         return PendingId::parse(string(name)).value_or(PendingId());
     }
+    TaskNo task() const {
+        auto const id = parse_numbered("tsk_", string("taskID"));
+        return id ? static_cast<TaskNo>(id->number) : 0;
+    }
+    bool flag(std::string_view name) const { return data[name].boolean_or(false); }
     CallNo call() const { return parse_call(string("callID")).value_or(0); }
     Seq message() const {
         auto const id = parse_numbered("msg_", string("messageID"));
@@ -53,7 +58,7 @@ struct Read {
         e = {string("projectID"), string("agentID"), string("alias"), string("title"),
              string("cwd"),       value("labels"),   actor("by"),     string("idem")};
         if (auto const task = parse_numbered("tsk_", string("taskID")))
-            e.parent = Parent{task->session, static_cast<TaskNo>(task->number)};
+            e.parent = Parent{task->session, static_cast<TaskNo>(task->number), number("depth", 1)};
     }
     void operator()(InputReceived& e) const {
         e.turn = number("turn");
@@ -64,6 +69,7 @@ struct Read {
         e.answers = PendingId::parse(string("answers"));
         e.idem = string("idem");
         e.run = number("run");
+        e.task = task();
     }
     void operator()(InputDropped& e) const { e = {message(), string("why")}; }
     void operator()(TurnStarted& e) const {
@@ -186,6 +192,34 @@ struct Read {
              static_cast<std::uint64_t>(data["bytes"].integer_or(0)), read_digest(data["digest"]),
              call()};
     }
+    void operator()(TaskStarted& e) const {
+        e.task = task();
+        e.child = SessionId::parse(string("sessionID")).value_or(SessionId());
+        e.agent = string("agentID");
+        e.description = string("description");
+        e.parts = value("parts");
+        e.queued = flag("queued");
+        e.notify = flag("notify");
+        e.call = call();
+        e.by = actor("by");
+        e.idem = string("idem");
+    }
+    void operator()(TaskChanged& e) const {
+        e.task = task();
+        e.status = word("status", TaskStatus::running);
+        e.run = number("run");
+        e.parts = value("parts");
+        if (data["by"].exists()) e.by = actor("by");
+        e.queued = flag("queued");
+        e.begins = flag("begins");
+        e.stops = flag("stops");
+        e.gone = flag("gone");
+        e.notify = flag("notify");
+        e.result = value("result");
+        e.error = string("error");
+        e.idem = string("idem");
+    }
+    void operator()(TaskCleared& e) const { e = {task(), string("why")}; }
 };
 
 // The variant's alternative whose type_name is `type`.

@@ -24,6 +24,7 @@ struct Write {
         if (!e.parent) return;
         out.member("parentID", e.parent->session.text());
         out.member("taskID", numbered_id("tsk_", e.parent->session, e.parent->task));
+        if (e.parent->depth != 1) out.member("depth", e.parent->depth);
     }
     void operator()(InputReceived const& e) const {
         message_id(event.seq);
@@ -33,6 +34,7 @@ struct Write {
         if (e.answers) out.member("answers", e.answers->text());
         text_member("idem", e.idem);
         if (e.run > 0) out.member("run", e.run);
+        if (e.task > 0) task_id(e.task);
     }
     void operator()(InputDropped const& e) const {
         message_id(e.input);
@@ -213,8 +215,40 @@ struct Write {
         out.member("mime", e.mime).member("bytes", e.bytes).member("digest", digest_text(e.digest));
         if (e.call != 0) out.member("callID", call_text(e.call));
     }
+    void operator()(TaskStarted const& e) const {
+        task_id(e.task);
+        out.member("sessionID", e.child.text()).member("agentID", e.agent);
+        out.member("description", e.description).member("parts", e.parts);
+        flag("queued", e.queued);
+        flag("notify", e.notify);
+        if (e.call != 0) out.member("callID", call_text(e.call));
+        out.member("by", actor_text(e.by));
+        text_member("idem", e.idem);
+    }
+    void operator()(TaskChanged const& e) const {
+        task_id(e.task);
+        out.member("status", text(e.status)).member("run", e.run);
+        json_member("parts", e.parts);
+        if (!e.parts.is_null()) out.member("by", actor_text(e.by));
+        flag("queued", e.queued);
+        flag("begins", e.begins);
+        flag("stops", e.stops);
+        flag("gone", e.gone);
+        flag("notify", e.notify);
+        json_member("result", e.result);
+        text_member("error", e.error);
+        text_member("idem", e.idem);
+    }
+    void operator()(TaskCleared const& e) const {
+        task_id(e.task);
+        out.member("why", e.why);
+    }
 
 private:
+    void task_id(TaskNo task) const { out.member("taskID", numbered_id("tsk_", session, task)); }
+    void flag(std::string_view name, bool set) const {
+        if (set) out.member(name, true);
+    }
     void message_id(Seq seq) const { out.member("messageID", numbered_id("msg_", session, seq)); }
     void step(std::uint32_t step, std::uint32_t attempt) const {
         out.member("step", step).member("attempt", attempt);

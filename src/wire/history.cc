@@ -243,6 +243,33 @@ struct HistoryFold {
         h.artifacts_.emplace(event.seq, e);
         if (e.call != 0) h.calls_.at(e.call).artifact = event.seq;
     }
+    void operator()(TaskStarted const& e) const {
+        TaskView task{e.task, e.child, e.agent, e.description, e.parts};
+        task.queued = e.queued;
+        task.call = e.call;
+        task.by = e.by;
+        task.created = event.at;
+        h.tasks_.emplace(e.task, std::move(task));
+    }
+    void operator()(TaskChanged const& e) const {
+        TaskView& task = h.tasks_.at(e.task);
+        bool const was_over = task.ended.has_value();
+        bool const over = e.status != TaskStatus::running && e.status != TaskStatus::resumed;
+        task.status = e.status;
+        task.run = e.run;
+        task.gone = task.gone || e.gone;
+        if (!e.parts.is_null()) {
+            task.result = {};
+            task.error.clear();
+            task.ended.reset();
+            task.resumed = event.at;
+        }
+        task.queued = !over && !e.begins && (task.queued || e.queued);
+        if (!e.result.is_null()) task.result = e.result;
+        if (!e.error.empty()) task.error = e.error;
+        if (over && !was_over) task.ended = event.at;
+    }
+    void operator()(TaskCleared const& e) const { h.tasks_.erase(e.task); }
     template <class Other> void operator()(Other const&) const {}
 
     TurnView& turn(TurnNo no) const { return h.partial_ ? h.turns_[no] : h.turns_.at(no); }

@@ -99,6 +99,25 @@ struct StepView {
     Time at{};
 };
 
+// A task that is not cleared, with its newest run.
+struct TaskView {
+    TaskNo no = 0;
+    SessionId child = {};
+    std::string agent = {};
+    std::string description = {};
+    Json parts = {};  // that it was started with
+    session::TaskStatus status = session::TaskStatus::running;
+    std::uint32_t run = 1;
+    bool queued = false;
+    bool gone = false;
+    CallNo call = 0;
+    Json result = {};
+    std::string error = {};
+    session::Actor by = {};
+    Time created{};
+    std::optional<Time> ended = {}, resumed = {};
+};
+
 struct TurnView {
     TurnNo no = 0;
     session::InputSource cause = session::InputSource::prompt;
@@ -142,6 +161,7 @@ public:
     [[nodiscard]] std::map<Seq, session::ArtifactEmitted> const& artifacts() const {
         return artifacts_;
     }
+    [[nodiscard]] std::map<TaskNo, TaskView> const& tasks() const { return tasks_; }
     [[nodiscard]] Json const& forked_messages() const { return forked_; }
     [[nodiscard]] std::optional<SessionId> forked_from() const { return forked_from_; }
     [[nodiscard]] PauseView const* pause(PendingId const& pending) const;
@@ -160,6 +180,7 @@ private:
     std::vector<StepView>
         steps_;  // in the order of their requests; only the newest may be uncommitted
     std::map<Seq, session::ArtifactEmitted> artifacts_;
+    std::map<TaskNo, TaskView> tasks_;
     Json forked_;
     std::optional<SessionId> forked_from_;
 };

@@ -84,6 +84,7 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     write_duration(out, "warnBefore", terms.warn_before);
     if (!terms.escalate_to.empty()) write_texts(out, "escalateTo", terms.escalate_to);
     write_duration(out, "pollEvery", terms.poll_every);
+    if (terms.task != 0) out.member("task", terms.task);
     if (terms.answer.need != 1) out.member("need", terms.answer.need);
     if (terms.answer.forbid_requester) out.member("forbidRequester", true);
     if (!terms.answer.from.empty()) write_texts(out, "from", terms.answer.from);
@@ -113,6 +114,7 @@ PauseTerms read_pause_terms(json::View object) {
     terms.poll_every = read_duration(object["pollEvery"]);
     object["escalateTo"].elements(
         [&](json::View who) { terms.escalate_to.push_back(who.string_or("")); });
+    terms.task = static_cast<TaskNo>(object["task"].integer_or(0));
     terms.answer.need = static_cast<std::uint32_t>(object["need"].integer_or(1));
     terms.answer.forbid_requester = object["forbidRequester"].boolean_or(false);
     object["from"].elements(

@@ -1,6 +1,7 @@
 #include "wire/post_json.h"
 
 #include "json/json.h"
+#include "session/limits.h"
 #include "wire/names.h"
 
 namespace dormouse::wire {
@@ -9,12 +10,19 @@ using namespace dormouse::session;
 
 namespace {
 
-// The text parts of a reply, one after the other, as one JSON string.
+// The text parts of a reply, one after the other, as one JSON string: no longer than a parent may
+// keep.
 Json text_of(Json const& parts) {
     std::string text;
     json::View(parts).elements([&](json::View part) {
         if (part["type"].string_or("") == "text") text += part["text"].string_or("");
     });
+    if (text.size() > limits::task_result_bytes_max) {
+        std::size_t end = limits::task_result_bytes_max;
+        while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;
+        text.resize(end);
+        text += "\n[cut here: the task's session has the rest]";
+    }
     return Json::trusted(json::quote(text));
 }
 
@@ -25,6 +33,7 @@ struct Write {
         out.member("kind", "start_run").member("task", p.task).member("run", p.run);
         out.member("projectID", p.project).member("agentID", p.agent).member("title", p.title);
         out.member("cwd", p.cwd).member("parts", p.parts).member("by", actor_text(p.by));
+        if (p.depth != 1) out.member("depth", p.depth);
     }
     void operator()(StopRun const& p) const {
         out.member("kind", "stop_run").member("task", p.task).member("run", p.run);
@@ -56,10 +65,15 @@ Result<PostBody> read_post(std::string_view text) {
     json::View const v(text);
     std::string const kind = string(v, "kind");
     if (kind == "start_run") {
-        return StartRun{number(v, "task"),      number(v, "run"),
-                        string(v, "projectID"), string(v, "agentID"),
-                        string(v, "title"),     string(v, "cwd"),
-                        v["parts"].copy(),      parse_actor(string(v, "by"))};
+        return StartRun{number(v, "task"),
+                        number(v, "run"),
+                        string(v, "projectID"),
+                        string(v, "agentID"),
+                        string(v, "title"),
+                        string(v, "cwd"),
+                        v["parts"].copy(),
+                        parse_actor(string(v, "by")),
+                        static_cast<std::uint32_t>(v["depth"].integer_or(1))};
     }
     if (kind == "stop_run") {
         return StopRun{number(v, "task"), number(v, "run"), v["ends"].boolean_or(false),

@@ -41,16 +41,22 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
     } else if constexpr (N == 8) {
         auto const& [a, b, c, d, e, f, g, h] = body;
         return std::tie(a, b, c, d, e, f, g, h);
-    } else {
+    } else if constexpr (N == 9) {
         auto const& [a, b, c, d, e, f, g, h, i] = body;
         return std::tie(a, b, c, d, e, f, g, h, i);
+    } else if constexpr (N == 10) {
+        auto const& [a, b, c, d, e, f, g, h, i, j] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j);
+    } else {
+        auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
     }
 }
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    9, 8, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2, 2, 5, 3,
-    4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5, 2, 0, 1, 2};
+    9, 9, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2, 2, 5, 3,
+    4, 3, 3, 2, 4, 5, 6, 4, 3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 10, 13, 2};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -109,6 +115,7 @@ PauseTerms rich_pause() {
     terms.escalate_to = {"bob"};
     terms.poll_every = Duration(30'000);
     terms.warn_before = Duration(60'000);
+    terms.task = 3;
     return terms;
 }
 
@@ -163,10 +170,10 @@ std::vector<Event> one_of_each() {
         out.push_back(event(std::move(body), turn));
     };
     add(SessionCreated{"default", "ops", "ops-1", "Ship", "/src", value, by, "k.d",
-                       Parent{id(), 3}},
+                       Parent{id(), 3, 2}},
         0);
     add(InputReceived{4, InputSource::mail, PromptMode::steer, Json::trusted("[]"), by, pending(),
-                      "k.d", 2});
+                      "k.d", 2, 5});
     add(InputDropped{12, "cancelled"});
     add(TurnStarted{3, 2, InputSource::task, terms, true});
     add(ModelRequested{2, 3, 41, 5});
@@ -210,6 +217,10 @@ std::vector<Event> one_of_each() {
     add(Repaired{"pending row 1.1: missing", by});
     add(TurnChecked{});
     add(TurnTold{3});
+    add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d"});
+    add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
+                    "k.d", by});
+    add(TaskCleared{3, "cleared"});
     return out;
 }
 

@@ -165,6 +165,26 @@ EndedTurn read_untold(json::View v) {
     return turn;
 }
 
+Json maybe(json::View v, std::string_view name) {
+    return v[name].exists() ? v[name].copy() : Json();
+}
+
+void read_task(State& state, json::View v) {
+    Task task{number(v, "no"), SessionId::parse(string(v, "child")).value_or(SessionId()),
+              string(v, "agent"), string(v, "description")};
+    task.status = parse<TaskStatus>(string(v, "status")).value_or(TaskStatus::error);
+    task.run = number(v, "run");
+    task.by_call = v["byCall"].boolean_or(false);
+    task.queued = seq(v, "queued");
+    task.notify = v["notify"].boolean_or(false);
+    task.gone = v["gone"].boolean_or(false);
+    task.parts = maybe(v, "parts");
+    task.result = maybe(v, "result");
+    task.error = string(v, "error");
+    task.by = actor(v, "by");
+    state.tasks.emplace(task.no, std::move(task));
+}
+
 void read_profile(State& state, json::View v) {
     state.head = seq(v, "head");
     state.lifecycle = parse<Lifecycle>(string(v, "lifecycle")).value_or(Lifecycle::none);
@@ -177,7 +197,8 @@ void read_profile(State& state, json::View v) {
     state.created_by = actor(v, "createdBy");
     state.created_idem = string(v, "createdIdem");
     if (auto const task = parse_numbered("tsk_", string(v, "parent")))
-        state.parent = Parent{task->session, static_cast<TaskNo>(task->number)};
+        state.parent = Parent{task->session, static_cast<TaskNo>(task->number),
+                              static_cast<std::uint32_t>(v["depth"].integer_or(1))};
     if (v["forkedFrom"].exists()) state.forked_from = SessionId::parse(string(v, "forkedFrom"));
     state.created = time(v, "created");
     state.updated = time(v, "updated");
@@ -212,8 +233,11 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
             {static_cast<Seq>(item.at(0).integer_or(0)),
              static_cast<TurnNo>(item.at(1).integer_or(0)), parse_source(item.at(2).string_or("")),
              parse_actor(item.at(3).string_or("")),
-             item.size() > 4 ? static_cast<std::uint32_t>(item[4].integer_or(0)) : 0});
+             item.size() > 4 ? static_cast<std::uint32_t>(item[4].integer_or(0)) : 0,
+             item.size() > 5 ? static_cast<TaskNo>(item[5].integer_or(0)) : 0});
     }
+    state.tasks_ever = number(v, "tasksEver");
+    for (json::View task : list(v["tasks"])) read_task(state, task);
     return state;
 }
 

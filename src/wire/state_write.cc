@@ -149,6 +149,21 @@ void write_untold(json::Writer& out, EndedTurn const& turn) {
     out.end_array().end_object();
 }
 
+void write_tasks(json::Writer& out, State const& state) {
+    out.member("tasksEver", state.tasks_ever).key("tasks").begin_array();
+    for (auto const& [no, task] : state.tasks) {
+        out.begin_object().member("no", no).member("child", task.child.text());
+        out.member("agent", task.agent).member("description", task.description);
+        out.member("status", text(task.status)).member("run", task.run);
+        out.member("byCall", task.by_call).member("queued", task.queued);
+        out.member("notify", task.notify).member("gone", task.gone);
+        if (!task.parts.is_null()) out.member("parts", task.parts);
+        if (!task.result.is_null()) out.member("result", task.result);
+        out.member("error", task.error).member("by", actor_text(task.by)).end_object();
+    }
+    out.end_array();
+}
+
 void write_profile(json::Writer& out, State const& state) {
     out.member("head", state.head)
         .member("lifecycle", text(state.lifecycle))
@@ -160,6 +175,7 @@ void write_profile(json::Writer& out, State const& state) {
     out.member("createdIdem", state.created_idem);
     if (state.parent) {
         out.member("parent", numbered_id("tsk_", state.parent->session, state.parent->task));
+        out.member("depth", state.parent->depth);
     }
     if (state.forked_from) out.member("forkedFrom", state.forked_from->text());
     out.member("created", to_ms(state.created)).member("updated", to_ms(state.updated));
@@ -190,9 +206,11 @@ std::string write_state(State const& state) {
     out.end_array().key("queue").begin_array();
     for (QueuedInput const& input : state.queue) {
         out.begin_array().value(input.seq).value(input.turn).value(source_text(input.source));
-        out.value(actor_text(input.by)).value(input.run).end_array();
+        out.value(actor_text(input.by)).value(input.run).value(input.task).end_array();
     }
-    out.end_array().end_object();
+    out.end_array();
+    if (state.tasks_ever != 0) write_tasks(out, state);
+    out.end_object();
     return out.take();
 }
 

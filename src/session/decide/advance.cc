@@ -1,4 +1,4 @@
-#include "session/decide/decider.h"
+#include "session/decide/task.h"
 
 #include "session/limits.h"
 
@@ -78,7 +78,10 @@ void cancel_rest(Decider& d) {
             rest.push_back(it->first);
         }
     }
-    for (CallNo no : rest) cancel_call(d, no, "another call of the step settled first");
+    for (CallNo no : rest) {
+        if (!d.state.calls.contains(no)) continue;  // it waited for the same task
+        cancel_call(d, no, "another call of the step settled first");
+    }
 }
 
 void ask_model(Decider& d) {
@@ -117,7 +120,9 @@ void cancel_call(Decider& d, CallNo no, std::string const& why) {
         cancelled.receipt =
             d.receipt(call.pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
     }
+    TaskNo const task = call.phase == CallPhase::waiting ? call.pause->terms.task : 0;
     d.emit(std::move(cancelled));
+    if (task != 0) stop_waiting(d, task);
 }
 
 void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error,

@@ -123,6 +123,7 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, Deliver const& c);
 [[nodiscard]] Judged judge(Decider& d, Undelivered const& c);
 [[nodiscard]] Judged judge(Decider& d, Repair const& c);
+[[nodiscard]] Judged judge(Decider& d, TaskAsk const& c);
 
 [[nodiscard]] inline Judged done(Decider const& d) { return Answer{.seq = d.state.head}; }
 [[nodiscard]] bool is_full(State const& state);

@@ -1,4 +1,4 @@
-#include "session/decide/decider.h"
+#include "session/decide/task.h"
 
 // Cancel (rule 10) and the moves of a session's life.
 namespace dormouse::session {
@@ -10,8 +10,7 @@ Judged cancel_pause(Decider& d, PendingId const& pending) {
     if (call) {
         CallNo const no = call->no;
         cancel_call(d, no, "cancelled");
-        auto const& cancelled = std::get<Cancelled>(d.events.back().body);
-        return Answer{.receipt = cancelled.receipt, .seq = d.state.head};
+        return Answer{.receipt = d.closed(pending), .seq = d.state.head};
     }
     auto const receipt = d.closed(pending);
     bool const again = receipt && receipt->status == CallStatus::cancelled;
@@ -28,6 +27,7 @@ void drop_queue(Decider& d, std::string const& why) {
 void settle_everything(Decider& d, std::string const& why) {
     if (d.state.turn) end_turn(d, FinishReason::cancelled, std::nullopt, why);
     drop_queue(d, why);
+    clear_tasks(d, "Its parent session has ended.");
 }
 
 Judged change_status(Decider& d, Lifecycle from, Lifecycle to, std::string_view move,
@@ -58,7 +58,10 @@ Judged judge(Decider& d, Cancel const& c) {
     bool const ended = d.state.lifecycle == Lifecycle::completed;
     if (ended) return wrong_state(d.state, "cancel");
     if (d.state.turn) end_turn(d, FinishReason::cancelled, std::nullopt, "the turn was cancelled");
-    if (c.scope == Cancel::Scope::all) drop_queue(d, "cancelled with everything");
+    if (c.scope == Cancel::Scope::all) {
+        drop_queue(d, "cancelled with everything");
+        cancel_tasks(d);
+    }
     return done(d);
 }
 

@@ -1,4 +1,4 @@
-#include "session/decide/decider.h"
+#include "session/decide/task.h"
 
 // What other sessions send. Each post is taken up once: the key that the lane remembers it by is
 // written in the append that takes it up.
@@ -19,7 +19,7 @@ Judged begin_run(Decider& d, PostKey const& key, StartRun const& run) {
                               {},
                               run.by,
                               {},
-                              Parent{key.from, run.task}});
+                              Parent{key.from, run.task, run.depth}});
     } else if (state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::error) {
         return wrong_state(state, "prompt");
     }
@@ -46,13 +46,20 @@ struct Take {
 
     Judged operator()(StartRun const& run) const { return begin_run(d, key, run); }
     Judged operator()(StopRun const& stop) const { return stop_run(d, stop); }
-    Judged operator()(RunEnded const&) const { return unknown(); }
+    Judged operator()(RunEnded const& ended) const {
+        run_ended(d, key.from, ended);
+        return done(d);
+    }
 };
 
 struct TakeBack {
     Decider& d;
     Undelivered const& back;
 
+    Judged operator()(StartRun const& run) const {
+        child_is_gone(d, back.to, run.task);
+        return done(d);
+    }
     template <class Any> Judged operator()(Any const&) const { return done(d); }
 };
 

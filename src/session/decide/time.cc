@@ -1,4 +1,4 @@
-#include "session/decide/decider.h"
+#include "session/decide/task.h"
 
 #include "session/limits.h"
 
@@ -42,6 +42,9 @@ void expire(Decider& d, CallNo no) {
         d.emit(Cancelled{no, receipt, false, "its call expired"});
     }
     Call const& call = d.state.calls.at(no);
+    TaskNo const task = call.pause->terms.task;
+    bool const own = task != 0 && d.state.tasks.at(task).by_call;
+    if (task != 0 && !own) return wait_is_over(d, call);
     OnDeadline const policy = call.pause->terms.on_deadline;
     if (policy == OnDeadline::done) return time_is_up(d, call);
     ErrorReason reason = policy == OnDeadline::deny ? ErrorReason::denied : ErrorReason::expired;
@@ -49,6 +52,7 @@ void expire(Decider& d, CallNo no) {
     d.emit(Expired{by_runtime(d, call, SubmissionKind::expiry, CallStatus::expired,
                               R"({"error":"Tool execution timed out"})"),
                    reason});
+    if (own) clear_one(d, task, "Its call has expired.");
 }
 
 void give_up(Decider& d, CallNo no) {

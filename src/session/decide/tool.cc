@@ -1,4 +1,4 @@
-#include "session/decide/decider.h"
+#include "session/decide/task.h"
 #include "session/limits.h"
 
 // What tools and gates answered. For a tool the first outcome of any attempt settles; later ones
@@ -137,6 +137,8 @@ Judged judge(Decider& d, ToolOutcome const& c) {
         finish(d, c, *outcome);
     } else if (auto const* failed = std::get_if<ToolOutcome::Failed>(&c.what)) {
         attempt_failed(d, *call, c, *failed);
+    } else if (auto const* ask = std::get_if<TaskAsk>(&c.what)) {
+        ask_tasks(d, c, *ask);
     } else {
         pause(d, *call, c, std::get<PauseTerms>(c.what));
     }

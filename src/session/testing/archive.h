@@ -32,9 +32,7 @@ public:
         if (want.receipt && want.note) find_notes(*want.receipt, *want.note, found);
         found.progress_known = !want.progress.empty() && keys_.contains(want.progress);
         if (!want.earlier.empty() && keys_.contains(want.earlier)) {
-            Event const& event = log.at(keys_.at(want.earlier) - 1);
-            auto const& input = std::get<InputReceived>(event.body);
-            found.earlier = Found::Earlier{event.seq, input.turn, input.idem};
+            found.earlier = earlier_in(log.at(keys_.at(want.earlier) - 1));
         }
         return found;
     }

@@ -39,7 +39,7 @@ namespace dormouse::session::testing {
 
 // Whatever waits has a source: a deadline, or somebody outside who may answer.
 [[nodiscard]] inline bool has_source(Call const& call) {
-    return call.pause->deadline || call.question ||
+    return call.pause->deadline || call.question || call.pause->terms.task != 0 ||
            call.pause->terms.reason != PauseReason::handoff;
 }
 

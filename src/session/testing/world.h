@@ -26,8 +26,9 @@ enum class Deed : std::uint8_t {
     crash,
     move,
     worker,  // progress, claims
+    task,    // tools ask for tasks, children end their runs
 };
-inline constexpr std::uint32_t deeds = 11;
+inline constexpr std::uint32_t deeds = 12;
 
 struct Step {
     Deed deed = Deed::prompt;
@@ -53,6 +54,7 @@ public:
             case Deed::crash: return crash(step.a);
             case Deed::move: return move(step.a, step.b);
             case Deed::worker: return worker(step.a, step.b);
+            case Deed::task: return task(step.a, step.b);
         }
     }
 
@@ -260,6 +262,52 @@ private:
         (void)session.when(Progress{*pending, quoted("half"), key});
     }
 
+    static TaskAsk task_ask(std::uint32_t kind, std::string task) {
+        TaskAsk ask;
+        ask.what = static_cast<TaskAsk::What>(kind % 7);
+        if (kind % 5 != 0) ask.task = std::move(task);
+        ask.agent = "demo";
+        ask.parts = Given::parts("look");
+        ask.block = kind % 2 == 0;
+        if (ask.block || ask.what == TaskAsk::What::call) ask.timeout = Duration(60'000);
+        return ask;
+    }
+
+    void task(std::uint32_t a, std::uint32_t b) {
+        TaskNo const no = session.state.tasks_ever == 0 ? 1 : 1 + a % session.state.tasks_ever;
+        std::string const id = task_id(session.id, no);
+        if (b % 3 == 0) return ends(no, a, b);
+        Effect const* const effect = owed(a);
+        if (effect && std::holds_alternative<RunTool>(effect->what)) {
+            Call const& call = session.call(effect->id.call);
+            return (void)session.outcome(call.pending, call.attempt, task_ask(b, id));
+        }
+        TaskAsk ask = task_ask(b, id);
+        if (ask.what == TaskAsk::What::call) ask.what = TaskAsk::What::start;
+        (void)session.when(std::move(ask));
+    }
+
+    [[nodiscard]] bool a_run_ends() {
+        for (auto const& [no, task] : session.state.tasks) {
+            if (!task.active() || task.queued != 0) continue;
+            std::size_t const before = session.archive.log.size();
+            ends(no, 0, 1);
+            return session.archive.log.size() > before;
+        }
+        return false;
+    }
+
+    // A child's run ends: well, badly, an older one again, or its session goes.
+    void ends(TaskNo no, std::uint32_t a, std::uint32_t b) {
+        auto const found = session.state.tasks.find(no);
+        if (found == session.state.tasks.end()) return;
+        RunEnded ended{no, found->second.run, FinishReason::stop, quoted("said"), {}, b % 7 == 6};
+        if (a % 4 == 1) ended.finish = FinishReason::cancelled;
+        if (a % 4 == 2) ended.error = "broken";
+        if (a % 4 == 3) --ended.run;
+        (void)session.when(Deliver{{found->second.child, ++posts_, 0}, ended});
+    }
+
     // One thing that brings it nearer to rest; false when there is none.
     [[nodiscard]] bool rest_once() {
         if (Effect const* const effect = owed(0)) {
@@ -280,7 +328,10 @@ private:
             bool const moved = !session.tick().events.empty();
             return moved || !due_polls(session.state, session.now).empty();
         }
-        for (auto const& [no, call] : session.state.calls) return person_answers(call);
+        for (auto const& [no, call] : session.state.calls) {
+            if (!call.pause || call.pause->terms.task == 0) return person_answers(call);
+            return a_run_ends();
+        }
         return false;
     }
 
@@ -295,6 +346,7 @@ private:
     }
 
     std::uint32_t people_ = 0;
+    Seq posts_ = 0;
 };
 
 }  // namespace dormouse::session::testing

@@ -18,7 +18,7 @@ namespace dormouse::wire::testing {
                                Deed::answer,  Deed::reply,   Deed::reply,   Deed::deliver,
                                Deed::deliver, Deed::deliver, Deed::trouble, Deed::late_outcome,
                                Deed::cancel,  Deed::time,    Deed::crash,   Deed::move,
-                               Deed::worker};
+                               Deed::worker,  Deed::task,    Deed::task};
     std::mt19937 chance(seed);
     session::testing::World world(seed % 12);
     for (int i = 0; i < steps; ++i) {

@@ -1,0 +1,169 @@
+#include "agent/builtin.h"
+
+#include "json/json.h"
+#include "session/limits.h"
+
+// Tools that say what they want of their session's tasks; the session itself does it (TaskAsk), in
+// the append of their outcome. So nothing of it can be done twice or by halves.
+namespace dormouse::agent {
+
+using namespace dormouse::session;
+
+namespace {
+
+Json text_parts(std::string const& text) {
+    json::Writer out;
+    out.begin_array().begin_object().member("type", "text").member("text", text);
+    return out.end_object().end_array().json();
+}
+
+std::string member(Json const& input, std::string_view name) {
+    return json::View(input)[name].string_or("");
+}
+
+// {"type":"object", …} of these members, those in `required` among them.
+Json schema(std::string_view properties, std::string_view required) {
+    return Json::trusted(R"({"type":"object","properties":{)" + std::string(properties) +
+                         R"(},"required":[)" + std::string(required) +
+                         R"(],"additionalProperties":false})");
+}
+
+constexpr std::string_view blocking =
+    R"(,"block":{"type":"boolean","default":false,"description":"Wait for the end of the run."},)"
+    R"("timeout":{"type":"integer","minimum":0,"maximum":600000,"default":60000,)"
+    R"("description":"How long to wait at most, in ms, with block."})";
+
+constexpr std::string_view task_member = R"("task_id":{"type":"string","minLength":1})";
+
+void read_block(TaskAsk& ask, Json const& input) {
+    json::View const in(input);
+    ask.block = in["block"].boolean_or(false);
+    if (ask.block) ask.timeout = Duration(in["timeout"].integer_or(60'000));
+}
+
+Tool asking(std::string name, std::string description, Json schema,
+            std::function<ToolResult(Json const& input)> ask) {
+    Tool tool;
+    tool.name = std::move(name);
+    tool.description = std::move(description);
+    tool.schema = std::move(schema);
+    tool.terms.crash = CrashPolicy::retry;
+    tool.terms.may_pause = {PauseReason::handoff};
+    tool.start = [ask = std::move(ask)](ToolCall const& call, port::Fn<void(ToolResult)> done) {
+        done(ask(call.input));
+        return StopTool();
+    };
+    return tool;
+}
+
+TaskAsk of_task(TaskAsk::What what, Json const& input) {
+    TaskAsk ask;
+    ask.what = what;
+    ask.task = member(input, "task_id");
+    return ask;
+}
+
+Tool background_task() {
+    return asking(
+        "background_task",
+        "Starts an agent on something in the background. Gives the id of the task at once; you "
+        "are told when it has ended.",
+        schema(R"("description":{"type":"string"},"prompt":{"type":"string","minLength":1},)"
+               R"("agent":{"type":"string","minLength":1})",
+               R"("description","prompt","agent")"),
+        [](Json const& input) {
+            TaskAsk ask;
+            ask.what = TaskAsk::What::start;
+            ask.agent = member(input, "agent");
+            ask.description = member(input, "description");
+            ask.parts = text_parts(member(input, "prompt"));
+            return ask;
+        });
+}
+
+Tool background_output() {
+    return asking("background_output",
+                  "What a background task has said. With block, waits for the end of its run.",
+                  schema(std::string(task_member) + std::string(blocking), R"("task_id")"),
+                  [](Json const& input) {
+                      TaskAsk ask = of_task(TaskAsk::What::output, input);
+                      read_block(ask, input);
+                      return ask;
+                  });
+}
+
+Tool background_resume() {
+    return asking(
+        "background_resume",
+        "Sends a completed background task a further message. It remembers what was "
+        "said; with block, gives its new response.",
+        schema(std::string(task_member) + R"(,"message":{"type":"string","minLength":1})" +
+                   std::string(blocking),
+               R"("task_id","message")"),
+        [](Json const& input) {
+            TaskAsk ask = of_task(TaskAsk::What::resume, input);
+            ask.parts = text_parts(member(input, "message"));
+            read_block(ask, input);
+            return ask;
+        });
+}
+
+Tool background_cancel() {
+    return asking("background_cancel", "Cancels a background task, or all that run.",
+                  schema(std::string(task_member) + R"(,"all":{"type":"boolean"})", ""),
+                  [](Json const& input) -> ToolResult {
+                      TaskAsk ask = of_task(TaskAsk::What::cancel, input);
+                      bool const all = json::View(input)["all"].boolean_or(false);
+                      if (all == !ask.task.empty())
+                          return Failed{"Say which task (task_id), or all: true."};
+                      return ask;
+                  });
+}
+
+Tool background_clear() {
+    return asking("background_clear",
+                  "Clears all background tasks: those that run are stopped, and none can be "
+                  "resumed any more.",
+                  schema("", ""),
+                  [](Json const& input) { return of_task(TaskAsk::What::clear, input); });
+}
+
+Tool background_list() {
+    return asking(
+        "background_list", "The background tasks, or those of one status.",
+        schema(R"("status":{"type":"string","enum":["running","completed","error","cancelled",)"
+               R"("resumed"]})",
+               ""),
+        [](Json const& input) {
+            TaskAsk ask = of_task(TaskAsk::What::list, input);
+            ask.only = parse<TaskStatus>(member(input, "status"));
+            return ask;
+        });
+}
+
+}  // namespace
+
+std::vector<Tool> task_tools() {
+    return {background_task(),   background_output(), background_resume(),
+            background_cancel(), background_clear(),  background_list()};
+}
+
+Tool agent_tool(AgentTool declared) {
+    std::string const tool_name = declared.name;
+    Tool tool = asking(tool_name, std::move(declared.description),
+                       schema(R"("prompt":{"type":"string","minLength":1})", R"("prompt")"),
+                       [agent = std::move(declared.agent), timeout = declared.timeout,
+                        tool_name](Json const& input) {
+                           TaskAsk ask;
+                           ask.what = TaskAsk::What::call;
+                           ask.agent = agent;
+                           ask.description = tool_name;
+                           ask.parts = text_parts(member(input, "prompt"));
+                           ask.timeout = timeout;
+                           return ask;
+                       });
+    tool.terms.pause_timeout = declared.timeout;
+    return tool;
+}
+
+}  // namespace dormouse::agent

@@ -1,0 +1,220 @@
+#include "session/decide/task.h"
+
+#include "session/limits.h"
+
+#include <algorithm>
+
+// What becomes of a task's runs. Whatever ends one tells those who wait for it in the same append.
+namespace dormouse::session {
+
+namespace {
+
+Json text_json(std::string const& plain) { return Json::trusted("\"" + plain + "\""); }
+
+// What a run gave, for a call that waited for it.
+Submission outcome_of(Task const& task) {
+    Submission what;
+    if (task.error.empty()) {
+        what.output = task.result.is_null() ? Json::trusted("\"\"") : task.result;
+        what.digest = sha256("{\"output\":" + std::string(what.output.text()) + "}");
+        return what;
+    }
+    what.kind = SubmissionKind::error;
+    what.error = task.error;
+    what.digest = sha256("{\"error\":\"" + task.error + "\"}");
+    return what;
+}
+
+void settle_by_runtime(Decider& d, Call const& call, Submission what) {
+    bool const failed = what.kind == SubmissionKind::error;
+    Receipt receipt = d.receipt(call.pending, what.kind,
+                                failed ? CallStatus::failed : CallStatus::completed, what.digest);
+    receipt.by = {};
+    receipt.via = "runtime";
+    d.emit(Submitted{std::move(receipt), std::move(what)});
+}
+
+// How many calls waited.
+std::size_t settle_waiting(Decider& d, TaskNo task, Submission const& what) {
+    std::vector<CallNo> waiting;
+    for (auto const& [no, call] : d.state.calls) {
+        if (call.phase == CallPhase::waiting && call.pause->terms.task == task)
+            waiting.push_back(no);
+    }
+    for (CallNo no : waiting) settle_by_runtime(d, d.state.calls.at(no), what);
+    return waiting.size();
+}
+
+void give_notice(Decider& d, Task const& task) {
+    std::string const says = "Task " + task_id(d.state.id, task.no) + ": " +
+                             std::string(text(task.status)) +
+                             ". background_output gives what it said.";
+    Json const parts =
+        Json::trusted(R"([{"type":"text","text":)" + std::string(text_json(says).text()) + "}]");
+    d.emit(InputReceived{
+        d.state.turns + 1, InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, task.no});
+}
+
+// Runs that wait for a place begin as places come free, oldest first.
+void begin_waiting(Decider& d) {
+    for (;;) {
+        Task const* next = nullptr;
+        std::size_t running = 0;
+        for (auto const& [no, task] : d.state.tasks) {
+            if (!task.active()) continue;
+            if (task.queued == 0) ++running;
+            if (task.queued != 0 && (!next || task.queued < next->queued)) next = &task;
+        }
+        if (!next || running >= limits::tasks_running_max) return;
+        d.emit(TaskChanged{
+            .task = next->no, .status = next->status, .run = next->run, .begins = true});
+    }
+}
+
+void clear_task(Decider& d, TaskNo no, std::string const& why) {
+    if (d.state.tasks.at(no).active()) {
+        Submission what;
+        what.kind = SubmissionKind::error;
+        what.error = why;
+        what.digest = sha256("{\"error\":\"" + why + "\"}");
+        (void)settle_waiting(d, no, what);
+    }
+    withdraw_notices(d, no, why);
+    d.emit(TaskCleared{no, why});
+}
+
+// `tell`: whoever is owed a notice gets it, unless a call waited.
+void end_task_run(Decider& d, TaskChanged changed, bool tell) {
+    TaskNo const no = changed.task;
+    bool const owed = tell && d.state.tasks.at(no).notify;
+    d.emit(std::move(changed));
+    Task const& task = d.state.tasks.at(no);
+    std::size_t const told = settle_waiting(d, no, outcome_of(task));
+    if (task.by_call) {
+        clear_task(d, no, "Its call has ended.");
+    } else if (told == 0 && owed) {
+        give_notice(d, task);
+    }
+    begin_waiting(d);
+}
+
+TaskChanged end_of(Task const& task, TaskStatus first, std::string error) {
+    TaskChanged changed;
+    changed.task = task.no;
+    changed.run = task.run;
+    changed.status = task.run == 1 ? first : TaskStatus::completed;
+    changed.error = std::move(error);
+    return changed;
+}
+
+void child_is_gone(Decider& d, Task const& task) {
+    if (task.gone) return;
+    TaskChanged changed;
+    changed.task = task.no;
+    changed.run = task.run;
+    changed.gone = true;
+    changed.status = task.status;
+    if (!task.active()) return d.emit(std::move(changed));
+    changed.status = TaskStatus::error;
+    changed.error = session_gone_text;
+    end_task_run(d, std::move(changed), true);
+}
+
+Task const* find(State const& state, TaskNo no, SessionId child) {
+    auto const found = state.tasks.find(no);
+    bool const its = found != state.tasks.end() && found->second.child == child;
+    return its ? &found->second : nullptr;
+}
+
+}  // namespace
+
+std::string task_id(SessionId const& session, TaskNo task) {
+    return numbered_id("tsk_", session, task);
+}
+
+void withdraw_notices(Decider& d, TaskNo task, std::string const& why) {
+    for (QueuedInput const& input : std::vector(d.state.queue)) {
+        if (input.task == task) d.emit(InputDropped{input.seq, why});
+    }
+}
+
+void run_ended(Decider& d, SessionId from, RunEnded const& ended) {
+    Task const* const task = find(d.state, ended.task, from);
+    if (!task) return;
+    if (ended.gone) return child_is_gone(d, *task);
+    if (!task->active() || task->queued != 0 || task->run != ended.run) return;
+    bool const cancelled = ended.finish == FinishReason::cancelled;
+    bool const failed = cancelled || !ended.error.empty() || ended.finish == FinishReason::error ||
+                        ended.finish == FinishReason::step_limit;
+    TaskStatus const first = cancelled ? TaskStatus::cancelled
+                             : failed  ? TaskStatus::error
+                                       : TaskStatus::completed;
+    TaskChanged changed = end_of(*task, first, ended.error);
+    if (!failed) changed.result = ended.said;
+    if (failed && changed.error.empty())
+        changed.error = cancelled ? "The task was cancelled." : "The task failed.";
+    end_task_run(d, std::move(changed), true);
+}
+
+void child_is_gone(Decider& d, SessionId child, TaskNo no) {
+    if (Task const* const task = find(d.state, no, child)) child_is_gone(d, *task);
+}
+
+void cancel_task(Decider& d, TaskNo no) {
+    Task const& task = d.state.tasks.at(no);
+    TaskChanged changed = end_of(task, TaskStatus::cancelled, "The task was cancelled.");
+    changed.stops = task.queued == 0;
+    changed.gone = !task.begun();  // it never came to be
+    bool const from_outside = std::holds_alternative<TaskAsk>(d.command.body);
+    end_task_run(d, std::move(changed), from_outside);
+}
+
+void cancel_tasks(Decider& d) {
+    std::vector<TaskNo> active;
+    for (auto const& [no, task] : d.state.tasks) {
+        if (task.active()) active.push_back(no);
+    }
+    for (TaskNo no : active) {
+        if (d.state.tasks.contains(no)) cancel_task(d, no);
+    }
+}
+
+void clear_tasks(Decider& d, std::string const& why) {
+    while (!d.state.tasks.empty()) clear_task(d, d.state.tasks.begin()->first, why);
+}
+
+void clear_one(Decider& d, TaskNo task, std::string const& why) {
+    clear_task(d, task, why);
+    begin_waiting(d);
+}
+
+void stop_waiting(Decider& d, TaskNo no) {
+    auto const found = d.state.tasks.find(no);
+    if (found == d.state.tasks.end() || !found->second.active()) return;
+    if (found->second.by_call) return clear_one(d, no, "Its call was cancelled.");
+    cancel_task(d, no);
+}
+
+void wait_is_over(Decider& d, Call const& call) {
+    TaskNo const no = call.pause->terms.task;
+    Task const& task = d.state.tasks.at(no);
+    auto const ms = call.pause->terms.timeout.value_or(Duration()).count();
+    std::string const id = task_id(d.state.id, no);
+    Submission what;
+    what.output = text_json("Task " + id + " has not ended within " + std::to_string(ms) +
+                            " ms. You will be told when it has.");
+    what.digest = sha256("{\"output\":" + std::string(what.output.text()) + "}");
+    if (!task.notify) expect_notice(d, task);
+    settle_by_runtime(d, call, std::move(what));
+}
+
+void expect_notice(Decider& d, Task const& task) {
+    TaskChanged changed;
+    changed.task = task.no;
+    changed.status = task.status;
+    changed.run = task.run;
+    changed.notify = true;
+    d.emit(std::move(changed));
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,306 @@
+#include "session/decide/task.h"
+
+#include "session/limits.h"
+
+#include <algorithm>
+
+// What is asked of tasks: by tools, and from outside. The texts of errors are those of spec 003.
+namespace dormouse::session {
+
+namespace {
+
+// What an ask comes to. `wait`: the call that asks goes on with the end of the task's run.
+struct Reply {
+    TaskNo task = 0;
+    std::string text = {};
+    Json output = {};  // null: the text
+    bool wait = false;
+};
+using Replied = Result<Reply>;
+
+// A JSON string: a task's description is whatever its caller wrote.
+std::string quoted(std::string_view text) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string out = "\"";
+    for (char const c : text) {
+        auto const code = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += {'\\', c};
+        } else if (code < 0x20) {
+            out += {'\\', 'u', '0', '0', digits[code >> 4U], digits[code & 15U]};
+        } else {
+            out += c;
+        }
+    }
+    return out + '"';
+}
+
+std::string word(TaskStatus status) { return std::string(text(status)); }
+
+std::string name_of(Decider const& d, Task const& task) {
+    return "Task " + task_id(d.state.id, task.no);
+}
+
+// Those that belong to a call are the call's own.
+bool is_open_to(Decider const& d, Task const& task) {
+    return !task.by_call || std::holds_alternative<TaskAsk>(d.command.body);
+}
+
+std::unexpected<Error> no_task(std::string const& id) {
+    return fail(Code::not_found, "Task not found: " + id);
+}
+
+Result<Task const*> find(Decider const& d, std::string const& wanted) {
+    Task const* found = nullptr;
+    bool several = false;
+    for (auto const& [no, task] : d.state.tasks) {
+        if (!is_open_to(d, task)) continue;
+        std::string const id = task_id(d.state.id, no);
+        if (id == wanted) return &task;
+        if (wanted.empty() || !id.starts_with(wanted)) continue;
+        several = found != nullptr;
+        found = &task;
+        if (several) break;
+    }
+    if (!found) return no_task(wanted);
+    if (several) {
+        return fail(Code::ambiguous_reference,
+                    "Several tasks have an id that begins with '" + wanted + "'.");
+    }
+    return found;
+}
+
+std::optional<Error> refuse_text(Decider const& d, TaskAsk const& ask) {
+    if (is_full(d.state)) return journal_full().error();
+    if (d.state.lifecycle == Lifecycle::completed || d.state.lifecycle == Lifecycle::error)
+        return wrong_state(d.state, "run a task").error();
+    if (ask.parts.size() <= d.limits.prompt_bytes) return std::nullopt;
+    return over_limit("A task's prompt", "prompt_bytes", d.limits.prompt_bytes).error();
+}
+
+bool place_is_free(State const& state) {
+    auto const in_place = [](auto const& entry) {
+        return entry.second.active() && entry.second.queued == 0;
+    };
+    return static_cast<std::size_t>(std::ranges::count_if(state.tasks, in_place)) <
+           limits::tasks_running_max;
+}
+
+std::string begins_text(bool at_once) {
+    return at_once ? "You will be told when it has ended."
+                   : "It waits for a place (" + std::to_string(limits::tasks_running_max) +
+                         " tasks run). You will be told when it has ended.";
+}
+
+// Whoever asked for the turn whose tool asks: what forbids the requester to answer holds for
+// children too.
+Actor asker(Decider const& d) {
+    bool const from_outside = std::holds_alternative<TaskAsk>(d.command.body);
+    return from_outside || !d.state.turn ? d.command.by : d.state.turn->by;
+}
+
+Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
+    if (auto error = refuse_text(d, ask)) return std::unexpected(std::move(*error));
+    State const& state = d.state;
+    if (state.parent && state.parent->depth >= limits::task_depth_max) {
+        return fail(Code::queue_full, "Tasks may be nested " +
+                                          std::to_string(limits::task_depth_max) +
+                                          " deep, and this session is that deep already.");
+    }
+    if (state.tasks.size() >= limits::tasks_max) {
+        return fail(Code::queue_full, "This session has " + std::to_string(limits::tasks_max) +
+                                          " tasks; clear those that are done with.");
+    }
+    bool const own = ask.what == TaskAsk::What::call;
+    TaskStarted started;
+    started.task = state.tasks_ever + 1;
+    started.child = d.new_session();
+    started.agent = ask.agent;
+    started.description = ask.description;
+    started.parts = ask.parts;
+    started.queued = !place_is_free(state);
+    started.notify = !own;
+    started.call = own ? call : 0;
+    started.by = asker(d);
+    started.idem = d.idem();
+    TaskNo const no = started.task;
+    d.emit(std::move(started));
+    return Reply{.task = no, .text = task_id(state.id, no), .wait = own};
+}
+
+Replied result_of(Decider& d, Task const& task) {
+    TaskNo const no = task.no;
+    if (!task.error.empty()) {
+        std::string error = task.error;
+        withdraw_notices(d, no, "its output was read");
+        return fail(Code::wrong_state, std::move(error));
+    }
+    Json const result = task.result.is_null() ? Json::trusted("\"\"") : task.result;
+    withdraw_notices(d, no, "its output was read");
+    return Reply{.task = no, .output = result};
+}
+
+Replied output(Decider& d, TaskAsk const& ask) {
+    auto const found = find(d, ask.task);
+    if (!found) return std::unexpected(found.error());
+    Task const& task = **found;
+    if (!task.active()) return result_of(d, task);
+    if (ask.block) return Reply{.task = task.no, .wait = true};
+    std::string const doing = task.queued != 0                     ? "waits for a place"
+                              : task.status == TaskStatus::resumed ? "is resumed"
+                                                                   : "is running";
+    std::string const text =
+        name_of(d, task) + " " + doing + ". You will be told when it has ended.";
+    if (!task.notify) expect_notice(d, task);
+    return Reply{.task = task.no, .text = text};
+}
+
+std::optional<Error> refuse_resume(Task const& task) {
+    if (task.status == TaskStatus::resumed) {
+        return Error{Code::task_resuming,
+                     "Task is currently being resumed. Wait for completion before sending another "
+                     "message."};
+    }
+    if (task.status == TaskStatus::completed) {
+        if (!task.gone) return std::nullopt;
+        return Error{Code::task_session_gone, std::string(session_gone_text)};
+    }
+    return Error{Code::task_not_completed, "Cannot resume task: status is '" + word(task.status) +
+                                               "'. Only completed tasks can be resumed."};
+}
+
+Replied resume(Decider& d, TaskAsk const& ask) {
+    auto const found = find(d, ask.task);
+    if (!found) return std::unexpected(found.error());
+    Task const& task = **found;
+    if (auto error = refuse_resume(task)) return std::unexpected(std::move(*error));
+    if (auto error = refuse_text(d, ask)) return std::unexpected(std::move(*error));
+    withdraw_notices(d, task.no, "the task was resumed");
+    bool const at_once = place_is_free(d.state);
+    TaskChanged changed;
+    changed.task = task.no;
+    changed.status = TaskStatus::resumed;
+    changed.run = task.run + 1;
+    changed.parts = ask.parts;
+    changed.queued = !at_once;
+    changed.begins = at_once;
+    changed.notify = !ask.block;
+    changed.idem = d.idem();
+    changed.by = asker(d);
+    d.emit(std::move(changed));
+    return Reply{.task = task.no,
+                 .text = name_of(d, task) + " is resumed. " + begins_text(at_once),
+                 .wait = ask.block};
+}
+
+Replied cancel(Decider& d, TaskAsk const& ask) {
+    if (ask.task.empty()) {
+        auto const active = [](auto const& entry) { return entry.second.active(); };
+        auto const count = std::ranges::count_if(d.state.tasks, active);
+        cancel_tasks(d);
+        return Reply{.text = "Tasks cancelled: " + std::to_string(count)};
+    }
+    auto const found = find(d, ask.task);
+    if (!found) return std::unexpected(found.error());
+    Task const& task = **found;
+    if (!task.active()) {
+        return fail(Code::wrong_state, "Cannot cancel task: status is '" + word(task.status) + "'.",
+                    Json::trusted(R"({"from":")" + word(task.status) + R"(","move":"cancel"})"));
+    }
+    Reply reply{.task = task.no, .text = name_of(d, task) + " is cancelled."};
+    cancel_task(d, task.no);
+    return reply;
+}
+
+Replied clear(Decider& d, TaskAsk const& ask) {
+    static std::string const why = "The task was cleared.";
+    if (!ask.task.empty()) {
+        auto const found = find(d, ask.task);
+        if (!found) return std::unexpected(found.error());
+        Reply reply{.task = (*found)->no, .text = name_of(d, **found) + " is cleared."};
+        clear_one(d, reply.task, why);
+        return reply;
+    }
+    std::vector<TaskNo> all;
+    for (auto const& [no, task] : d.state.tasks) {
+        if (is_open_to(d, task)) all.push_back(no);
+    }
+    for (TaskNo no : all) clear_one(d, no, why);
+    return Reply{.text = "Tasks cleared: " + std::to_string(all.size())};
+}
+
+Replied list(Decider& d, TaskAsk const& ask) {
+    std::string out = "[";
+    for (auto const& [no, task] : d.state.tasks) {
+        if (!is_open_to(d, task) || (ask.only && task.status != *ask.only)) continue;
+        out += out.size() > 1 ? "," : "";
+        out += R"({"taskID":")" + task_id(d.state.id, no) + R"(","description":)" +
+               quoted(task.description) + R"(,"agentID":)" + quoted(task.agent) + R"(,"status":")" +
+               word(task.status) + R"(","resumeCount":)" + std::to_string(task.run - 1);
+        out += task.queued != 0 ? R"(,"queued":true})" : "}";
+    }
+    return Reply{.output = Json::trusted(out + "]")};
+}
+
+Replied take(Decider& d, TaskAsk const& ask, CallNo call) {
+    switch (ask.what) {
+        case TaskAsk::What::start:
+        case TaskAsk::What::call: return start(d, ask, call);
+        case TaskAsk::What::output: return output(d, ask);
+        case TaskAsk::What::resume: return resume(d, ask);
+        case TaskAsk::What::cancel: return cancel(d, ask);
+        case TaskAsk::What::clear: return clear(d, ask);
+        case TaskAsk::What::list: return list(d, ask);
+    }
+    return unknown();
+}
+
+// The runtime alone answers such a call.
+PauseTerms until_end(Decider const& d, TaskAsk const& ask, TaskNo task) {
+    PauseTerms terms;
+    terms.reason = PauseReason::handoff;
+    terms.continuation = Continuation::tool_response;
+    terms.placeholder =
+        Json::trusted(R"({"status":"running","taskID":")" + task_id(d.state.id, task) + "\"}");
+    terms.timeout = ask.timeout;
+    terms.task = task;
+    return terms;
+}
+
+}  // namespace
+
+void ask_tasks(Decider& d, ToolOutcome const& c, TaskAsk const& ask) {
+    CallNo const no = c.pending.call;
+    auto const reply = take(d, ask, no);
+    if (!reply) {
+        return end_run(d, {no, c.attempt, ErrorReason::failed, {}, reply.error().detail, {}, {}},
+                       c.digest);
+    }
+    if (reply->wait) {
+        PauseTerms const terms = until_end(d, ask, reply->task);
+        return d.emit(CallPaused{c.pending, terms,
+                                 deadline_of(terms, d.state.calls.at(no).spec.terms, d.at)});
+    }
+    Json const output =
+        reply->output.is_null() ? Json::trusted(quoted(reply->text)) : reply->output;
+    end_run(d, {no, c.attempt, std::nullopt, output, {}, {}, {}}, c.digest);
+}
+
+Judged judge(Decider& d, TaskAsk const& c) {
+    if (d.command.found.earlier) {
+        Found::Earlier const& earlier = *d.command.found.earlier;
+        if (earlier.idem != d.idem()) {
+            return fail(Code::idempotency_mismatch,
+                        "This Idempotency-Key was used with another request body.");
+        }
+        return Answer{
+            .outcome = Answer::Outcome::duplicate, .seq = earlier.seq, .task = earlier.task};
+    }
+    // These two are a call's: one waits with it, and one takes a notice back.
+    if (c.what == TaskAsk::What::call || c.what == TaskAsk::What::output) return unknown();
+    auto const reply = take(d, c, 0);
+    if (!reply) return std::unexpected(reply.error());
+    return Answer{.seq = d.state.head, .task = reply->task};
+}
+
+}  // namespace dormouse::session

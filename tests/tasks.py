@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Background tasks (spec 003) with the real binary: over HTTP, over kills, with parents that sleep,
+wait and end; and agents as tools."""
+from dormouse import main, wait_for
+from shapes import SESSION, TASK, Contract
+
+GONE = 'Session expired or was deleted. Start a new background_task to continue.'
+RESUMING = (
+    'Task is currently being resumed. Wait for completion before sending another message.'
+)
+
+
+class Tasks(Contract):
+    def start(self, session, prompt='hello', **more):
+        body = {'agentID': 'demo', 'prompt': prompt, 'description': 'look', **more}
+        task = self.assertStatus(self.server.post(f'/api/sessions/{session}/tasks', body), 201).json
+        self.assertShape(task, TASK)
+        return task
+
+    def output(self, task, wait=30):
+        return self.server.get(f'/api/tasks/{task["taskID"]}/output?wait={wait}')
+
+    def ended(self, task):
+        answer = self.assertStatus(self.output(task), 200)
+        self.assertShape(answer.json, TASK)
+        return answer.json
+
+    def resume(self, task, message):
+        return self.server.post(f'/api/tasks/{task["taskID"]}/resume', {'message': message})
+
+    def list(self, session):
+        return self.assertPage(self.server.get(f'/api/sessions/{session}/tasks'), TASK)
+
+    def notices(self, session):
+        """The messages that tell a session of its tasks."""
+        return [
+            m['parts'][0]['text']
+            for m in self.server.messages(session)
+            if m['source']['type'] == 'task'
+        ]
+
+    def told(self, session, count=1):
+        wait_for(lambda: len(self.notices(session)) >= count, what='notice')
+        self.server.at_rest(session)
+        return self.notices(session)
+
+
+class OverHttp(Tasks):
+    def test_a_task_is_a_session_of_its_own(self):
+        parent = self.server.create()['id']
+        task = self.ended(self.start(parent))
+        self.assertEqual(task['status'], 'completed')
+        self.assertEqual(task['result'], 'You said: hello')
+        child = self.server.session(task['sessionID'])
+        self.assertShape(child, SESSION)
+        self.assertEqual((child['parentID'], child['status']), (parent, 'active'))
+        self.assertEqual(self.list(parent), [task])
+
+    def test_the_parent_is_told_once(self):
+        parent = self.server.create()['id']
+        task = self.ended(self.start(parent))
+        (notice,) = self.told(parent)
+        self.assertTrue(notice.startswith(f'Task {task["taskID"]}: completed.'), notice)
+        self.assertEqual(self.server.said(parent), f'task {task["taskID"]}: completed')
+        self.server.restart()
+        self.server.at_rest(parent)
+        self.assertEqual(len(self.notices(parent)), 1)
+
+    def test_resume_goes_on_with_the_whole_conversation(self):
+        parent = self.server.create()['id']
+        task = self.ended(self.start(parent))
+        resumed = self.assertStatus(self.resume(task, 'again'), 202).json
+        self.assertEqual(resumed['resumeCount'], 1)
+        task = self.ended(task)
+        self.assertEqual((task['status'], task['resumeCount']), ('completed', 1))
+        self.assertEqual(task['result'], 'You said: again')  # the new response, and only that
+        said = [m['parts'][0]['text'] for m in self.server.messages(task['sessionID'])]
+        self.assertEqual(said, ['hello', 'You said: hello', 'again', 'You said: again'])
+        self.assertEqual(len(self.told(parent, 2)), 2)
+
+    def test_only_completed_tasks_can_be_resumed(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        status = self.assertProblem(self.resume(task, 'x'), 409, 'task_not_completed')
+        self.assertEqual(
+            status['detail'],
+            "Cannot resume task: status is 'running'. Only completed tasks can be resumed.",
+        )
+        done = self.ended(self.start(parent))
+        self.assertStatus(self.resume(done, 'deploy B'), 202)
+        again = self.assertProblem(self.resume(done, 'x'), 409, 'task_resuming')
+        self.assertEqual(again['detail'], RESUMING)
+
+    def test_a_task_that_is_not_there(self):
+        parent = self.server.create()['id']
+        known = self.start(parent)['taskID']
+        for unknown in ('tsk_1', 'nonsense', known[:-1] + '9', known[:-1] + '0'):
+            problem = self.assertProblem(
+                self.server.post(f'/api/tasks/{unknown}/resume', {'message': 'x'}), 404, 'not_found'
+            )
+            self.assertEqual(problem['detail'], f'Task not found: {unknown}')
+            self.assertProblem(self.server.delete(f'/api/tasks/{unknown}'), 404, 'not_found')
+            path = f'/api/tasks/{unknown}/output'
+            self.assertProblem(self.server.get(path), 404, 'not_found')
+
+    def test_a_child_that_was_deleted(self):
+        parent = self.server.create()['id']
+        task = self.ended(self.start(parent))
+        self.assertStatus(self.server.delete(f'/api/sessions/{task["sessionID"]}'), 204)
+
+        def gone():
+            return self.resume(task, 'x').status == 410
+
+        wait_for(gone, what='the end of the child')
+        problem = self.assertProblem(self.resume(task, 'x'), 410, 'task_session_gone')
+        self.assertEqual(problem['detail'], GONE)
+
+    def test_a_child_that_is_deleted_while_it_runs(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        wait_for(lambda: self.server.get(f'/api/sessions/{task["sessionID"]}').status == 200)
+        self.server.delete(f'/api/sessions/{task["sessionID"]}')
+        task = self.ended(task)
+        self.assertEqual((task['status'], task['error']), ('error', GONE))
+
+    def test_cancel_stops_the_child(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        wait_for(lambda: self.server.open_calls(task['sessionID']), what='the call of the child')
+        cancelled = self.server.post(f'/api/tasks/{task["taskID"]}/cancel')
+        self.assertEqual(self.assertStatus(cancelled, 200)['status'], 'cancelled')
+        wait_for(lambda: not self.server.open_calls(task['sessionID']), what='its cancel')
+        again = self.server.post(f'/api/tasks/{task["taskID"]}/cancel')
+        self.assertProblem(again, 409, 'wrong_state')
+
+    def test_clear_ends_the_child(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        self.assertStatus(self.server.delete(f'/api/tasks/{task["taskID"]}'), 204)
+        self.assertEqual(self.list(parent), [])
+        child = f'/api/sessions/{task["sessionID"]}'
+        wait_for(lambda: self.server.get(child).json.get('status') == 'completed', what='its end')
+        problem = self.assertProblem(self.resume(task, 'x'), 404, 'not_found')
+        self.assertEqual(problem['detail'], f'Task not found: {task["taskID"]}')
+
+    def test_a_repeated_request_starts_one(self):
+        parent = self.server.create()['id']
+        body = {'agentID': 'demo', 'prompt': 'hello'}
+        first, again = (
+            self.server.post(f'/api/sessions/{parent}/tasks', body, Idempotency_Key='k')
+            for _ in range(2)
+        )
+        self.assertEqual(first['taskID'], again['taskID'])
+        self.server.restart()
+        late = self.server.post(f'/api/sessions/{parent}/tasks', body, Idempotency_Key='k')
+        self.assertEqual(late['taskID'], first['taskID'])
+        self.assertEqual(len(self.list(parent)), 1)
+
+    def test_bad_requests_change_nothing(self):
+        parent = self.server.create()['id']
+        for body, code in [
+            ({'agentID': 'nobody', 'prompt': 'x'}, 'bad_value'),
+            ({'agentID': 'demo'}, 'bad_value'),
+            ({'agentID': 'demo', 'prompt': ''}, 'bad_value'),
+            ({'agentID': 'demo', 'prompt': 'x', 'block': True}, 'unknown_field'),
+            ({'agentID': 'demo', 'prompt': 'x', 'description': 'd' * 1001}, 'bad_value'),
+        ]:
+            answer = self.server.post(f'/api/sessions/{parent}/tasks', body)
+            self.assertProblem(answer, 400, code)
+        large = {'agentID': 'demo', 'prompt': 'x' * (1 << 20) + 'y'}
+        self.assertProblem(
+            self.server.post(f'/api/sessions/{parent}/tasks', large), 413, 'too_large'
+        )
+        self.assertEqual(self.list(parent), [])
+
+    def test_only_eight_run_at_once_the_others_are_shown_to_wait(self):
+        parent = self.server.create()['id']
+        tasks = [self.start(parent, 'deploy A') for _ in range(9)]
+        self.assertEqual([t['queued'] for t in self.list(parent)], [False] * 8 + [True])
+        wait_for(lambda: self.server.open_calls(tasks[3]['sessionID']), what='its call')
+        (call,) = self.server.open_calls(tasks[3]['sessionID'])
+        self.server.result(call['id'], 'live')
+        self.ended(tasks[3])
+        self.assertFalse(self.list(parent)[8]['queued'])
+        wait_for(lambda: self.server.get(f'/api/sessions/{tasks[8]["sessionID"]}').status == 200)
+        self.server.post(f'/api/sessions/{parent}/end')
+
+
+class Demo(Tasks):
+    def test_background_answers_the_id_and_then_tells_the_end(self):
+        session = self.server.create('background deploy A')['id']
+        (task,) = self.list(session)
+        line = f'background_task deploy A: {task["taskID"]}'
+        self.assertEqual(self.server.said(session), line)
+        wait_for(lambda: self.server.open_calls(task['sessionID']), what='the call of the child')
+        (call,) = self.server.open_calls(task['sessionID'])
+        self.server.result(call['id'], 'live')
+        self.assertEqual(self.ended(task)['result'], 'deploy A: live')
+        self.told(session)
+        self.assertEqual(self.server.said(session), f'task {task["taskID"]}: completed')
+
+
+class OverKills(Tasks):
+    def test_started_answered_and_told_over_a_kill_at_each_step(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        self.server.restart()  # it was acknowledged: the child comes
+        child = task['sessionID']
+        wait_for(lambda: self.server.get(f'/api/sessions/{child}').status == 200)
+        wait_for(lambda: self.server.open_calls(child), what='the call of the child')
+        self.server.restart()
+        (call,) = self.server.open_calls(child)
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.server.restart()  # the outcome was acknowledged: the parent hears of the end
+        self.assertEqual(self.ended(task)['result'], 'deploy A: live')
+        self.server.restart()
+        self.assertEqual(len(self.told(parent)), 1)
+        kinds = [e['type'] for e in self.server.events(child)]
+        self.assertEqual(kinds.count('session_created'), 1)
+        self.assertEqual(kinds.count('turn_started'), 1)
+
+    def test_many_tasks_and_a_kill_lose_and_double_nothing(self):
+        parent = self.server.create()['id']
+        tasks = [self.start(parent, f'number {n}') for n in range(20)]
+        self.server.restart()
+        for n, task in enumerate(tasks):
+            self.assertEqual(self.ended(task)['result'], f'You said: number {n}')
+        self.assertEqual(len(self.told(parent, 20)), 20)
+
+
+class OfParents(Tasks):
+    def test_a_parent_that_waits_is_told_after_its_turn(self):
+        parent = self.server.create('deploy A')['id']
+        self.ended(self.start(parent))
+        self.assertEqual(self.server.session(parent)['activity']['type'], 'waiting_async')
+        self.assertEqual(len(self.server.turns(parent)), 2)  # the notice's waits behind
+        (call,) = self.server.open_calls(parent)
+        self.server.result(call['id'], 'live')
+        self.assertEqual(len(self.told(parent)), 1)
+
+    def test_the_end_of_a_parent_ends_its_children(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        wait_for(lambda: self.server.open_calls(task['sessionID']), what='the call of the child')
+        self.assertStatus(self.server.post(f'/api/sessions/{parent}/end'), 200)
+        child = task['sessionID']
+        wait_for(lambda: self.server.session(child)['status'] == 'completed')
+        self.assertEqual(self.server.open_calls(child), [])
+        self.assertEqual(self.list(parent), [])
+
+    def test_deleting_a_parent_ends_its_children_over_a_kill(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        wait_for(lambda: self.server.open_calls(task['sessionID']), what='the call of the child')
+        self.assertStatus(self.server.delete(f'/api/sessions/{parent}'), 204)
+        self.server.restart()
+        wait_for(lambda: self.server.session(task['sessionID'])['status'] == 'completed')
+
+
+if __name__ == '__main__':
+    main()
