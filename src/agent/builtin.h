@@ -2,6 +2,7 @@
 // Built-in tools that agents of a configuration may name as well as the demo agents.
 
 #include "agent/tool.h"
+#include "port/mailer.h"
 
 namespace dormouse::agent {
 
@@ -12,5 +13,13 @@ namespace dormouse::agent {
 // The session's list of things to do. Each call gives the whole list, and its output is the list as
 // it stands from then on: the journal holds it, and nothing else.
 [[nodiscard]] Tool todo();
+
+// Filled in when there is somebody to send mail: tools are made before that.
+struct MailSlot {
+    port::Mailer* mailer = nullptr;
+};
+
+// Mail to other agents: {message, to?, resume?, reply_to?} → what is known of each receiver.
+[[nodiscard]] Tool broadcast(std::shared_ptr<MailSlot> slot);
 
 }  // namespace dormouse::agent

@@ -101,6 +101,28 @@ struct ForkArgs {
     std::uint64_t seq = 0;
     std::string title;
 };
+struct MailArgs {
+    std::string to;    // an alias or a session; "*": everybody
+    std::string text;  // "-": standard input
+    std::string from;
+    std::string reply_to;
+    bool resume = false;
+    bool quiet = false;
+};
+struct InboxArgs {
+    std::string session;
+    std::uint64_t after = 0;
+    int limit = 50;
+    bool held = false;
+};
+struct ReleaseArgs {
+    std::string mail;
+};
+struct AliasArgs {
+    std::string session;  // empty: list them
+    std::string alias;
+    bool remove = false;
+};
 struct ExplainArgs {
     std::string id;
 };
@@ -162,7 +184,7 @@ using Command = std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, Show
                              ClaimArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
                              ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs,
                              CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs,
-                             DeliveriesArgs>;
+                             DeliveriesArgs, MailArgs, InboxArgs, ReleaseArgs, AliasArgs>;
 
 struct Invocation {
     Global global;

@@ -42,8 +42,10 @@ void Lane::remember_closed(Event const& event) {
     if (auto const* e = std::get_if<Progressed>(&event.body); e && !e->key.empty()) {
         progress_.insert(progress_key(e->pending, e->key));
     }
-    if (auto const* e = std::get_if<InputReceived>(&event.body); e && !e->idem.empty()) {
-        earlier_[earlier_key(e->idem.substr(0, e->idem.find('.')))] = {event.seq, e->turn, e->idem};
+    if (std::string const* idem = idem_of(event); idem && !idem->empty()) {
+        auto const* input = std::get_if<InputReceived>(&event.body);
+        earlier_[earlier_key(idem->substr(0, idem->find('.')))] = {event.seq,
+                                                                   input ? input->turn : 0, *idem};
     }
     if (auto const* e = std::get_if<Note>(&event.body)) {
         auto& [count, digests] = notes_[{e->call, e->generation}];

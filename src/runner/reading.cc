@@ -55,8 +55,9 @@ Result<void> find_notes(port::Store& store, SessionId session, PendingId const& 
 Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Found& found) {
     auto record = read_record(store, session, seq);
     if (!record) return std::unexpected(std::move(record.error()));
-    if (auto const* input = std::get_if<InputReceived>(&(*record)->event.body)) {
-        found.earlier = Found::Earlier{seq, input->turn, input->idem};
+    if (std::string const* idem = idem_of((*record)->event)) {
+        auto const* input = std::get_if<InputReceived>(&(*record)->event.body);
+        found.earlier = Found::Earlier{seq, input ? input->turn : 0, *idem};
     }
     return {};
 }

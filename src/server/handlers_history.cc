@@ -54,7 +54,9 @@ void list_messages(Api& api, ExchangePtr const& x) {
             all.emplace_back(message.raw());
         });
         for (auto const& [seq, message] : snapshot.history.messages()) {
-            if (!message.dropped) all.push_back(message_object(state, snapshot.history, seq));
+            // Mail that no request has shown is in no turn yet: the inbox lists it.
+            bool const in_turn = message.turn != 0 && !message.dropped;
+            if (in_turn) all.push_back(message_object(state, snapshot.history, seq));
         }
         answer_page<std::string>(x, all, [](std::string const& message) { return message; });
     });

@@ -19,6 +19,7 @@ struct Answer {
     TurnNo turn = 0;                      // prompts
     std::optional<TurnNo> behind = {};    // prompts that wait: the turn that is open
     std::vector<Vote> votes = {};         // counted
+    bool held = false;                    // mail: only a person lets it wake
 };
 
 // Bytes to keep under the event that names them.

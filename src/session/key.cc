@@ -137,9 +137,16 @@ std::string note_slot_key(CallNo call, Generation generation, std::uint32_t numb
     return pause_prefix('N', call, generation) + std::to_string(number);
 }
 
+std::string const* idem_of(Event const& event) {
+    if (auto const* e = std::get_if<InputReceived>(&event.body)) return &e->idem;
+    if (auto const* e = std::get_if<MailSent>(&event.body)) return &e->idem;
+    if (auto const* e = std::get_if<MailReceived>(&event.body)) return &e->idem;
+    return nullptr;
+}
+
 std::vector<std::string> keys_of(Event const& event) {
-    if (auto const* e = std::get_if<InputReceived>(&event.body); e && !e->idem.empty()) {
-        return {earlier_key(e->idem.substr(0, e->idem.find('.')))};
+    if (std::string const* idem = idem_of(event); idem && !idem->empty()) {
+        return {earlier_key(idem->substr(0, idem->find('.')))};
     }
     if (auto const* e = std::get_if<Progressed>(&event.body); e && !e->key.empty()) {
         return {progress_key(e->pending, e->key)};

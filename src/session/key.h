@@ -20,6 +20,9 @@ namespace dormouse::session {
 // The keys that `event` writes.
 [[nodiscard]] std::vector<std::string> keys_of(Event const& event);
 
+// What the event remembers of the request that brought it; nullptr: nothing, ever.
+[[nodiscard]] std::string const* idem_of(Event const& event);
+
 // What must be looked up before `command` is decided on `state`: exact, because closed things never
 // change and the append is conditional on the head.
 struct Wanted {

@@ -44,6 +44,10 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "turn_checked",
     "turn_told",
     "deadline_near",
+    "mail_sent",
+    "mail_received",
+    "mail_released",
+    "mail_bounced",
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "wire/post_json.h"
 
 #include "json/json.h"
+#include "wire/mail_json.h"
 #include "wire/names.h"
 
 namespace dormouse::wire {
@@ -34,6 +35,10 @@ struct Write {
         out.member("kind", "run_ended").member("task", p.task).member("run", p.run);
         out.member("finishReason", text(p.finish)).member("said", text_of(p.said));
         out.member("error", p.error).member("gone", p.gone);
+    }
+    void operator()(Mail const& mail) const {
+        out.member("kind", "mail");
+        write_mail(out, mail);
     }
 };
 
@@ -74,6 +79,7 @@ Result<PostBody> read_post(std::string_view text) {
             string(v, "error"),
             v["gone"].boolean_or(false)};
     }
+    if (kind == "mail") return read_mail(v);
     return fail(Code::newer_format,
                 "A post of kind '" + kind + "' was written by a newer release.");
 }

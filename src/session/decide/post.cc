@@ -47,12 +47,17 @@ struct Take {
     Judged operator()(StartRun const& run) const { return begin_run(d, key, run); }
     Judged operator()(StopRun const& stop) const { return stop_run(d, stop); }
     Judged operator()(RunEnded const&) const { return unknown(); }
+    Judged operator()(Mail const& mail) const { return receive_mail(d, mail); }
 };
 
 struct TakeBack {
     Decider& d;
     Undelivered const& back;
 
+    Judged operator()(Mail const& mail) const {
+        bounce_mail(d, back, mail);
+        return done(d);
+    }
     template <class Any> Judged operator()(Any const&) const { return done(d); }
 };
 
