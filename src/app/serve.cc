@@ -147,8 +147,8 @@ struct Secrets {
 class Server {
 public:
     Server(World& world, cli::ServeOptions const& options, config::Config config,
-           agent::Registry registry, std::shared_ptr<agent::MailSlot> mail, Secrets const& secrets, port::Store& store,
-           std::unique_ptr<io::TlsServer> tls)
+           agent::Registry registry, std::shared_ptr<agent::MailSlot> mail, Secrets const& secrets,
+           port::Store& store, std::unique_ptr<io::TlsServer> tls)
         : loop_(world.loop),
           clock_(world.clock),
           options_(options),
@@ -380,7 +380,7 @@ private:
     server::MetricsFace metrics_face_;
     std::unique_ptr<server::HttpServer> metrics_http_;  // null: none
     std::shared_ptr<agent::MailSlot> const mail_;
-    std::string address_url_;                           // known once it listens
+    std::string address_url_;  // known once it listens
     bool stopping_ = false;
     int status_ = 0;
 };

@@ -179,12 +179,12 @@ struct BenchArgs {
     bool growth = false;
 };
 
-using Command = std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs,
-                             PendingArgs, WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs,
-                             ClaimArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
-                             ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs,
-                             CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs,
-                             DeliveriesArgs, MailArgs, InboxArgs, ReleaseArgs, AliasArgs>;
+using Command =
+    std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
+                 WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
+                 MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
+                 ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
+                 PathsArgs, BenchArgs, DeliveriesArgs, MailArgs, InboxArgs, ReleaseArgs, AliasArgs>;
 
 struct Invocation {
     Global global;

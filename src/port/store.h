@@ -303,8 +303,8 @@ public:
     // doctor.
     [[nodiscard]] virtual Result<std::vector<SessionRow>> all_sessions(std::uint64_t after,
                                                                        std::uint32_t limit) = 0;
-    // Sessions of the project that have an alias and are neither completed nor deleted, by alias and
-    // number; with `alias` only those that have that one.
+    // Sessions of the project that have an alias and are neither completed nor deleted, by alias
+    // and number; with `alias` only those that have that one.
     [[nodiscard]] virtual Result<std::vector<SessionRow>> aliases(std::string const& project,
                                                                   std::string const& alias,
                                                                   std::uint32_t limit) = 0;

@@ -106,8 +106,7 @@ void Postmaster::send(SessionId from, port::Letter letter, port::MailSender send
     runner_.look(from, [this, from, letter = std::move(letter), sender = std::move(sender), wait,
                         done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
-        bool const foreign =
-            !letter.project.empty() && letter.project != (*lane)->state().project;
+        bool const foreign = !letter.project.empty() && letter.project != (*lane)->state().project;
         if (foreign) return done(fail(Code::not_found, "There is nothing with this id."));
         auto const sending = std::make_shared<Sending>();
         sending->from = from;

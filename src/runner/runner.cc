@@ -116,8 +116,8 @@ void Runner::create_new(Create create, Asker asker, std::optional<Bits128> key,
                     reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
                        if (!*alive) return;
                        if (!claim) return reply(std::unexpected(std::move(claim.error())));
-                       auto released = [claim = std::move(*claim), reply = std::move(reply)](
-                                           Result<Created> created) mutable {
+                       auto released = [claim = std::move(*claim),
+                                        reply = std::move(reply)](Result<Created> created) mutable {
                            claim.reset();
                            reply(std::move(created));
                        };
@@ -131,19 +131,19 @@ void Runner::rename(SessionId session, Change change, Asker asker, Reply reply) 
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         std::string const project = (*lane)->state().project;
         std::string const alias = *change.alias;
-        aliases_.claim(project, alias, session,
-                       [this, alive = alive_, session, change = std::move(change),
-                        asker = std::move(asker),
-                        reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
-                           if (!*alive) return;
-                           if (!claim) return reply(std::unexpected(std::move(claim.error())));
-                           command(session, std::move(change), std::move(asker),
-                                   [claim = std::move(*claim),
-                                    reply = std::move(reply)](Result<Answer> answer) mutable {
-                                       claim.reset();
-                                       reply(std::move(answer));
-                                   });
-                       });
+        aliases_.claim(
+            project, alias, session,
+            [this, alive = alive_, session, change = std::move(change), asker = std::move(asker),
+             reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
+                if (!*alive) return;
+                if (!claim) return reply(std::unexpected(std::move(claim.error())));
+                command(session, std::move(change), std::move(asker),
+                        [claim = std::move(*claim),
+                         reply = std::move(reply)](Result<Answer> answer) mutable {
+                            claim.reset();
+                            reply(std::move(answer));
+                        });
+            });
     });
 }
 
