@@ -2,6 +2,7 @@
 // Built-in tools that agents of a configuration may name as well as the demo agents.
 
 #include "agent/tool.h"
+#include "port/mailer.h"
 
 namespace dormouse::agent {
 
@@ -24,5 +25,13 @@ struct AgentTool {
     std::optional<Duration> timeout = {};  // nullopt: the call waits as long as it takes
 };
 [[nodiscard]] Tool agent_tool(AgentTool declared);
+
+// Filled in when there is somebody to send mail: tools are made before that.
+struct MailSlot {
+    port::Mailer* mailer = nullptr;
+};
+
+// Mail to other agents: {message, to?, resume?, reply_to?} → what is known of each receiver.
+[[nodiscard]] Tool broadcast(std::shared_ptr<MailSlot> slot);
 
 }  // namespace dormouse::agent

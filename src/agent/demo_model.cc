@@ -67,6 +67,11 @@ std::vector<ModelCall> calls_for(std::string_view text) {
                  object({{"description", what}, {"prompt", what}, {"agent", "demo"}})}};
     }
     if (text == "fail") return {{"", "fail", object({})}};
+    // tell ALIAS TEXT
+    if (verb == "tell" && words.size() >= 3 && is_target(words[1])) {
+        std::string_view const message = text.substr(verb.size() + words[1].size() + 2);
+        return {{"", "broadcast", object({{"to", words[1]}, {"message", message}})}};
+    }
     if (words.size() != 2) return {};
     std::string_view const word = words[1];
     if (verb == "approve" && is_target(word))
@@ -88,6 +93,15 @@ std::string plain(json::View value) {
 std::string text_of(Json const& parts) {
     std::string text;
     json::View(parts).elements([&](json::View part) { text += part["text"].string_or(""); });
+    return text;
+}
+
+// Without the headings of mail; empty: nothing else was said.
+std::string said_in(Json const& parts) {
+    std::string text;
+    json::View(parts).elements([&](json::View part) {
+        if (!part["synthetic"].boolean_or(false)) text += part["text"].string_or("");
+    });
     return text;
 }
 
@@ -155,7 +169,8 @@ News news_in(ModelView const& view) {
         } else if (auto notice = notice_in(*it)) {
             news.notices.push_back(std::move(*notice));
         } else {
-            news.message = text_of(it->parts);
+            std::string said = said_in(it->parts);
+            if (it->source != InputSource::mail || !said.empty()) news.message = std::move(said);
         }
     }
     std::ranges::sort(news.settled, {}, &ViewCall::call);

@@ -158,21 +158,22 @@ Verdict decide_approval(GateCall const& call) {
 
 }  // namespace
 
-void add_builtin_tools(Registry& registry) {
+void add_builtin_tools(Registry& registry, std::shared_ptr<MailSlot> mail) {
     registry.add(ask_human());
     registry.add(wait_for());
     registry.add(artifact_emit());
     registry.add(todo());
     for (Tool& tool : task_tools()) registry.add(std::move(tool));
+    registry.add(broadcast(std::move(mail)));
 }
 
-void add_demo_agents(Registry& registry) {
+void add_demo_agents(Registry& registry, std::shared_ptr<MailSlot> mail) {
     registry.add(deploy_tool("deploy", "Starts a deployment; its result comes from outside."));
     registry.add(dangerous());
     Tool approve_deploy = deploy_tool("approve_deploy", "Deploys after a person has allowed it.");
     approve_deploy.terms.gates = {"approval"};
     registry.add(std::move(approve_deploy));
-    add_builtin_tools(registry);
+    add_builtin_tools(registry, std::move(mail));
     registry.add(failing());
     registry.add(sleepy("sleepy", CrashPolicy::retry));
     registry.add(sleepy("sleepy_never", CrashPolicy::never));

@@ -124,7 +124,8 @@ std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
                                                   Means const& means) {
     agent::Registry registry;
     Mistakes mistakes;
-    config.has_demo() ? agent::add_demo_agents(registry) : agent::add_builtin_tools(registry);
+    config.has_demo() ? agent::add_demo_agents(registry, means.mail)
+                      : agent::add_builtin_tools(registry, means.mail);
     Models const models = make_models(config, means, mistakes);
     add_tools(registry, config, means, mistakes);
     add_gates(registry, config, mistakes);

@@ -1,6 +1,7 @@
 #pragma once
 // What models and tools reach the world with.
 
+#include "agent/builtin.h"
 #include "port/http.h"
 #include "port/process.h"
 #include "port/world.h"
@@ -12,6 +13,7 @@ struct Means {
     port::HttpClient& http;
     port::Processes& processes;
     port::Clock const& clock;
+    std::shared_ptr<agent::MailSlot> mail = {};
 };
 
 }  // namespace dormouse::app

@@ -147,8 +147,8 @@ struct Secrets {
 class Server {
 public:
     Server(World& world, cli::ServeOptions const& options, config::Config config,
-           agent::Registry registry, Secrets const& secrets, port::Store& store,
-           std::unique_ptr<io::TlsServer> tls)
+           agent::Registry registry, std::shared_ptr<agent::MailSlot> mail, Secrets const& secrets,
+           port::Store& store, std::unique_ptr<io::TlsServer> tls)
         : loop_(world.loop),
           clock_(world.clock),
           options_(options),
@@ -173,7 +173,9 @@ public:
           pump_({loop_, clock_, entropy_, counted_journal_, world.http, world.processes},
                 pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
-          metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}) {
+          metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}),
+          mail_(std::move(mail)) {
+        mail_->mailer = &api_.mail();
         for (port::TokenRow const& row : secrets.stored) gate_.tokens().add(row);
         runner_.on_outgoing([outgoing = pump_options().outgoing](auto const& state, auto records,
                                                                  auto const& changes) {
@@ -186,6 +188,10 @@ public:
             return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
         };
     }
+
+    ~Server() { mail_->mailer = nullptr; }
+    Server(Server const&) = delete;
+    Server& operator=(Server const&) = delete;
 
     int run() {
         auto const port = http_.listen();
@@ -374,7 +380,8 @@ private:
     server::HttpServer http_;
     server::MetricsFace metrics_face_;
     std::unique_ptr<server::HttpServer> metrics_http_;  // null: none
-    std::string address_url_;                           // known once it listens
+    std::shared_ptr<agent::MailSlot> const mail_;
+    std::string address_url_;  // known once it listens
     bool stopping_ = false;
     int status_ = 0;
 };
@@ -411,7 +418,8 @@ int serve(cli::ServeOptions const& options) {
     auto tls = load_tls(*config);
     if (!tls) return complain(tls.error());
     World world;
-    auto registry = assemble(*config, {world.http, world.processes, world.clock});
+    auto const mail = std::make_shared<agent::MailSlot>();
+    auto registry = assemble(*config, {world.http, world.processes, world.clock, mail});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());
@@ -420,7 +428,7 @@ int serve(cli::ServeOptions const& options) {
     auto stored = (*store)->tokens();
     if (!stored) return complain(stored.error());
     secrets->stored = *std::move(stored);
-    return Server(world, options, *std::move(config), *std::move(registry), *secrets, **store,
+    return Server(world, options, *std::move(config), *std::move(registry), mail, *secrets, **store,
                   *std::move(tls))
         .run();
 }

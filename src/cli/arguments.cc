@@ -45,6 +45,7 @@ private:
     void add_decisions();
     void add_moves();
     void add_life();
+    void add_mail();
     void add_checks();
     void add_shell();
     void add_configuration();
@@ -85,6 +86,7 @@ Grammar::Grammar(std::string const& version) {
     add_decisions();
     add_moves();
     add_life();
+    add_mail();
     add_checks();
     add_configuration();
     add_access();
@@ -340,6 +342,49 @@ void Grammar::add_life() {
         ->type_name("SESSION")
         ->required();
     d->add_flag("-y,--yes", gone->yes, "Do not ask");
+}
+
+void Grammar::add_mail() {
+    auto const mail = std::make_shared<MailArgs>();
+    auto* const m = add("mail", "Send a message to an agent's session, or in the name of one",
+                        "dormouse mail ops 'what is the state?' --from planner", mail);
+    m->add_option("to", mail->to, "Alias or session; * for everybody that has an alias")
+        ->type_name("TO")
+        ->required();
+    m->add_option("text", mail->text, "Message; - for standard input")
+        ->type_name("TEXT")
+        ->required();
+    m->add_option("--from", mail->from, "In the name of this session (default: yours)")
+        ->type_name("SESSION");
+    m->add_option("--reply-to", mail->reply_to, "The mail that this answers")->type_name("MAIL");
+    auto* const resume = m->add_flag("--resume", mail->resume, "Wake it even while it waits");
+    m->add_flag("--quiet", mail->quiet, "Wake nobody: it is read with what comes next")
+        ->excludes(resume);
+
+    auto const inbox = std::make_shared<InboxArgs>();
+    auto* const i = add("inbox", "List the mail that has come to a session",
+                        "dormouse inbox ses_AAAAAAE --held", inbox);
+    i->add_option("session", inbox->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION")
+        ->required();
+    i->add_option("--after", inbox->after, "Only after this number")->type_name("NUMBER");
+    i->add_option("--limit", inbox->limit, "At most so many (default: 50)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 200));
+    i->add_flag("--held", inbox->held, "Only what waits for a person");
+
+    auto const release = std::make_shared<ReleaseArgs>();
+    auto* const r = add("release", "Let a mail that is held back wake its receiver",
+                        "dormouse release mail_…", release);
+    r->add_option("mail", release->mail, "Mail")->type_name("MAIL")->required();
+
+    auto const alias = std::make_shared<AliasArgs>();
+    auto* const a = add("alias", "List aliases, or give a session one",
+                        "dormouse alias ses_AAAAAAE ops", alias);
+    a->add_option("session", alias->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION");
+    a->add_option("alias", alias->alias, "Its name from now on")->type_name("NAME");
+    a->add_flag("--remove", alias->remove, "It has none from now on");
 }
 
 void Grammar::add_checks() {

@@ -106,6 +106,28 @@ struct ForkArgs {
     std::uint64_t seq = 0;
     std::string title;
 };
+struct MailArgs {
+    std::string to;    // an alias or a session; "*": everybody
+    std::string text;  // "-": standard input
+    std::string from;
+    std::string reply_to;
+    bool resume = false;
+    bool quiet = false;
+};
+struct InboxArgs {
+    std::string session;
+    std::uint64_t after = 0;
+    int limit = 50;
+    bool held = false;
+};
+struct ReleaseArgs {
+    std::string mail;
+};
+struct AliasArgs {
+    std::string session;  // empty: list them
+    std::string alias;
+    bool remove = false;
+};
 struct ExplainArgs {
     std::string id;
 };
@@ -167,7 +189,8 @@ using Command =
                  WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
                  ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
-                 PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs>;
+                 PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, InboxArgs, ReleaseArgs,
+                 AliasArgs>;
 
 struct Invocation {
     Global global;

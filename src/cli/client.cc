@@ -185,6 +185,10 @@ Outcome<Reply> Client::post(std::string const& target, Json const& body, Keyed k
                 .key = keyed == Keyed::yes ? random_key() : std::string()});
 }
 
+Outcome<Reply> Client::patch(std::string const& target, Json const& body) {
+    return ask({.method = "PATCH", .target = target, .body = std::string(body.text())});
+}
+
 Outcome<Reply> Client::remove(std::string const& target) {
     return ask({.method = "DELETE", .target = target});
 }

@@ -58,6 +58,7 @@ public:
     [[nodiscard]] Outcome<Reply> get(std::string const& target);
     [[nodiscard]] Outcome<Reply> post(std::string const& target, Json const& body,
                                       Keyed keyed = Keyed::no);
+    [[nodiscard]] Outcome<Reply> patch(std::string const& target, Json const& body);
     [[nodiscard]] Outcome<Reply> remove(std::string const& target);
     // What is there, as it came; it need not be JSON.
     [[nodiscard]] Outcome<std::string> bytes(std::string const& target);

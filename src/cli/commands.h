@@ -79,6 +79,10 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, LinkArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, MailArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, InboxArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ReleaseArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AliasArgs const& args);
 
 // Runs the command and prints its failure, if any. The exit status.
 [[nodiscard]] int execute(Context const& context, Command const& command);

@@ -54,6 +54,10 @@ public:
     Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t, std::uint32_t) override {
         return {};
     }
+    Result<std::vector<port::SessionRow>> aliases(std::string const&, std::string const&,
+                                                  std::uint32_t) override {
+        return {};
+    }
     Result<std::vector<SessionId>> completed_until(Time, std::uint32_t) override { return {}; }
     Result<std::vector<port::PendingListed>> list_pending(port::PendingFilter const&) override {
         return {};

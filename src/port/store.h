@@ -166,6 +166,8 @@ struct Append {
     std::optional<Time> wake_at;
     bool wake_changed = true;
     std::optional<SessionRow> row;
+    // Fails alone with alias_taken when another session that aliases() lists has row->alias.
+    bool claims_alias = false;
     std::vector<PendingRow> pending;  // inserted or replaced by (call, generation)
     std::vector<KeyRow> keys;
     std::vector<ArtifactRow> artifacts;
@@ -301,6 +303,11 @@ public:
     // doctor.
     [[nodiscard]] virtual Result<std::vector<SessionRow>> all_sessions(std::uint64_t after,
                                                                        std::uint32_t limit) = 0;
+    // Sessions of the project that have an alias and are neither completed nor deleted, by alias
+    // and number; with `alias` only those that have that one.
+    [[nodiscard]] virtual Result<std::vector<SessionRow>> aliases(std::string const& project,
+                                                                  std::string const& alias,
+                                                                  std::uint32_t limit) = 0;
     // Sessions in status "completed" whose row was last written at `at` or before, oldest first.
     [[nodiscard]] virtual Result<std::vector<SessionId>> completed_until(Time at,
                                                                          std::uint32_t limit) = 0;

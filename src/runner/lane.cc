@@ -260,6 +260,7 @@ void Lane::send(Draft draft) {
     append.wake_at = wake_at(state);
     append.wake_changed = !wake_known_ || append.wake_at != stored_wake_;
     append.row = changed_row(state, draft.records);
+    append.claims_alias = claims_alias(draft.records);
     append.erase = state.lifecycle == Lifecycle::deleted;
     if (append.after == 0) append.create_key = create_key_;
     if (!append.erase && state.head - snapshot_seq_ > snapshot_every) {

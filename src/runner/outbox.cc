@@ -24,7 +24,7 @@ void Outbox::enqueue(port::PostRow post) {
     Pair const pair{post.key.from, *to};
     Queue& queue = queues_[pair];
     queue.push_back(std::move(post));
-    if (queue.size() == 1) deliver(pair);
+    if (queue.size() == 1) begin(pair);
 }
 
 void Outbox::scan() {
@@ -51,6 +51,24 @@ void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
     }
 }
 
+void Outbox::begin(Pair const& pair) {
+    if (on_their_way_ >= on_their_way_max) return ready_.push_back(pair);
+    ++on_their_way_;
+    deliver(pair);
+}
+
+// From the loop: what is begun here may have an answer at once.
+void Outbox::begin_next() {
+    --on_their_way_;
+    if (ready_.empty()) return;
+    world_.loop.post([this, alive = alive_] {
+        if (!*alive || ready_.empty() || on_their_way_ >= on_their_way_max) return;
+        Pair const pair = ready_.front();
+        ready_.pop_front();
+        begin(pair);
+    });
+}
+
 void Outbox::deliver(Pair const& pair) {
     port::PostRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
@@ -63,8 +81,13 @@ void Outbox::deliver(Pair const& pair) {
 }
 
 void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
+    // A full inbox is told at once: whoever sent it may be able to do something about it.
+    bool const later = !answer && info(answer.error().code).next == Next::retry &&
+                       answer.error().code != Code::inbox_full;
+    if (later) return again(pair);
+    port::PostKey const& key = queues_.at(pair).front().key;
+    if (told_) told_({key.from, key.seq, key.n}, answer);
     if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
-    if (info(answer.error().code).next == Next::retry) return again(pair);
     send_back(pair, answer.error());
 }
 
@@ -95,7 +118,11 @@ void Outbox::next(Pair const& pair, bool remove) {
     queue->second.pop_front();
     bool const more = !queue->second.empty();
     if (!more) queues_.erase(queue);
-    if (more) deliver(pair);
+    if (more) {
+        deliver(pair);
+    } else {
+        begin_next();
+    }
     if (!remove) {
         known_.erase(done);
         return;
@@ -112,8 +139,9 @@ void Outbox::next(Pair const& pair, bool remove) {
 }
 
 void Outbox::again(Pair const& pair) {
+    begin_next();
     world_.loop.after(retry_every, [this, alive = alive_, pair] {
-        if (*alive) deliver(pair);
+        if (*alive) begin(pair);
     });
 }
 

@@ -24,6 +24,9 @@ public:
     };
     // Everything in `world` outlives this.
     Outbox(World world, Send send);
+    // What became of each, as far as this process sees it.
+    using Told = std::function<void(session::PostKey const&, Result<session::Answer> const&)>;
+    void on_delivered(Told told) { told_ = std::move(told); }
     ~Outbox() { *alive_ = false; }
     Outbox(Outbox const&) = delete;
     Outbox& operator=(Outbox const&) = delete;
@@ -45,6 +48,10 @@ private:
     void enqueue(port::PostRow post);
     void scanned(std::uint64_t doubts, std::uint32_t limit,
                  Result<std::vector<port::PostRow>> found);
+    // At most so many are on their way at a time; the other pairs wait for their turn.
+    static constexpr std::size_t on_their_way_max = 256;
+    void begin(Pair const& pair);
+    void begin_next();
     void deliver(Pair const& pair);
     void delivered(Pair const& pair, Result<session::Answer> answer);
     void send_back(Pair const& pair, Error const& why);
@@ -61,6 +68,9 @@ private:
     Send send_;
     std::map<Pair, Queue> queues_;  // oldest first; none is empty
     std::set<port::PostKey> known_;
+    std::deque<Pair> ready_;
+    std::size_t on_their_way_ = 0;
+    Told told_;
     // Nothing is delivered out of memory before a scan that began after the newest doubt has seen
     // all.
     std::uint64_t doubts_ = 1;

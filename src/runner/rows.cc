@@ -97,6 +97,17 @@ port::SessionRow session_row(State const& state) {
             state.created, state.updated};
 }
 
+bool claims_alias(std::vector<wire::RecordPtr> const& records) {
+    bool claims = false;
+    for (wire::RecordPtr const& record : records) {
+        Event::Body const& body = record->event.body;
+        if (auto const* e = std::get_if<SessionCreated>(&body)) claims = !e->alias.empty();
+        if (auto const* e = std::get_if<SessionChanged>(&body); e && e->alias)
+            claims = !e->alias->empty();
+    }
+    return claims;
+}
+
 std::optional<port::SessionRow> changed_row(State const& state,
                                             std::vector<wire::RecordPtr> const& records) {
     for (wire::RecordPtr const& record : records) {

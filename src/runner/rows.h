@@ -30,6 +30,8 @@ void add_beside(Beside const& beside, std::vector<session::Event> const& events,
 [[nodiscard]] port::PostRow post_row(session::State const& state, session::Post const& post,
                                      Time at);
 // The session's row, when one of the events changes what it shows.
+// Whether they give the session an alias.
+[[nodiscard]] bool claims_alias(std::vector<wire::RecordPtr> const& records);
 [[nodiscard]] std::optional<port::SessionRow> changed_row(
     session::State const& state, std::vector<wire::RecordPtr> const& records);
 

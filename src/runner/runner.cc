@@ -17,7 +17,8 @@ Runner::Runner(World world, Options options)
       outbox_({world.loop, world.journal},
               [this](SessionId to, Command::Body body, Actor by, Reply reply) {
                   command(to, std::move(body), {std::move(by)}, std::move(reply));
-              }) {}
+              }),
+      aliases_(world.journal) {}
 
 Runner::~Runner() {
     *alive_ = false;
@@ -104,8 +105,51 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
               });
 }
 
+// A repeat under an Idempotency-Key does not come here: its session has the alias already.
 void Runner::create_new(Create create, Asker asker, std::optional<Bits128> key,
                         port::Fn<void(Result<Created>)> reply) {
+    if (create.alias.empty())
+        return create_fresh(std::move(create), std::move(asker), key, std::move(reply));
+    std::string const project = create.project;
+    std::string const alias = create.alias;
+    aliases_.claim(project, alias, {},
+                   [this, alive = alive_, create = std::move(create), asker = std::move(asker), key,
+                    reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
+                       if (!*alive) return;
+                       if (!claim) return reply(std::unexpected(std::move(claim.error())));
+                       auto released = [claim = std::move(*claim),
+                                        reply = std::move(reply)](Result<Created> created) mutable {
+                           claim.reset();
+                           reply(std::move(created));
+                       };
+                       create_fresh(std::move(create), std::move(asker), key, std::move(released));
+                   });
+}
+
+void Runner::rename(SessionId session, Change change, Asker asker, Reply reply) {
+    look(session, [this, session, change = std::move(change), asker = std::move(asker),
+                   reply = std::move(reply)](Result<std::shared_ptr<Lane>> lane) mutable {
+        if (!lane) return reply(std::unexpected(std::move(lane.error())));
+        std::string const project = (*lane)->state().project;
+        std::string const alias = *change.alias;
+        aliases_.claim(
+            project, alias, session,
+            [this, alive = alive_, session, change = std::move(change), asker = std::move(asker),
+             reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
+                if (!*alive) return;
+                if (!claim) return reply(std::unexpected(std::move(claim.error())));
+                command(session, std::move(change), std::move(asker),
+                        [claim = std::move(*claim),
+                         reply = std::move(reply)](Result<Answer> answer) mutable {
+                            claim.reset();
+                            reply(std::move(answer));
+                        });
+            });
+    });
+}
+
+void Runner::create_fresh(Create create, Asker asker, std::optional<Bits128> key,
+                          port::Fn<void(Result<Created>)> reply) {
     SessionId const id = SessionId::make(next_number_++, dormouse::draw(random(), 0));
     auto const lane = this->lane(id, true);
     if (key) lane->set_create_key(*key);

@@ -4,6 +4,7 @@
 // is recovery, expiry, retry and the answer to an append whose end is unknown (design/01).
 // Everything here runs on the loop.
 
+#include "runner/aliases.h"
 #include "runner/held_clock.h"
 #include "runner/lane.h"
 #include "runner/outbox.h"
@@ -75,6 +76,8 @@ public:
     void command(SessionId session, session::Command::Body body, Asker asker, Reply reply);
     // `create.id` is chosen here. With an Idempotency-Key the repeat finds the same session.
     void create(session::Create create, Asker asker, port::Fn<void(Result<Created>)> reply);
+    // A change that gives the session an alias. Errors: alias_taken, and those of command().
+    void rename(SessionId session, session::Change change, Asker asker, Reply reply);
     // The lane when everything before is durable; not_found when there is no such session.
     void look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look);
     // All records of the session from `from` on, and its lane at that moment. `done` is called from
@@ -120,6 +123,8 @@ public:
     // What sessions have sent to others than sessions, as soon as it is durable.
     using PostSink = std::function<void(std::vector<port::PostRow>)>;
     void on_post(PostSink sink) { post_sink_ = std::move(sink); }
+    // What became of posts to sessions, as far as this process has tried.
+    void on_delivered(Outbox::Told told) { outbox_.on_delivered(std::move(told)); }
     // How many sessions retention has just deleted, after each batch that deleted some.
     void on_swept(std::function<void(std::size_t)> swept) { on_swept_ = std::move(swept); }
     void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
@@ -153,6 +158,8 @@ private:
     [[nodiscard]] std::shared_ptr<Lane> lane(SessionId session, bool fresh = false);
     void create_new(session::Create create, Asker asker, std::optional<Bits128> key,
                     port::Fn<void(Result<Created>)> reply);
+    void create_fresh(session::Create create, Asker asker, std::optional<Bits128> key,
+                      port::Fn<void(Result<Created>)> reply);
     void create_at(std::shared_ptr<Lane> const& lane, session::Create create, Asker asker,
                    port::Fn<void(Result<Created>)> reply);
     void read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> records,
@@ -211,6 +218,7 @@ private:
     PostSink post_sink_;
     Outgoing outgoing_;
     Outbox outbox_;
+    Aliases aliases_;
     std::function<void()> on_failed_;
     std::function<void(std::size_t)> on_swept_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -77,7 +77,7 @@ Receipt receipt(session::Answer const& answer, PendingId const& pending) {
 std::vector<Message> messages(wire::History const& history) {
     std::vector<Message> out;
     for (auto const& [seq, message] : history.messages()) {
-        if (message.dropped) continue;
+        if (message.dropped || message.turn == 0) continue;
         auto const role = message.assistant ? Message::Role::assistant : Message::Role::user;
         out.push_back({role, seq, text_of(message.parts), message.parts});
     }

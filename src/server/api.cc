@@ -101,6 +101,7 @@ Api::Api(Services services)
       waits_(std::make_unique<Waits>(services_)),
       changes_(std::make_unique<Changes>(services.runner.now())),
       webhooks_(std::make_unique<Webhooks>(services_)),
+      mail_(services.loop, services.journal, services.runner),
       routes_(all_routes()) {
     services_.runner.on_delta(
         [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {

@@ -5,6 +5,7 @@
 
 #include "io/log.h"
 #include "port/catalogue.h"
+#include "runner/postmaster.h"
 #include "runner/runner.h"
 #include "server/gate.h"
 #include "server/http.h"
@@ -91,6 +92,7 @@ public:
     [[nodiscard]] FeedStreams& feed_streams() { return *feed_streams_; }
     [[nodiscard]] Waits& waits() { return *waits_; }
     [[nodiscard]] Changes& changes() { return *changes_; }
+    [[nodiscard]] runner::Postmaster& mail() { return mail_; }
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
 
     // Ends the streams of those who may not come in any more. Soon after each change, and every
@@ -116,6 +118,7 @@ private:
     std::unique_ptr<Waits> waits_;
     std::unique_ptr<Changes> changes_;
     std::unique_ptr<Webhooks> webhooks_;
+    runner::Postmaster mail_;
     std::vector<Route> const routes_;
 };
 

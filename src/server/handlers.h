@@ -37,6 +37,10 @@ void end_session(Api& api, ExchangePtr const& x);
 void retry_session(Api& api, ExchangePtr const& x);
 // handlers_prompt.cc
 void post_prompt(Api& api, ExchangePtr const& x);
+// handlers_mail.cc
+void post_mail(Api& api, ExchangePtr const& x);
+void list_inbox(Api& api, ExchangePtr const& x);
+void release_mail(Api& api, ExchangePtr const& x);
 // handlers_fork.cc
 void fork_session(Api& api, ExchangePtr const& x);
 // handlers_pages.cc

@@ -41,7 +41,8 @@ std::pair<std::string, std::uint32_t> transcript(Snapshot const& snapshot, Seq s
     wire::History at_step = snapshot.history;
     at_step.close_calls_after(seq, stays_with(state.id));
     for (auto const& [no, message] : at_step.messages()) {
-        bool const then = message.shown != 0 && message.shown <= seq && !message.dropped;
+        bool const then =
+            message.shown != 0 && message.shown <= seq && !message.dropped && message.turn != 0;
         if (!then) continue;
         out.raw(message_object(state, at_step, no));
         ++count;

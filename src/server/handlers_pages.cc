@@ -86,6 +86,7 @@ bool is_known(Call const& call, Seq next) {
 bool is_known(Page const& page, State const& state, wire::MessageView const& message) {
     bool const queued =
         std::ranges::find(state.queue, message.seq, &QueuedInput::seq) != state.queue.end();
+    if (message.turn == 0) return false;  // mail: in the turn of the request that shows it
     if (!message.assistant) return message.shown != 0 || queued;
     return std::ranges::all_of(message.calls, [&](CallNo no) {
         if (page.history.calls().at(no).settled != 0) return true;
@@ -134,6 +135,7 @@ void answer_messages(Page const& page, State const& state) {
     });
     for (wire::MessageView const* message : messages_of(page)) {
         if (next) break;
+        if (message->turn == 0) continue;  // mail that no request has shown: the inbox lists it
         if (count++ == page.limit) {
             next = std::to_string(message->seq);
             break;

@@ -73,6 +73,13 @@ std::string read_title(Body& body) {
     return title;
 }
 
+// A session's id is found by itself; an alias that looks like one would hide it.
+void check_alias(Body& body, std::string const& alias) {
+    if (alias.empty()) return;
+    if (!is_name(alias)) body.refuse("alias", "must match [A-Za-z0-9_.-]{1,64}");
+    if (alias.starts_with("ses_")) body.refuse("alias", "must not begin with ses_");
+}
+
 std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"agentID", "alias", "title", "cwd", "labels", "prompt"});
     Create create;
@@ -84,8 +91,7 @@ std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
     create.labels = read_labels(body).value_or(Json());
     if (!is_name(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
-    if (!create.alias.empty())
-        body.refuse("alias", "aliases come with mail between agents, in a later release");
+    check_alias(body, create.alias);
     if (!create.cwd.empty())
         body.refuse("cwd", "only sessions of programs have one; they come in a later release");
     bool const known = api.services().catalogue.has_agent(create.agent);
@@ -191,14 +197,23 @@ void list_sessions(Api& api, ExchangePtr const& x) {
         before = number.value_or(0);
     }
     if (query.error) return x->fail(*query.error);
-    auto question = [project = x->params[0], before, limit](port::Store& store) {
+    // `*`: all that have one, by alias; such a list has one page.
+    std::optional<std::string> alias;
+    if (auto const given = x->request.query_value("alias")) alias = std::string(*given);
+    std::size_t const page = alias ? SIZE_MAX : limit;
+    auto question = [project = x->params[0], before, limit,
+                     alias](port::Store& store) -> Result<std::vector<port::SessionRow>> {
+        if (alias && alias->empty()) return std::vector<port::SessionRow>();
+        if (alias)
+            return store.aliases(project, *alias == "*" ? "" : *alias,
+                                 static_cast<std::uint32_t>(limit));
         return store.sessions(project, before, static_cast<std::uint32_t>(limit));
     };
     port::ask(
         api.services().journal, std::move(question),
-        [&api, x, limit](Result<std::vector<port::SessionRow>> rows) {
+        [&api, x, page](Result<std::vector<port::SessionRow>> rows) {
             if (!rows) return x->fail(rows.error());
-            list_next(std::make_shared<Listing>(Listing{api, x, std::move(*rows), limit, 0, {}}));
+            list_next(std::make_shared<Listing>(Listing{api, x, std::move(*rows), page, 0, {}}));
         });
 }
 
@@ -207,13 +222,23 @@ void patch_session(Api& api, ExchangePtr const& x) {
     Change change;
     if (json::View(x->body)["title"].exists()) change.title = read_title(body);
     change.labels = read_labels(body);
-    if (body.string("alias"))
-        body.refuse("alias", "aliases come with mail between agents, in a later release");
+    change.alias = body.string("alias");
+    json::View const alias = json::View(x->body)["alias"];
+    if (alias.exists() && alias.is_null()) change.alias = "";
+    check_alias(body, change.alias.value_or(""));
     auto const match = if_match(x->request);
     if (!match) return x->fail(match.error());
     change.if_match = *match;
     if (body.error()) return x->fail(*body.error());
-    command_then_session(api, x, std::move(change));
+    if (!change.alias || change.alias->empty())
+        return command_then_session(api, x, std::move(change));
+    auto const id = session_in_path(x);
+    if (!id) return;
+    api.services().runner.rename(*id, std::move(change), x->asker(),
+                                 [&api, x, id = *id](Result<Answer> answer) {
+                                     if (!answer) return x->fail(answer.error());
+                                     answer_with_session(api, x, id, 200);
+                                 });
 }
 
 void delete_session(Api& api, ExchangePtr const& x) {

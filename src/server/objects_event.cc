@@ -15,6 +15,8 @@ struct Subject {
     std::string operator()(SessionDeleted const&) const { return "null"; }
     std::string operator()(InputReceived const&) const { return message(event.seq); }
     std::string operator()(InputDropped const& e) const { return message(e.input); }
+    std::string operator()(MailReceived const&) const { return message(event.seq); }
+    std::string operator()(MailBounced const&) const { return message(event.seq); }
     std::string operator()(ModelReplied const&) const { return message(event.seq); }
     std::string operator()(TurnStarted const&) const { return turn(); }
     std::string operator()(TurnEnded const&) const { return turn(); }
@@ -57,7 +59,9 @@ private:
         return found == history.tasks().end() ? "null" : task_object(state, found->second);
     }
     [[nodiscard]] std::string message(Seq seq) const {
-        return history.messages().contains(seq) ? message_object(state, history, seq) : "null";
+        auto const found = history.messages().find(seq);
+        bool const in_turn = found != history.messages().end() && found->second.turn != 0;
+        return in_turn ? message_object(state, history, seq) : "null";
     }
     [[nodiscard]] std::string turn() const {
         return history.turns().contains(event.turn) ? turn_object(state, history, event.turn)

@@ -38,7 +38,7 @@ void write_content_part(json::Writer& out, Place const& place, std::size_t index
     } else {
         out.member("text", part["text"].string_or(""));
     }
-    if (type == "text") out.member("synthetic", false);
+    if (type == "text") out.member("synthetic", part["synthetic"].boolean_or(false));
     if (json::View const data = part["providerData"]; data.exists())
         out.member_raw("providerData", data.raw());
     out.end_object();

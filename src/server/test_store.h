@@ -117,6 +117,17 @@ public:
                                                                      std::uint32_t) override {
         return std::vector<port::SessionRow>();
     }
+    [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
+                                                                std::string const& alias,
+                                                                std::uint32_t) override {
+        std::vector<port::SessionRow> out;
+        for (auto const& [id, kept] : disk_->sessions) {
+            bool const live = kept.row.status != "deleted" && kept.row.status != "completed";
+            bool const fits = alias.empty() ? !kept.row.alias.empty() : kept.row.alias == alias;
+            if (live && fits && kept.row.project == project) out.push_back(kept.row);
+        }
+        return out;
+    }
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time, std::uint32_t) override {
         return std::vector<SessionId>();
     }

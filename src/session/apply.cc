@@ -69,12 +69,9 @@ struct Fold {
             turn.committed = turn.step == 0;  // its interceptors had refused it
             turn.usage = state.last_turn->usage;
         } else {
-            auto const input = std::ranges::find(state.queue, e.input, &QueuedInput::seq);
-            CHECK(input != state.queue.end());
-            turn.by = input->by;
-            turn.run = input->run;
-            state.queue.erase(input);
+            begin_with_input(turn, e.input);
         }
+        state.turns = std::max(state.turns, e.turn);
         state.turn = std::move(turn);
         if (e.terms.before.empty()) return;
         state.turn->unchecked = event.seq;
@@ -87,6 +84,7 @@ struct Fold {
         turn.committed = false;
         turn.step = e.step;
         turn.attempt = e.attempt;
+        show_mail(state, e.view_seq);
         turn.request = Request{e.attempt, e.view_seq, e.epoch, event.seq};
         turn.retry.reset();
         turn.steered = false;
@@ -100,6 +98,7 @@ struct Fold {
     void operator()(ModelReplied const& e) const {
         OpenTurn& turn = *state.turn;
         state.committed_view = turn.request->view_seq;
+        commit_mail(state);
         abandon_request(turn);
         turn.committed = true;
         turn.failures = 0;
@@ -302,6 +301,7 @@ struct Fold {
                      turn.step, turn.attempt, turn.usage, e.finish == FinishReason::error,
                      e.error,   turn.run};
         state.turn.reset();
+        end_mail(state);
     }
 
     void operator()(TurnChecked const&) const {
@@ -347,6 +347,10 @@ struct Fold {
     void operator()(ArtifactEmitted const& e) const { state.artifact_bytes += e.bytes; }
 
     void operator()(Repaired const&) const {}
+    void operator()(MailSent const&) const {}
+    void operator()(MailReceived const& e) const { receive_mail(state, event, e); }
+    void operator()(MailReleased const& e) const { release_mail(state, event, e); }
+    void operator()(MailBounced const&) const { ++state.messages; }
 
     void operator()(TaskStarted const& e) const {
         Task task{e.task, e.child, e.agent, e.description};
@@ -381,6 +385,20 @@ private:
     void wait_for_place(Task& task, bool queued, Json const& parts) const {
         task.queued = queued ? event.seq : 0;
         task.parts = queued ? parts : Json();
+    }
+
+    // A prompt that was queued, or the mail that woke the session.
+    void begin_with_input(OpenTurn& turn, Seq seq) const {
+        auto const input = std::ranges::find(state.queue, seq, &QueuedInput::seq);
+        if (input != state.queue.end()) {
+            turn.by = input->by;
+            turn.run = input->run;
+            state.queue.erase(input);
+            return;
+        }
+        auto const mail = std::ranges::find(state.inbox, seq, &InboxItem::seq);
+        CHECK(mail != state.inbox.end());
+        turn.by = mail->by;
     }
     void abandon_request(OpenTurn& turn) const {
         if (!turn.request) return;

@@ -217,6 +217,24 @@ struct Repair {
     std::string what;  // was found wrong
 };
 
+// To other sessions, in this one's name.
+struct SendMail {
+    std::vector<MailTarget> to;
+    std::string text;
+    std::optional<MailId> reply_to = {};
+    Wake wake = Wake::usual;
+};
+
+// From a person to this session.
+struct TakeMail {
+    Mail mail;
+};
+
+// A mail that waits wakes now.
+struct ReleaseMail {
+    MailId mail;
+};
+
 // What was found by key before deciding. The lane looks up what wanted() in key.h names.
 struct Found {
     std::optional<Receipt> receipt;  // of the pause that the command names, when that is closed
@@ -236,8 +254,8 @@ struct Found {
 struct Command {
     using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
                               GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
-                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair,
-                              TaskAsk>;
+                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair, TaskAsk,
+                              SendMail, TakeMail, ReleaseMail>;
     Time at{};
     Random random{};
     Actor by{};

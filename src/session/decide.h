@@ -20,6 +20,7 @@ struct Answer {
     std::optional<TurnNo> behind = {};    // prompts that wait: the turn that is open
     std::vector<Vote> votes = {};         // counted
     TaskNo task = 0;                      // what is asked of one
+    bool held = false;                    // mail: only a person lets it wake
 };
 
 // Bytes to keep under the event that names them.

@@ -4,6 +4,7 @@
 // receipts are named by numbers in the session (message = the event that brought it); their text
 // ids are made at the edge (dormouse/id.h).
 
+#include "session/mail.h"
 #include "session/task.h"
 
 #include <span>
@@ -318,6 +319,41 @@ struct TaskCleared {
     std::string why = {};
 };
 
+// The receivers are these, whoever has their aliases later.
+struct MailSent {
+    std::vector<MailTarget> to;
+    std::string text;
+    std::optional<MailId> reply_to;
+    MailId conversation;
+    std::uint32_t hops = 0;
+    Wake wake = Wake::usual;
+    Actor by;
+    std::string idem;  // of the request that bore an Idempotency-Key
+};
+
+// A user message, for the next request to the model.
+struct MailReceived {
+    Mail mail;
+    std::uint64_t number = 0;  // in this inbox, from 1 without gaps
+    MailHold hold = MailHold::none;
+    std::optional<Time> until = {};  // hold minute
+    std::string idem = {};
+};
+
+// They wake from now on: their minute is over, or a person says so.
+struct MailReleased {
+    std::vector<std::uint64_t> numbers;
+    Actor by = {};
+};
+
+// One that this session has sent can not be delivered to one of its receivers. Also a user message,
+// for whatever is asked next: it wakes nobody.
+struct MailBounced {
+    Seq mail = 0;  // mail_sent
+    MailTarget to;
+    Trouble error;
+};
+
 struct Event {
     using Body =
         std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
@@ -325,8 +361,8 @@ struct Event {
                      GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
                      Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
                      StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted, TaskChanged,
-                     TaskCleared>;
+                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
+                     TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -24,6 +24,15 @@ void disown(State& state, EffectId id);
 // The call is settled by the event `seq`: it leaves the state and counts for its step's join.
 void close_call(State& state, CallNo no, Seq seq);
 
+// fold_mail.cc
+void receive_mail(State& state, Event const& event, MailReceived const& e);
+void release_mail(State& state, Event const& event, MailReleased const& e);
+// A request sees all up to `view`; a step has committed; the turn has ended.
+void show_mail(State& state, Seq view);
+void commit_mail(State& state);
+void end_mail(State& state);
+void restore_mail_timer(State& state);
+
 // Gates of calls that are ready are asked as slots come free. No event of its own: it follows from
 // the state.
 void promote_gates(State& state, Seq seq);

@@ -116,6 +116,10 @@ std::optional<Found::Earlier> earlier_in(Event const& event) {
     } else if (auto const* changed = std::get_if<TaskChanged>(&event.body)) {
         earlier.task = changed->task;
         earlier.idem = changed->idem;
+    } else if (auto const* sent = std::get_if<MailSent>(&event.body)) {
+        earlier.idem = sent->idem;
+    } else if (auto const* received = std::get_if<MailReceived>(&event.body)) {
+        earlier.idem = received->idem;
     }
     return earlier.idem.empty() ? std::nullopt : std::optional(std::move(earlier));
 }

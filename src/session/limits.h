@@ -37,6 +37,14 @@ inline constexpr Duration task_block_max{600'000};
 inline constexpr std::uint32_t model_failures_max = 5;  // in a row, in one step
 inline constexpr std::uint32_t tool_attempts_max = 5;
 inline constexpr std::uint64_t seq_max = (std::uint64_t{1} << 24) - 1;
+inline constexpr std::size_t mail_bytes_max = std::size_t{64} << 10;
+inline constexpr std::size_t mail_bytes_of_all_max = std::size_t{64} << 20;  // times receivers
+inline constexpr std::size_t mail_receivers_max = 10'000;
+inline constexpr std::size_t inbox_max = 1'000;
+inline constexpr std::uint32_t mail_hops_max = 16;
+inline constexpr std::uint32_t mail_wakes_per_minute = 10;  // of one conversation, in one session
+inline constexpr std::uint32_t mail_wakes_max = 50;         // likewise, in all
+inline constexpr std::size_t conversations_max = 64;        // that a session remembers
 // From here on a session takes no new input and no progress, so that what is open can still be
 // settled.
 inline constexpr std::uint64_t seq_full = seq_max - 1'000'000;
@@ -51,6 +59,7 @@ inline constexpr Duration retry_after_max{3'600'000};  // longer is not waited a
 // A capability dies with the call that it is for, and for so long is still told what became of it.
 inline constexpr Duration capability_afterlife{std::int64_t{7} * 24 * 3600 * 1000};
 inline constexpr Duration claim_max{3'600'000};
+inline constexpr Duration mail_minute{60'000};
 
 static_assert(tool_concurrency_max + 1 + untold_turns_max <= owed_max,
               "tools and gates in work, one model request, and turns that have ended");

@@ -2,7 +2,7 @@
 // Posts: what a session sends to another and does not wait for. Derived from events; stored as rows
 // in their append, keyed (sender, event, n), until the other's append takes them up.
 
-#include "session/vocabulary.h"
+#include "session/mail.h"
 
 #include <compare>
 #include <variant>
@@ -53,7 +53,7 @@ struct RunEnded {
     friend bool operator==(RunEnded const&, RunEnded const&) = default;
 };
 
-using PostBody = std::variant<StartRun, StopRun, RunEnded>;
+using PostBody = std::variant<StartRun, StopRun, RunEnded, Mail>;
 
 struct Post {
     SessionId to;

@@ -7,6 +7,7 @@ namespace {
 struct Sends {
     State const& before;
     std::vector<Event> const& earlier;
+    Time at;
     std::vector<Post>& out;
 
     // A run of the task that this session is has ended with the turn that it began.
@@ -23,6 +24,14 @@ struct Sends {
             send(before.parent->session,
                  RunEnded{
                      before.parent->task, input.run, FinishReason::cancelled, {}, e.why, false});
+        }
+    }
+    void operator()(MailSent const& e) const {
+        MailId const id{before.id, before.head + 1};
+        for (MailTarget const& to : e.to) {
+            Mail mail{id,           before.project, before.id, before.alias, to.alias, e.text,
+                      e.reply_to,   e.conversation, e.hops,    e.wake,       e.by,     at};
+            send(to.session, std::move(mail));
         }
     }
     // Whatever of it the parent has not heard of yet.
@@ -75,7 +84,7 @@ private:
 std::vector<Post> posts_of(State const& before, std::vector<Event> const& earlier,
                            Event const& event) {
     std::vector<Post> out;
-    std::visit(Sends{before, earlier, out}, event.body);
+    std::visit(Sends{before, earlier, event.at, out}, event.body);
     for (std::size_t i = 0; i < out.size(); ++i) {
         out[i].seq = event.seq;
         out[i].n = static_cast<std::uint32_t>(i);

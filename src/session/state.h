@@ -125,6 +125,7 @@ struct OpenTurn {
     bool steered = false;                     // overrides the joins once
     std::optional<FinishReason> finish = {};  // the newest reply asked for nothing more
     Usage usage = {};
+    std::optional<Thread> thread = {};  // of the longest conversation that it has read from
     friend bool operator==(OpenTurn const&, OpenTurn const&) = default;
 };
 
@@ -163,8 +164,29 @@ struct QueuedInput {
     friend bool operator==(QueuedInput const&, QueuedInput const&) = default;
 };
 
+// A mail that no committed step has seen.
+struct InboxItem {
+    MailId id;
+    std::uint64_t number = 0;
+    Seq seq = 0;  // mail_received
+    MailHold hold = MailHold::none;
+    Time until{};  // hold minute
+    Thread thread;
+    Actor by;
+    friend bool operator==(InboxItem const&, InboxItem const&) = default;
+};
+
+// How often a conversation has woken this session.
+struct ConversationState {
+    MailId id;
+    std::uint32_t wakes = 0;
+    Time minute{};  // began with the first wake that is counted in in_minute
+    std::uint32_t in_minute = 0;
+    friend bool operator==(ConversationState const&, ConversationState const&) = default;
+};
+
 // Times at which something falls due.
-enum class TimerKind : std::uint8_t { deadline, tool_retry, model_retry, give_up, poll, near };
+enum class TimerKind : std::uint8_t { deadline, tool_retry, model_retry, give_up, poll, near, mail };
 struct Timer {
     Time at{};
     TimerKind kind = TimerKind::deadline;
@@ -202,6 +224,11 @@ struct State {
     Usage usage;
     Seq committed_view = 0;  // view_seq of the newest committed step
     std::uint64_t artifact_bytes = 0;
+
+    std::vector<InboxItem> inbox;                  // oldest first
+    std::uint64_t mails = 0;                       // that ever came
+    Seq asked_view = 0;                            // view_seq of the newest request
+    std::vector<ConversationState> conversations;  // the newest ones; whoever woke last is last
 
     // Kept by apply(), equal to what the rest of the state says (a property test recomputes them).
     std::set<CallNo> ready;    // phase ready
@@ -242,6 +269,12 @@ void apply(State& state, Event const& event);
 // The open call that this pause (or in-doubt question) belongs to; nullptr when that is closed or
 // never was.
 [[nodiscard]] Call const* open_pause(State const& state, PendingId const& pending);
+
+// nullptr: it has not woken this session lately.
+[[nodiscard]] ConversationState const* conversation_of(State const& state,
+                                                       MailId const& conversation);
+// The oldest mail that wakes; nullptr: none does.
+[[nodiscard]] InboxItem const* waking_mail(State const& state);
 
 // The gate whose turn it is. REQUIRES: the call has one that has not decided.
 [[nodiscard]] std::string const& gate_of(Call const& call);

@@ -47,6 +47,10 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "task_started",
     "task_changed",
     "task_cleared",
+    "mail_sent",
+    "mail_received",
+    "mail_released",
+    "mail_bounced",
 };
 
 }  // namespace

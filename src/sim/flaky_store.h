@@ -65,6 +65,11 @@ public:
                                                                      std::uint32_t limit) override {
         return ask([&] { return store_.all_sessions(after, limit); });
     }
+    [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
+                                                                std::string const& alias,
+                                                                std::uint32_t limit) override {
+        return ask([&] { return store_.aliases(project, alias, limit); });
+    }
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,
                                                                  std::uint32_t limit) override {
         return ask([&] { return store_.completed_until(at, limit); });

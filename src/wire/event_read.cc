@@ -1,5 +1,6 @@
 #include "wire/event_json.h"
 
+#include "wire/mail_json.h"
 #include "wire/names.h"
 
 #include <array>
@@ -220,6 +221,32 @@ struct Read {
         e.idem = string("idem");
     }
     void operator()(TaskCleared& e) const { e = {task(), string("why")}; }
+    void operator()(MailSent& e) const {
+        e.to = read_mail_targets(data["to"]);
+        e.text = string("text");
+        e.reply_to = parse_mail_id(string("replyTo"));
+        e.conversation = parse_mail_id(string("conversation")).value_or(MailId{session, seq});
+        e.hops = number("hops");
+        e.wake = word("wake", Wake::usual);
+        e.by = actor("by");
+        e.idem = string("idem");
+    }
+    void operator()(MailReceived& e) const {
+        e = {read_mail(data), static_cast<std::uint64_t>(data["number"].integer_or(0)),
+             word("hold", MailHold::none), time("until"), string("idem")};
+    }
+    void operator()(MailReleased& e) const {
+        data["numbers"].elements([&](json::View n) {
+            e.numbers.push_back(static_cast<std::uint64_t>(n.integer_or(0)));
+        });
+        e.by = actor("by");
+    }
+    void operator()(MailBounced& e) const {
+        auto const id = parse_mail_id(string("mailID"));
+        e.mail = id ? id->seq : 0;
+        for (MailTarget& to : read_mail_targets(data["to"])) e.to = std::move(to);
+        e.error = trouble();
+    }
 };
 
 // The variant's alternative whose type_name is `type`.

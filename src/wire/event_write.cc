@@ -1,5 +1,6 @@
 #include "wire/event_json.h"
 
+#include "wire/mail_json.h"
 #include "wire/names.h"
 
 namespace dormouse::wire {
@@ -242,6 +243,37 @@ struct Write {
     void operator()(TaskCleared const& e) const {
         task_id(e.task);
         out.member("why", e.why);
+    }
+    void operator()(MailSent const& e) const {
+        MailId const id{session, event.seq};
+        out.member("mailID", text(id)).key("to");
+        write_mail_targets(out, e.to);
+        out.member("text", e.text);
+        if (e.reply_to) out.member("replyTo", text(*e.reply_to));
+        if (e.conversation != id) out.member("conversation", text(e.conversation));
+        if (e.hops != 0) out.member("hops", e.hops);
+        if (e.wake != Wake::usual) out.member("wake", text(e.wake));
+        out.member("by", actor_text(e.by));
+        text_member("idem", e.idem);
+    }
+    void operator()(MailReceived const& e) const {
+        message_id(event.seq);
+        out.member("number", e.number);
+        write_mail(out, e.mail);
+        if (e.hold != MailHold::none) out.member("hold", text(e.hold));
+        time_member("until", e.until);
+        text_member("idem", e.idem);
+    }
+    void operator()(MailReleased const& e) const {
+        out.key("numbers").begin_array();
+        for (std::uint64_t const number : e.numbers) out.value(number);
+        out.end_array().member("by", actor_text(e.by));
+    }
+    void operator()(MailBounced const& e) const {
+        message_id(event.seq);
+        out.member("mailID", numbered_id("mail_", session, e.mail)).key("to");
+        write_mail_targets(out, {e.to});
+        trouble(e.error);
     }
 
 private:

@@ -1,5 +1,7 @@
 #include "wire/history.h"
 
+#include "wire/mail_json.h"
+
 #include <algorithm>
 
 namespace dormouse::wire {
@@ -78,6 +80,7 @@ struct HistoryFold {
         turn.ended_seq = event.seq;
     }
     void operator()(TurnStarted const& e) const {
+        if (e.cause == InputSource::mail && !e.again) begin_with_mail(e);
         TurnView& turn = h.turns_.at(e.turn);
         turn.started = turn.started.value_or(event.at);
         turn.step_limit = e.terms.step_limit;
@@ -93,6 +96,7 @@ struct HistoryFold {
         if (!h.steps_.empty() && h.steps_.back().reply == 0) h.steps_.pop_back();
         h.steps_.push_back({event.turn, e.step, e.view_seq, 0, event.at});
         turn.step = e.step;
+        take_mail_into_turn(e.view_seq);
     }
     void operator()(ModelReplied const& e) const {
         if (!h.steps_.empty()) {
@@ -270,6 +274,26 @@ struct HistoryFold {
         if (over && !was_over) task.ended = event.at;
     }
     void operator()(TaskCleared const& e) const { h.tasks_.erase(e.task); }
+    void operator()(MailSent const& e) const {
+        h.sent_.emplace(event.seq, SentView{e, event.at, {}});
+    }
+    void operator()(MailReceived const& e) const {
+        MessageView& message = notice(mail_parts(e.mail));
+        message.by = e.mail.from ? Actor{ActorType::session, e.mail.from->text()} : e.mail.by;
+        message.mail = event.seq;
+        h.mails_.emplace(event.seq, MailView{e, event.at, false});
+    }
+    void operator()(MailReleased const& e) const {
+        for (auto& [seq, mail] : h.mails_) {
+            if (std::ranges::find(e.numbers, mail.what.number) != e.numbers.end())
+                mail.released = true;
+        }
+    }
+    void operator()(MailBounced const& e) const {
+        (void)notice(bounce_parts(h.session_, e));
+        if (auto const sent = h.sent_.find(e.mail); sent != h.sent_.end())
+            sent->second.bounced.push_back(e);
+    }
     template <class Other> void operator()(Other const&) const {}
 
     TurnView& turn(TurnNo no) const { return h.partial_ ? h.turns_[no] : h.turns_.at(no); }
@@ -279,6 +303,34 @@ struct HistoryFold {
     }
 
 private:
+    // A user message that belongs to the turn whose request sees it first.
+    MessageView& notice(Json parts) const {
+        MessageView message;
+        message.seq = event.seq;
+        message.source = InputSource::mail;
+        message.parts = std::move(parts);
+        message.created = event.at;
+        message.shown = event.seq;
+        h.unread_.push_back(event.seq);
+        return h.messages_.emplace(event.seq, std::move(message)).first->second;
+    }
+    void begin_with_mail(TurnStarted const& e) const {
+        TurnView& turn = h.turns_[e.turn];
+        turn.no = e.turn;
+        turn.cause = e.cause;
+        turn.input = e.input;
+        turn.by = h.messages_.at(e.input).by;
+        turn.created = event.at;
+    }
+    void take_mail_into_turn(Seq view_seq) const {
+        TurnView& turn = h.turns_.at(event.turn);
+        std::erase_if(h.unread_, [&](Seq seq) {
+            if (seq > view_seq) return false;
+            h.messages_.at(seq).turn = event.turn;
+            turn.messages.push_back(seq);
+            return true;
+        });
+    }
     PauseView* find(PendingId const& pending) const {
         auto const call = h.calls_.find(pending.call);
         if (call == h.calls_.end()) return nullptr;

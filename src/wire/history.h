@@ -88,6 +88,7 @@ struct MessageView {
     Time created{};
     std::optional<PendingId> answers;
     Seq shown = 0;  // the event that brought it into the conversation; 0: still queued
+    Seq mail = 0;   // which of mails() it is; 0: none
     bool dropped = false;
 };
 
@@ -139,6 +140,19 @@ struct TurnView {
 // The pending calls that people see change by this event.
 [[nodiscard]] std::vector<PendingId> touched(session::Event const& event);
 
+// A mail that came.
+struct MailView {
+    session::MailReceived what;
+    Time at{};
+    bool released = false;
+};
+// One that was sent, and to whom it could not be delivered.
+struct SentView {
+    session::MailSent what;
+    Time at{};
+    std::vector<session::MailBounced> bounced;
+};
+
 class History {
 public:
     explicit History(SessionId session) : session_(session) {}
@@ -162,6 +176,9 @@ public:
         return artifacts_;
     }
     [[nodiscard]] std::map<TaskNo, TaskView> const& tasks() const { return tasks_; }
+    // By the event that brought or sent them.
+    [[nodiscard]] std::map<Seq, MailView> const& mails() const { return mails_; }
+    [[nodiscard]] std::map<Seq, SentView> const& sent() const { return sent_; }
     [[nodiscard]] Json const& forked_messages() const { return forked_; }
     [[nodiscard]] std::optional<SessionId> forked_from() const { return forked_from_; }
     [[nodiscard]] PauseView const* pause(PendingId const& pending) const;
@@ -181,6 +198,9 @@ private:
         steps_;  // in the order of their requests; only the newest may be uncommitted
     std::map<Seq, session::ArtifactEmitted> artifacts_;
     std::map<TaskNo, TaskView> tasks_;
+    std::map<Seq, MailView> mails_;
+    std::map<Seq, SentView> sent_;
+    std::vector<Seq> unread_;  // mails and bounces that no request has seen
     Json forked_;
     std::optional<SessionId> forked_from_;
 };

@@ -2,6 +2,7 @@
 
 #include "json/json.h"
 #include "session/limits.h"
+#include "wire/mail_json.h"
 #include "wire/names.h"
 
 namespace dormouse::wire {
@@ -43,6 +44,10 @@ struct Write {
         out.member("kind", "run_ended").member("task", p.task).member("run", p.run);
         out.member("finishReason", text(p.finish)).member("said", text_of(p.said));
         out.member("error", p.error).member("gone", p.gone);
+    }
+    void operator()(Mail const& mail) const {
+        out.member("kind", "mail");
+        write_mail(out, mail);
     }
 };
 
@@ -88,6 +93,7 @@ Result<PostBody> read_post(std::string_view text) {
             string(v, "error"),
             v["gone"].boolean_or(false)};
     }
+    if (kind == "mail") return read_mail(v);
     return fail(Code::newer_format,
                 "A post of kind '" + kind + "' was written by a newer release.");
 }

@@ -108,6 +108,31 @@ void read_request(State& state, OpenTurn& turn, json::View v) {
     }
 }
 
+MailId mail_id(json::View v, std::string_view name) {
+    return parse_mail_id(string(v, name)).value_or(MailId());
+}
+Thread read_thread(json::View v) { return {mail_id(v, "conversation"), number(v, "hops")}; }
+
+void read_mail_state(State& state, json::View v) {
+    state.mails = static_cast<std::uint64_t>(v["mails"].integer_or(0));
+    state.asked_view = seq(v, "askedView");
+    for (json::View item : list(v["inbox"])) {
+        state.inbox.push_back(
+            {mail_id(item, "mailID"), static_cast<std::uint64_t>(item["number"].integer_or(0)),
+             seq(item, "seq"), parse<MailHold>(string(item, "hold")).value_or(MailHold::none),
+             time(item, "until"), read_thread(item), actor(item, "by")});
+    }
+    for (json::View known : list(v["conversations"])) {
+        auto const n = list(known);
+        if (n.size() < 4) continue;
+        state.conversations.push_back({parse_mail_id(n[0].string_or("")).value_or(MailId()),
+                                       static_cast<std::uint32_t>(n[1].integer_or(0)),
+                                       from_ms(n[2].integer_or(0)),
+                                       static_cast<std::uint32_t>(n[3].integer_or(0))});
+    }
+    restore_mail_timer(state);
+}
+
 OpenTurn read_turn(State& state, json::View v) {
     OpenTurn turn;
     turn.no = number(v, "no");
@@ -124,6 +149,7 @@ OpenTurn read_turn(State& state, json::View v) {
     turn.newest_item = seq(v, "newestItem");
     turn.steered = v["steered"].boolean_or(false);
     if (auto word = v["finish"].string()) turn.finish = parse<FinishReason>(*word);
+    if (v["thread"].exists()) turn.thread = read_thread(v["thread"]);
     turn.terms = read_turn_terms(v["terms"]);
     turn.usage = read_usage(v["usage"]);
     if (turn.unchecked != 0) owe(state, effect_of(turn));
@@ -238,6 +264,7 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     }
     state.tasks_ever = number(v, "tasksEver");
     for (json::View task : list(v["tasks"])) read_task(state, task);
+    read_mail_state(state, v);
     return state;
 }
 

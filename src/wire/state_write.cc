@@ -99,6 +99,10 @@ void write_request(json::Writer& out, State const& state, OpenTurn const& turn) 
     }
 }
 
+void write_thread(json::Writer& out, Thread const& thread) {
+    out.member("conversation", text(thread.conversation)).member("hops", thread.hops);
+}
+
 void write_turn(json::Writer& out, State const& state, OpenTurn const& turn) {
     out.key("turn").begin_object().member("no", turn.no).member("input", turn.input);
     out.member("cause", source_text(turn.cause)).member("by", actor_text(turn.by));
@@ -110,6 +114,11 @@ void write_turn(json::Writer& out, State const& state, OpenTurn const& turn) {
     out.member("committed", turn.committed).member("failures", turn.failures);
     out.member("newestItem", turn.newest_item).member("steered", turn.steered);
     if (turn.finish) out.member("finish", text(*turn.finish));
+    if (turn.thread) {
+        out.key("thread").begin_object();
+        write_thread(out, *turn.thread);
+        out.end_object();
+    }
     out.key("terms").begin_object();
     write_turn_terms(out, turn.terms);
     out.end_object().key("usage");
@@ -164,6 +173,26 @@ void write_tasks(json::Writer& out, State const& state) {
     out.end_array();
 }
 
+void write_mail_state(json::Writer& out, State const& state) {
+    out.member("mails", state.mails).member("askedView", state.asked_view);
+    out.key("inbox").begin_array();
+    for (InboxItem const& item : state.inbox) {
+        out.begin_object().member("mailID", text(item.id)).member("number", item.number);
+        out.member("seq", item.seq)
+            .member("hold", text(item.hold))
+            .member("by", actor_text(item.by));
+        out.member("until", to_ms(item.until));
+        write_thread(out, item.thread);
+        out.end_object();
+    }
+    out.end_array().key("conversations").begin_array();
+    for (ConversationState const& known : state.conversations) {
+        out.begin_array().value(text(known.id)).value(known.wakes).value(to_ms(known.minute));
+        out.value(known.in_minute).end_array();
+    }
+    out.end_array();
+}
+
 void write_profile(json::Writer& out, State const& state) {
     out.member("head", state.head)
         .member("lifecycle", text(state.lifecycle))
@@ -210,8 +239,8 @@ std::string write_state(State const& state) {
     }
     out.end_array();
     if (state.tasks_ever != 0) write_tasks(out, state);
-    out.end_object();
-    return out.take();
+    write_mail_state(out, state);
+    return out.end_object().take();
 }
 
 }  // namespace dormouse::wire

@@ -42,6 +42,22 @@ void start_turn(Decider& d) {
     d.emit(std::move(started));
 }
 
+// What woke the session is its input; what else lies in the inbox is seen with it.
+void start_mail_turn(Decider& d, InboxItem const& mail) {
+    d.emit(TurnStarted{d.state.turns + 1, mail.seq, InputSource::mail, d.command.terms, false});
+}
+
+// Prompts first: their turn sees the mail as well.
+bool start_next_turn(Decider& d) {
+    if (!d.state.queue.empty()) {
+        start_turn(d);
+        return true;
+    }
+    InboxItem const* const mail = waking_mail(d.state);
+    if (mail) start_mail_turn(d, *mail);
+    return mail != nullptr;
+}
+
 void start_ready_calls(Decider& d) {
     // While a slot is free no call waits for one to be gated, so the first one that is ready may
     // run.
@@ -133,10 +149,8 @@ void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error,
 
 void advance(Decider& d) {
     while (d.state.lifecycle == Lifecycle::active) {
-        if (!d.state.turn) {
-            if (d.state.queue.empty() || d.state.untold.size() >= limits::untold_turns_max) return;
-            start_turn(d);
-        }
+        bool const room = d.state.untold.size() < limits::untold_turns_max;
+        if (!d.state.turn && (!room || !start_next_turn(d))) return;
         cancel_rest(d);  // first, so that nothing starts only to be cancelled
         start_due_retries(d);
         start_ready_calls(d);

@@ -71,6 +71,11 @@ void doubt(Decider& d, Call const& call, std::string const& why);
 // receipt (P2).
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
 
+// mail.cc
+[[nodiscard]] Judged receive_mail(Decider& d, Mail const& mail);
+void bounce_mail(Decider& d, Undelivered const& back, Mail const& mail);
+void release_due_mail(Decider& d);
+
 // artifact.cc: what there is no room for; nullopt: there is room for all.
 [[nodiscard]] std::optional<Error> refuse_artifacts(State const& state, Attached const& attached);
 // Keeps them, and gives the output with the id of the one that it tells of. REQUIRES: not refused.
@@ -124,6 +129,9 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, Undelivered const& c);
 [[nodiscard]] Judged judge(Decider& d, Repair const& c);
 [[nodiscard]] Judged judge(Decider& d, TaskAsk const& c);
+[[nodiscard]] Judged judge(Decider& d, SendMail const& c);
+[[nodiscard]] Judged judge(Decider& d, TakeMail const& c);
+[[nodiscard]] Judged judge(Decider& d, ReleaseMail const& c);
 
 [[nodiscard]] inline Judged done(Decider const& d) { return Answer{.seq = d.state.head}; }
 [[nodiscard]] bool is_full(State const& state);

@@ -82,6 +82,7 @@ Judged judge(Decider& d, Move const& c) {
         case Move::To::end:
             if (d.state.lifecycle == Lifecycle::completed) return wrong_state(d.state, "end");
             settle_everything(d, "the session ended");
+            if (!d.state.alias.empty()) d.emit(SessionChanged{{}, std::string(), {}});
             d.emit(SessionEnded{d.command.by});
             return done(d);
     }
@@ -102,6 +103,8 @@ Judged judge(Decider& d, Change const& c) {
     bool const new_alias = c.alias && *c.alias != d.state.alias;
     bool const new_labels = c.labels && !(*c.labels == d.state.labels);
     if (!new_title && !new_alias && !new_labels) return done(d);
+    if (new_alias && !c.alias->empty() && d.state.lifecycle == Lifecycle::completed)
+        return wrong_state(d.state, "take an alias");
     SessionChanged changed;
     if (new_title) changed.title = c.title;
     if (new_alias) changed.alias = c.alias;

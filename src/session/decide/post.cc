@@ -50,6 +50,7 @@ struct Take {
         run_ended(d, key.from, ended);
         return done(d);
     }
+    Judged operator()(Mail const& mail) const { return receive_mail(d, mail); }
 };
 
 struct TakeBack {
@@ -58,6 +59,10 @@ struct TakeBack {
 
     Judged operator()(StartRun const& run) const {
         child_is_gone(d, back.to, run.task);
+        return done(d);
+    }
+    Judged operator()(Mail const& mail) const {
+        bounce_mail(d, back, mail);
         return done(d);
     }
     template <class Any> Judged operator()(Any const&) const { return done(d); }

@@ -91,6 +91,7 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::poll:        // nothing is decided: the lane asks (due_polls)
             return;
         case TimerKind::near: return warn(d, timer.call);
+        case TimerKind::mail: return release_due_mail(d);
         case TimerKind::model_retry: {
             OpenTurn const& turn = *d.state.turn;
             return d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});

@@ -5,6 +5,7 @@
 #include "session/key.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ public:
         log.push_back(event);
     }
 
+    // A post that was taken up is remembered by its key.
+    void take_post(Command const& command) { taken_.insert(taken_key(command)); }
+
     // What the lane looks up before it decides.
     [[nodiscard]] Found found(State const& state, Command const& command) const {
         Wanted const want = wanted(state, command);
@@ -30,6 +34,7 @@ public:
         if (want.receipt && receipts.contains(*want.receipt))
             found.receipt = receipts.at(*want.receipt);
         if (want.receipt && want.note) find_notes(*want.receipt, *want.note, found);
+        found.taken = !want.taken.empty() && taken_.contains(want.taken);
         found.progress_known = !want.progress.empty() && keys_.contains(want.progress);
         if (!want.earlier.empty() && keys_.contains(want.earlier)) {
             found.earlier = earlier_in(log.at(keys_.at(want.earlier) - 1));
@@ -78,6 +83,7 @@ private:
     }
 
     std::map<std::string, Seq> keys_;
+    std::set<std::string> taken_;
     std::string broken_;
 };
 

@@ -31,6 +31,7 @@ public:
         Decision decision = decide(state, epoch, command, limits);
         check_again(before, command, decision);
         rows_of_events_.clear();
+        if (decision.took) archive.take_post(command);
         for (Event const& event : decision.events) {
             std::ranges::copy(pending_changes(fold_, event), std::back_inserter(rows_of_events_));
             archive.take(fold_, event);

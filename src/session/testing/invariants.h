@@ -31,7 +31,10 @@ namespace dormouse::session::testing {
     std::string out;
     if (over && !state.turn && state.queue.empty() && !owed) out += "ended";
     if (held) out += "held";
-    if (active && !state.turn && state.queue.empty()) out += "idle";
+    bool const mail_later = state.timer_at.contains({0, TimerKind::mail});
+    bool const rests = active && !state.turn && state.queue.empty() && !owed;
+    if (rests && !mail_later && !waking_mail(state)) out += "idle";
+    if (rests && mail_later) out += "owed";
     if (active && owed) out += "owed";
     if (active && !owed && waits) out += "waiting";
     return out;
@@ -60,6 +63,11 @@ namespace dormouse::session::testing {
             out[{no, TimerKind::near}] = *call.pause->near_at;
     }
     if (state.turn && state.turn->retry) out[{0, TimerKind::model_retry}] = state.turn->retry->at;
+    for (InboxItem const& item : state.inbox) {
+        if (item.hold != MailHold::minute) continue;
+        auto const [next, fresh] = out.try_emplace({0, TimerKind::mail}, item.until);
+        if (!fresh) next->second = std::min(next->second, item.until);
+    }
     return out;
 }
 

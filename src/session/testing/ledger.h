@@ -5,6 +5,7 @@
 
 #include "session/event.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -24,6 +25,9 @@ public:
     [[nodiscard]] std::string const& broken() const { return broken_; }
     // Nothing is open or unconsumed.
     [[nodiscard]] bool at_rest() const {
+        for (auto const& [number, mail] : unread_) {
+            if (mail.second) return false;  // a lost wake-up
+        }
         return open_.empty() && unconsumed_.empty() && turn_ == 0;
     }
 
@@ -39,6 +43,23 @@ private:
         if (turn_ == 0 || e.turn != turn_ || e.answers) return;
         unconsumed_.insert(event.seq);
     }
+    // What wakes is read by a step, or by the end of the turn that has shown it.
+    void read(Event const& event, MailReceived const& e) {
+        if (e.number != ++mails_) broken_ += "an inbox number is missing; ";
+        unread_[e.number] = {event.seq, e.hold == MailHold::none};
+        if (turn_ != 0 && e.hold == MailHold::none) unconsumed_.insert(event.seq);
+    }
+    void read(Event const& event, MailReleased const& e) {
+        for (std::uint64_t const number : e.numbers) {
+            auto const mail = unread_.find(number);
+            if (mail == unread_.end()) broken_ += "a mail that was read is released; ";
+            if (mail != unread_.end()) mail->second.second = true;
+        }
+        if (turn_ != 0) unconsumed_.insert(event.seq);
+    }
+    void show(Seq view) {
+        std::erase_if(unread_, [&](auto const& mail) { return mail.second.first <= view; });
+    }
     void read(Event const& event, ModelRequested const& e) {
         if (e.view_seq >= event.seq) broken_ += "a request sees what is not there yet; ";
         if (e.view_seq < view_) broken_ += "a request sees less than one before; ";
@@ -53,6 +74,7 @@ private:
         if (!committed_.insert({turn_, e.step}).second) broken_ += "a step committed twice; ";
         asked_ = {};
         consume(view_);
+        show(view_);
         for (std::size_t i = 0; i < e.calls.size(); ++i) {
             CallNo const no = e.first_call + static_cast<CallNo>(i);
             if (!ever_.insert(no).second) broken_ += "a call's number was given twice; ";
@@ -94,6 +116,7 @@ private:
         if (!open_.empty()) broken_ += "a turn ended with an open call; ";
         if (e.turn != turn_) broken_ += "another turn ended; ";
         unconsumed_.clear();
+        show(view_);
         turn_ = 0;
     }
 
@@ -105,6 +128,8 @@ private:
         unconsumed_.erase(unconsumed_.begin(), unconsumed_.upper_bound(view));
     }
 
+    std::uint64_t mails_ = 0;
+    std::map<std::uint64_t, std::pair<Seq, bool>> unread_;  // by number: its event, and it wakes
     TurnNo turn_ = 0;
     Seq view_ = 0;
     std::pair<std::uint32_t, std::uint32_t> asked_{};

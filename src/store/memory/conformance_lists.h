@@ -117,6 +117,37 @@ TEST_P(StoreConformance, a_number_that_a_post_has_taken_is_not_given_again) {
     EXPECT_EQ(store().post(first.posts[0].key).value(), first.posts[0]);
 }
 
+TEST_P(StoreConformance, an_alias_has_one_session_of_its_project_that_lives) {
+    auto const named = [](std::uint64_t number, std::string const& project) {
+        auto out = create(number, project);
+        out.row->alias = "ops";
+        out.claims_alias = true;
+        return out;
+    };
+    std::vector<port::Append> const racing{named(2, "acme"), named(1, "acme"), named(3, "other")};
+    auto const results = store().commit(racing);
+    EXPECT_EQ(results[0].error().code, Code::alias_taken) << "the smaller number is written first";
+    EXPECT_TRUE(results[1] && results[2]);
+    EXPECT_FALSE(store().load(session(2)).value().row) << "it falls alone, and whole";
+    auto const found = store().aliases("acme", "ops", 9).value();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].id, session(1));
+    EXPECT_TRUE(store().aliases("acme", "op", 9).value().empty());
+    EXPECT_TRUE(store().aliases("nobody", "", 9).value().empty());
+
+    auto again = append(1, 1);
+    again.row = racing[1].row;
+    again.claims_alias = true;
+    commit_one(again);  // its own is not taken
+    auto ended = append(1, 2);
+    ended.row = racing[1].row;
+    ended.row->status = "completed";
+    commit_one(ended);
+    EXPECT_TRUE(store().aliases("acme", "", 9).value().empty());
+    commit_one(named(4, "acme"));
+    EXPECT_EQ(store().aliases("acme", "", 9).value().at(0).id, session(4));
+}
+
 TEST_P(StoreConformance, due_sessions_come_by_time_then_number_page_by_page) {
     std::vector<port::Append> batch;
     for (std::uint64_t number = 1; number <= 9; ++number) {

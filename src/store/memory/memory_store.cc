@@ -21,6 +21,12 @@ Seq head_of(MemoryDisk::Session const& session) {
     return session.frames.empty() ? 0 : last_of(session.frames.rbegin()->second);
 }
 
+// Nobody else of the project may have its alias.
+bool holds_alias(port::SessionRow const& row, std::string const& project) {
+    bool const live = row.status != "completed" && row.status != "deleted";
+    return live && !row.alias.empty() && row.project == project;
+}
+
 bool matches(PendingRow const& row, port::PendingFilter const& filter) {
     bool const status =
         filter.statuses.empty() || std::ranges::count(filter.statuses, row.status) > 0;
@@ -82,7 +88,19 @@ Result<void> MemoryStore::check(Append const& append) const {
         if (head_of(*session) != append.after)
             return fail(Code::conflict, append.session.text() + " has moved on");
     }
+    if (append.claims_alias && alias_taken(append))
+        return fail(Code::alias_taken, "Another session holds the alias '" + append.row->alias + "'.");
     return check_keys(append);
+}
+
+bool MemoryStore::alias_taken(Append const& append) const {
+    auto const* const session = find(append.session);
+    auto const& project = session ? session->row.project : append.row->project;
+    return std::ranges::any_of(disk_->sessions, [&](auto const& entry) {
+        port::SessionRow const& row = entry.second.row;
+        return row.id != append.session && row.alias == append.row->alias &&
+               holds_alias(row, project);
+    });
 }
 
 // A key that is written twice would name two events: the append that brings it again was decided
@@ -283,6 +301,20 @@ Result<std::vector<port::SessionRow>> MemoryStore::all_sessions(std::uint64_t af
         if (rows.size() >= limit) break;
         rows.push_back(entry->second.row);
     }
+    return rows;
+}
+
+Result<std::vector<port::SessionRow>> MemoryStore::aliases(std::string const& project,
+                                                           std::string const& alias,
+                                                           std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SessionRow> rows;
+    for (auto const& [number, session] : disk_->sessions) {
+        bool const named = alias.empty() || session.row.alias == alias;
+        if (named && holds_alias(session.row, project)) rows.push_back(session.row);
+    }
+    std::ranges::stable_sort(rows, {}, &port::SessionRow::alias);
+    if (rows.size() > limit) rows.resize(limit);
     return rows;
 }
 

@@ -75,6 +75,9 @@ public:
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
                                                                      std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
+                                                                std::string const& alias,
+                                                                std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
@@ -112,6 +115,7 @@ private:
     [[nodiscard]] MemoryDisk::Session const* find(SessionId session) const;
     [[nodiscard]] Result<void> check(port::Append const& append) const;
     [[nodiscard]] Result<void> check_keys(port::Append const& append) const;
+    [[nodiscard]] bool alias_taken(port::Append const& append) const;
     void apply(port::Append const& append);
     void set_wake(std::uint64_t number, MemoryDisk::Session& session, std::optional<Time> wake_at);
     void erase(std::uint64_t number, MemoryDisk::Session& session);

@@ -36,6 +36,9 @@ public:
                                                                  std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
                                                                      std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
+                                                                std::string const& alias,
+                                                                std::uint32_t limit);
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at, std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter);

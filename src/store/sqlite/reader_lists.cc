@@ -75,6 +75,15 @@ Result<std::vector<port::SessionRow>> Reader::all_sessions(std::uint64_t after,
     return session_rows(rows);
 }
 
+Result<std::vector<port::SessionRow>> Reader::aliases(std::string const& project,
+                                                      std::string const& alias,
+                                                      std::uint32_t limit) {
+    auto rows = query(alias.empty() ? Read::aliases : Read::alias);
+    rows.bind(project).bind(std::int64_t{limit});
+    if (!alias.empty()) rows.bind(alias);
+    return session_rows(rows);
+}
+
 Result<std::vector<SessionId>> Reader::completed_until(Time at, std::uint32_t limit) {
     auto rows = query(Read::completed_until);
     rows.bind(to_ms(at)).bind(std::int64_t{limit});

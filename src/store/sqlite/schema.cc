@@ -161,8 +161,13 @@ CREATE TABLE tokens(id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL,
 CREATE TABLE audit(n INTEGER PRIMARY KEY, line TEXT NOT NULL, hash BLOB NOT NULL) STRICT;
 )sql";
 
-constexpr std::array<char const*, 7> steps_of_this_release{
-    tables, views, feed_and_artifacts, completed, posts, webhooks, tokens_and_audit};
+// Who has which alias; that of a session that is completed is free.
+constexpr char const* aliases =
+    "CREATE INDEX sessions_by_alias ON sessions(project, alias) WHERE alias <> '' AND status <> "
+    "'completed' AND status <> 'deleted';";
+
+constexpr std::array<char const*, 8> steps_of_this_release{
+    tables, views, feed_and_artifacts, completed, posts, webhooks, tokens_and_audit, aliases};
 
 }  // namespace
 

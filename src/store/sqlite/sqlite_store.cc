@@ -161,6 +161,11 @@ Result<std::vector<port::SessionRow>> SqliteStore::all_sessions(std::uint64_t af
     return reader_->all_sessions(after, limit);
 }
 
+Result<std::vector<port::SessionRow>> SqliteStore::aliases(std::string const& project,
+                                                           std::string const& alias,
+                                                           std::uint32_t limit) {
+    return reader_->aliases(project, alias, limit);
+}
 Result<std::vector<SessionId>> SqliteStore::completed_until(Time at, std::uint32_t limit) {
     return reader_->completed_until(at, limit);
 }

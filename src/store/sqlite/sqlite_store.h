@@ -62,6 +62,9 @@ public:
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
                                                                      std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
+                                                                std::string const& alias,
+                                                                std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(

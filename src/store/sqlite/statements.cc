@@ -30,6 +30,10 @@ constexpr auto writes = in_order<Write>({
     {Write::release, "RELEASE one"},
     {Write::undo, "ROLLBACK TO one"},
     {Write::find_session, "SELECT id, project FROM sessions WHERE no = ?1"},
+    {Write::find_alias,
+     "SELECT no FROM sessions INDEXED BY sessions_by_alias WHERE project = (SELECT id FROM names "
+     "WHERE name = ?1) AND alias = ?2 AND alias <> '' AND status <> 'completed' AND status <> "
+     "'deleted' AND no <> ?3 LIMIT 1"},
     {Write::find_head, "SELECT k, n FROM journal WHERE k > ?1 AND k < ?2 ORDER BY k DESC LIMIT 1"},
     {Write::find_name, "SELECT id FROM names WHERE name = ?1"},
     {Write::add_name, "INSERT INTO names(name) VALUES(?1) RETURNING id"},
@@ -141,6 +145,14 @@ constexpr auto reads = in_order<Read>({
     {Read::completed_until,
      "SELECT id FROM sessions INDEXED BY sessions_completed WHERE status = 'completed'"
      " AND updated <= ?1 ORDER BY updated, no LIMIT ?2"},
+    {Read::aliases, SESSION_COLUMNS
+     "FROM sessions s INDEXED BY sessions_by_alias" SESSION_NAMES
+     "WHERE s.project = (SELECT id FROM names WHERE name = ?1) AND s.alias <> '' AND s.status <> "
+     "'completed' AND s.status <> 'deleted' ORDER BY s.alias, s.no LIMIT ?2"},
+    {Read::alias, SESSION_COLUMNS
+     "FROM sessions s INDEXED BY sessions_by_alias" SESSION_NAMES
+     "WHERE s.project = (SELECT id FROM names WHERE name = ?1) AND s.alias = ?3 AND s.alias <> '' "
+     "AND s.status <> 'completed' AND s.status <> 'deleted' ORDER BY s.no LIMIT ?2"},
     {Read::pending_open,
      PENDING_COLUMNS ", s.id FROM pending p INDEXED BY pending_open" PENDING_TOOL
                      "CROSS JOIN sessions s ON s.no = p.no"

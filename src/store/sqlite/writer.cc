@@ -201,6 +201,16 @@ std::expected<Writer::Known, Writer::Failure> Writer::check(Append const& append
     found.bind(static_cast<std::int64_t>(append.session.number()));
     auto const there = found.next();
     if (!there) return std::unexpected(Failure{Reach::batch, there.error()});
+    if (append.claims_alias) {
+        auto holder = query(Write::find_alias);
+        holder.bind(append.row->project).bind(append.row->alias);
+        holder.bind(static_cast<std::int64_t>(append.session.number()));
+        auto const held = holder.next();
+        if (!held) return std::unexpected(Failure{Reach::batch, held.error()});
+        if (*held)
+            return refuse(Code::alias_taken,
+                          "Another session holds the alias '" + append.row->alias + "'.");
+    }
     if (append.after > 0) {
         if (!*there || found.text(0) != append.session.bare())
             return refuse(Code::conflict, append.session.text() + " is not there");

@@ -1,0 +1,106 @@
+#include "agent/builtin.h"
+
+#include "base/text.h"
+#include "json/json.h"
+#include "session/limits.h"
+
+#include <span>
+
+namespace dormouse::agent {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr Duration told_within{2'000};
+constexpr std::string_view cut_mark = "\n[cut here: a mail may have 64 KiB]";
+
+// At a character's beginning.
+std::string cut(std::string text) {
+    if (text.size() <= limits::mail_bytes_max) return text;
+    std::size_t end = limits::mail_bytes_max - cut_mark.size();
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return text.substr(0, end) + std::string(cut_mark);
+}
+
+port::Letter letter_of(json::View input) {
+    port::Letter letter;
+    letter.text = cut(input["message"].string_or(""));
+    if (auto const to = input["to"].string()) letter.to.push_back(*to);
+    input["to"].elements([&](json::View one) { letter.to.push_back(one.string_or("")); });
+    if (auto const resume = input["resume"].boolean())
+        letter.wake = *resume ? Wake::always : Wake::never;
+    letter.reply_to = parse_mail_id(input["reply_to"].string_or(""));
+    return letter;
+}
+
+std::string word_for(port::MailFate const& fate) {
+    std::string const word(port::text(fate.status));
+    return fate.why.empty() ? word : word + ": " + fate.why;
+}
+
+// One word for one receiver, else a list.
+Json output_of(port::MailPosted const& posted, bool to_one) {
+    if (to_one && posted.fates.size() == 1)
+        return Json::trusted(json::quote(word_for(posted.fates.front())));
+    json::Writer out;
+    out.begin_array();
+    for (port::MailFate const& fate : posted.fates) {
+        out.begin_object().member("to", fate.name).member("status", port::text(fate.status));
+        if (!fate.why.empty()) out.member("reason", fate.why);
+        out.end_object();
+    }
+    return out.end_array().json();
+}
+
+ToolResult result_of(Result<port::MailPosted> posted, bool to_one) {
+    if (!posted)
+        return Failed{posted.error().detail, info(posted.error().code).next == Next::retry};
+    Json metadata;
+    if (posted->id.seq != 0) metadata = Json::trusted(R"({"mailID":")" + text(posted->id) + "\"}");
+    return Done{output_of(*posted, to_one), "", std::move(metadata)};
+}
+
+StopTool send(port::Mailer* mailer, ToolCall const& call, port::Fn<void(ToolResult)> done) {
+    if (!mailer) {
+        done(Failed{"there is no mail in this runtime"});
+        return {};
+    }
+    json::View const input(call.input);
+    bool const to_one = input["to"].string().has_value();
+    Sha256 const key = sha256("broadcast " + call.pending.text());
+    port::MailSender sender{{ActorType::agent, call.agent},
+                            hex(std::span(key).first(16)),
+                            hex(std::span(sha256(json::canonical(call.input))).first(16))};
+    mailer->send(call.session_id(), letter_of(input), std::move(sender), told_within,
+                 [to_one, done = std::move(done)](Result<port::MailPosted> posted) mutable {
+                     done(result_of(std::move(posted), to_one));
+                 });
+    return {};
+}
+
+}  // namespace
+
+Tool broadcast(std::shared_ptr<MailSlot> slot) {
+    Tool tool;
+    tool.name = "broadcast";
+    tool.description =
+        "Sends a message to other agents: to one alias, to several, or without `to` to all that "
+        "have one. An agent that is idle wakes with it; one that works reads it with its next "
+        "step. An answer comes back as mail.";
+    tool.schema = Json::trusted(
+        R"({"type":"object","properties":{)"
+        R"("to":{"anyOf":[{"type":"string","minLength":1,"maxLength":64},)"
+        R"({"type":"array","minItems":1,"maxItems":1000,)"
+        R"("items":{"type":"string","minLength":1,"maxLength":64}}]},)"
+        R"("message":{"type":"string","minLength":1},"resume":{"type":"boolean"},)"
+        R"("reply_to":{"type":"string"}},"required":["message"],"additionalProperties":false})");
+    // Sent once: the call's own id is its key.
+    tool.terms.crash = CrashPolicy::retry;
+    tool.start = [slot = std::move(slot)](ToolCall call, port::Fn<void(ToolResult)> done) {
+        return send(slot ? slot->mailer : nullptr, call, std::move(done));
+    };
+    return tool;
+}
+
+}  // namespace dormouse::agent

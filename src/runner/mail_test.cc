@@ -1,0 +1,299 @@
+#include "runner/postmaster.h"
+#include "runner/testing/runner_fixture.h"
+#include "store/memory/memory_store.h"
+#include "wire/history.h"
+
+// Mail between sessions of one runner, with crashes in between (spec 004).
+namespace dormouse::runner::testing {
+namespace {
+
+using namespace session;
+
+using Journal = TestJournal<store::MemoryStore, store::MemoryDisk>;
+using Status = port::MailFate::Status;
+
+class RunnerMail : public RunnerTestOn<Journal> {
+protected:
+    RunnerMail() { begin(); }
+
+    void begin() {
+        post = std::make_unique<Postmaster>(loop, journal, *runner);
+        runner->start();
+        loop.run();
+    }
+    // Another process on the same data.
+    void restart_all() {
+        post.reset();
+        restart();
+        begin();
+        loop.advance(Duration(1'000));
+    }
+    SessionId named(std::string const& alias) {
+        Create create = demo();
+        create.alias = alias;
+        ask_for_session(std::move(create), ann());
+        loop.run();
+        return answers.back() == "applied" ? created.back() : SessionId();
+    }
+    void send(SessionId from, std::vector<std::string> to, std::string text, std::string key = {}) {
+        port::Letter letter{std::move(to), std::move(text)};
+        post->send(from, std::move(letter), {{ActorType::agent, "demo"}, key, "d"}, Duration(2'000),
+                   [this](Result<port::MailPosted> got) { posted.push_back(std::move(got)); });
+    }
+    // "delivered failed": of the newest.
+    [[nodiscard]] std::string fates() const {
+        std::string out;
+        if (posted.empty() || !posted.back()) return "none";
+        for (port::MailFate const& fate : posted.back()->fates)
+            out += (out.empty() ? "" : " ") + std::string(port::text(fate.status));
+        return out;
+    }
+    [[nodiscard]] wire::History history(SessionId session) {
+        wire::History out(session);
+        for (auto const& record : read_records(*journal.store, session, 1, UINT32_MAX).value())
+            out.add(*record);
+        return out;
+    }
+    // The texts that came, in order.
+    [[nodiscard]] std::string inbox(SessionId session) {
+        std::string out;
+        for (auto const& [seq, mail] : history(session).mails())
+            out += (out.empty() ? "" : " ") + mail.what.mail.text;
+        return out;
+    }
+    [[nodiscard]] std::size_t rows() {
+        return journal.store->due_posts("session", Time::max(), 100'000).value().size();
+    }
+    void answer_all() {
+        for (int i = 0; i < 1'000 && !effects.asked.empty(); ++i) {
+            effects.reply();
+            loop.run();
+        }
+    }
+
+    std::unique_ptr<Postmaster> post;
+    std::vector<Result<port::MailPosted>> posted;
+};
+
+TEST_F(RunnerMail, AnIdleAgentIsAskedWithTheMailThatWokeIt) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    send(alice, {"bob"}, "what time is it?");
+    loop.run();
+    EXPECT_EQ(fates(), "delivered");
+    ASSERT_EQ(effects.asked.size(), 1u);
+    EXPECT_EQ(effects.asked[0].request.session, bob);
+    auto const& messages = effects.asked[0].request.view.messages;
+    ASSERT_EQ(messages.size(), 1u);
+    EXPECT_EQ(messages[0].source, InputSource::mail);
+    std::string const parts(messages[0].parts.text());
+    EXPECT_NE(parts.find("what time is it?"), std::string::npos);
+    EXPECT_NE(parts.find("alice"), std::string::npos) << "it says from whom";
+    EXPECT_EQ(rows(), 0u) << "the row went with the append that took it up";
+}
+
+TEST_F(RunnerMail, NamesThatNobodyHasFailAloneAndAllMeansAllOthers) {
+    SessionId const alice = named("alice");
+    (void)named("bob");
+    (void)named("carol");
+    (void)new_session();  // has no alias
+    send(alice, {"bob", "ghost"}, "hello");
+    loop.run();
+    EXPECT_EQ(fates(), "delivered failed");
+    send(alice, {}, "to all");
+    loop.run();
+    EXPECT_EQ(fates(), "delivered delivered");
+    send(alice, {"ghost"}, "hello");
+    loop.run();
+    EXPECT_EQ(fates(), "failed");
+    EXPECT_EQ(posted.back()->id.seq, 0u);
+}
+
+TEST_F(RunnerMail, ASessionOfAnotherProjectIsNotThere) {
+    SessionId const alice = named("alice");
+    ask_for_session(demo("other"), ann());
+    loop.run();
+    send(alice, {created.back().text()}, "psst");
+    loop.run();
+    EXPECT_EQ(fates(), "failed");
+}
+
+TEST_F(RunnerMail, AnEndedReceiverComesBackAsABounce) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    EXPECT_EQ(ask(bob, Move{Move::To::end, ""}), "applied");
+    send(alice, {bob.text()}, "are you there?");
+    loop.run();
+    EXPECT_EQ(fates(), "failed");
+    auto const sent = history(alice).sent();
+    ASSERT_EQ(sent.size(), 1u);
+    EXPECT_EQ(sent.begin()->second.bounced.size(), 1u);
+    EXPECT_EQ(rows(), 0u);
+    EXPECT_TRUE(effects.asked.empty()) << "a bounce wakes nobody";
+}
+
+// P1: what was answered is durable, and comes once whatever happens on the way.
+TEST_F(RunnerMail, KilledAnywhereOnItsWayAMailComesOnceAndInOrder) {
+    for (int window = 0; window < 12; ++window) {
+        SCOPED_TRACE(window);
+        SessionId const alice = named("alice" + std::to_string(window));
+        SessionId const bob = named("bob" + std::to_string(window));
+        journal.hold = true;
+        std::string const name = "bob" + std::to_string(window);
+        for (char const* text : {"one", "two", "three"}) {
+            send(alice, {name}, text, std::string(text) + std::to_string(window));
+            loop.run();
+        }
+        for (int i = 0; i < window && journal.held() > 0; ++i) journal.release();
+        // The process dies; what was not committed is lost with it, and is asked again by key.
+        post.reset();
+        runner.reset();
+        journal.hold = false;
+        while (journal.held() > 0) {
+            journal.fault = Fault::lost;
+            journal.release();
+        }
+        restart_all();
+        for (char const* text : {"one", "two", "three"}) {
+            send(alice, {name}, text, std::string(text) + std::to_string(window));
+            loop.advance(Duration(3'000));
+        }
+        answer_all();
+        EXPECT_EQ(inbox(bob), "one two three");
+        EXPECT_EQ(rows(), 0u);
+        EXPECT_TRUE(stored(bob).inbox.empty()) << "all of it has been read";
+    }
+}
+
+TEST_F(RunnerMail, AnAppendWhoseEndIsUnknownSendsOnce) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    for (Fault const fault : {Fault::hidden, Fault::lost}) {
+        journal.fault = fault;
+        send(alice, {"bob"}, "hello", "key");
+        loop.advance(Duration(3'000));
+        EXPECT_FALSE(posted.back());
+    }
+    send(alice, {"bob"}, "hello", "key");
+    loop.advance(Duration(3'000));
+    EXPECT_TRUE(posted.back());
+    EXPECT_EQ(inbox(bob), "hello");
+}
+
+TEST_F(RunnerMail, AReceiverThatDoesNotAnswerIsQueuedAndGetsItLater) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    journal.hold = true;
+    send(alice, {"bob"}, "later");
+    loop.run();
+    journal.release();  // the sender's append; the receiver's is held
+    loop.advance(Duration(2'000));
+    EXPECT_EQ(fates(), "queued");
+    journal.hold = false;
+    while (journal.held() > 0) journal.release();
+    loop.advance(Duration(2'000));
+    EXPECT_EQ(inbox(bob), "later");
+}
+
+TEST_F(RunnerMail, TwoThatAnswerEachOtherForEverAreStoppedAndShown) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    send(alice, {"bob"}, "0");
+    loop.run();
+    int answers_sent = 0;
+    while (!effects.asked.empty() && answers_sent < 1'000) {
+        bool const is_bob = effects.asked.back().request.session == bob;
+        send(is_bob ? bob : alice, {is_bob ? "alice" : "bob"}, std::to_string(++answers_sent));
+        loop.run();
+        effects.reply();
+        loop.advance(Duration(60'000));
+    }
+    EXPECT_EQ(answers_sent, static_cast<int>(limits::mail_hops_max));
+    EXPECT_EQ(fates(), "held");
+    bool const is_bob = !stored(bob).inbox.empty();
+    State const held = stored(is_bob ? bob : alice);
+    ASSERT_EQ(held.inbox.size(), 1u);
+    EXPECT_EQ(held.inbox[0].hold, MailHold::held);
+    EXPECT_FALSE(wake_at(held)) << "not stuck";
+    // A person lets it go on.
+    EXPECT_EQ(ask(held.id, ReleaseMail{held.inbox[0].id}), "applied");
+    EXPECT_EQ(effects.asked.size(), 1u);
+}
+
+TEST_F(RunnerMail, OneToManyKeepsNobodyElseWaiting) {
+    SessionId const alice = named("alice");
+    std::vector<SessionId> many;
+    for (int i = 0; i < 600; ++i) many.push_back(named("n" + std::to_string(i)));
+    SessionId const bob = new_session();
+    journal.commits.clear();
+    send(alice, {}, "to all");
+    EXPECT_EQ(ask(bob, prompt("hello")), "applied");
+    loop.run();
+    EXPECT_EQ(posted.back()->fates.size(), 600u);
+    EXPECT_EQ(rows(), 0u);
+    for (SessionId const& one : many) EXPECT_EQ(inbox(one), "to all");
+    for (std::size_t const appends : journal.commits) EXPECT_LE(appends, 300u);
+}
+
+TEST_F(RunnerMail, OfTwoThatRaceForAnAliasOneHasIt) {
+    for (int i = 0; i < 2; ++i) {
+        Create create = demo();
+        create.alias = "ops";
+        ask_for_session(std::move(create), ann());
+    }
+    loop.run();
+    ASSERT_EQ(answers.size(), 2u);
+    EXPECT_EQ(answers[0] + " " + answers[1], "applied alias_taken");
+    SessionId const ops = created.back();
+    restart_all();
+    EXPECT_EQ(named("ops"), SessionId()) << "it is kept over a restart";
+    EXPECT_EQ(ask(ops, Move{Move::To::end, ""}), "applied");
+    EXPECT_EQ(stored(ops).alias, "") << "an ended session has none";
+    EXPECT_NE(named("ops"), SessionId());
+}
+
+TEST_F(RunnerMail, AnAliasIsChangedAndGivenBack) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    auto const rename = [this](SessionId session, std::string alias) {
+        Change change;
+        change.alias = std::move(alias);
+        runner->rename(session, std::move(change), ann(),
+                       [this](Result<Answer> answer) { answers.push_back(said(answer)); });
+        loop.run();
+        return answers.back();
+    };
+    EXPECT_EQ(rename(bob, "alice"), "alias_taken");
+    EXPECT_EQ(rename(alice, "alice"), "applied") << "its own";
+    EXPECT_EQ(rename(alice, "anna"), "applied");
+    EXPECT_EQ(rename(bob, "alice"), "applied");
+    EXPECT_EQ(ask(alice, Delete{}), "applied");
+    EXPECT_EQ(rename(bob, "anna"), "applied");
+}
+
+TEST_F(RunnerMail, ARepeatedCreateFindsItsOwnAlias) {
+    for (int i = 0; i < 2; ++i) {
+        Create create = demo();
+        create.alias = "ops";
+        ask_for_session(std::move(create), ann("0123456789abcdef0123456789abcdef"));
+        loop.run();
+    }
+    EXPECT_EQ(answers[0] + " " + answers[1], "applied duplicate");
+}
+
+TEST_F(RunnerMail, APersonsMailGoesToEachByItself) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    std::vector<Postmaster::Handed> handed;
+    post->hand_in("default", {{"alice", "bob", "ghost"}, "hello"}, ann(),
+                  [&](Result<std::vector<Postmaster::Handed>> got) { handed = std::move(*got); });
+    loop.run();
+    ASSERT_EQ(handed.size(), 3u);
+    EXPECT_TRUE(handed[0].answer && handed[1].answer);
+    EXPECT_FALSE(handed[2].answer);
+    EXPECT_EQ(inbox(alice) + " " + inbox(bob), "hello hello");
+    EXPECT_EQ(effects.asked.size(), 2u);
+}
+
+}  // namespace
+}  // namespace dormouse::runner::testing

@@ -1,0 +1,280 @@
+#include "runner/postmaster.h"
+
+#include "session/limits.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+using Status = port::MailFate::Status;
+
+struct Postmaster::Sending {
+    SessionId from;
+    port::MailPosted posted;
+    std::vector<std::size_t> places;  // of fates, by the number of the post
+    // Told before the sender's own answer came, by event and post.
+    std::map<Seq, std::map<std::uint32_t, std::pair<Status, std::string>>> told;
+    std::size_t open = 0;
+    Duration wait{};
+    port::Fn<void(Result<port::MailPosted>)> done;
+};
+
+namespace {
+
+using Names = std::vector<std::pair<std::string, std::optional<MailTarget>>>;
+
+std::optional<MailTarget> by_id(port::Store& store, std::string const& project,
+                                std::string const& name, Result<void>& failed) {
+    auto const id = SessionId::parse(name);
+    if (!id) return std::nullopt;
+    auto rows = store.sessions(project, id->number() + 1, 1);
+    if (!rows) failed = std::unexpected(std::move(rows.error()));
+    bool const here = rows && !rows->empty() && rows->front().id == *id;
+    return here ? std::optional(MailTarget{*id, {}}) : std::nullopt;
+}
+
+std::optional<MailTarget> by_alias(port::Store& store, std::string const& project,
+                                   std::string const& name, Result<void>& failed) {
+    auto rows = store.aliases(project, name, 1);
+    if (!rows) failed = std::unexpected(std::move(rows.error()));
+    if (!rows || rows->empty()) return std::nullopt;
+    return MailTarget{rows->front().id, name};
+}
+
+Result<Names> everybody(port::Store& store, std::string const& project,
+                        std::optional<SessionId> except) {
+    auto rows = store.aliases(project, "", limits::mail_receivers_max + 2);
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    Names out;
+    for (port::SessionRow const& row : *rows) {
+        if (row.id != except) out.emplace_back(row.alias, MailTarget{row.id, row.alias});
+    }
+    return out;
+}
+
+Result<Names> find_names(port::Store& store, std::string const& project,
+                         std::vector<std::string> const& names, std::optional<SessionId> except) {
+    if (names.empty()) return everybody(store, project, except);
+    Names out;
+    Result<void> failed;
+    for (std::string const& name : names) {
+        auto found = by_id(store, project, name, failed);
+        if (!found && !name.empty()) found = by_alias(store, project, name, failed);
+        if (!failed) return std::unexpected(std::move(failed.error()));
+        out.emplace_back(name, std::move(found));
+    }
+    return out;
+}
+
+std::string nobody(std::string const& name) { return "there is no session '" + name + "'"; }
+
+std::pair<Status, std::string> fate_of(Result<Answer> const& answer) {
+    if (!answer) return {Status::failed, answer.error().detail};
+    return {answer->held ? Status::held : Status::delivered, ""};
+}
+
+}  // namespace
+
+Postmaster::Postmaster(port::Loop& loop, port::Journal& journal, Runner& runner)
+    : loop_(loop), journal_(journal), runner_(runner) {
+    runner_.on_delivered(
+        [this](PostKey const& key, Result<Answer> const& answer) { told(key, answer); });
+}
+
+Postmaster::~Postmaster() {
+    *alive_ = false;
+    runner_.on_delivered({});
+}
+
+void Postmaster::resolve(std::string const& project, std::vector<std::string> names,
+                         std::optional<SessionId> except, port::Fn<void(Result<Names>)> done) {
+    std::ranges::sort(names);
+    names.erase(std::ranges::unique(names).begin(), names.end());
+    auto question = [project, names = std::move(names), except](port::Store& store) {
+        return find_names(store, project, names, except);
+    };
+    port::ask(journal_, std::move(question),
+              [alive = alive_, done = std::move(done)](Result<Names> found) mutable {
+                  if (*alive) done(std::move(found));
+              });
+}
+
+void Postmaster::send(SessionId from, port::Letter letter, port::MailSender sender, Duration wait,
+                      port::Fn<void(Result<port::MailPosted>)> done) {
+    runner_.look(from, [this, from, letter = std::move(letter), sender = std::move(sender), wait,
+                        done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+        if (!lane) return done(std::unexpected(std::move(lane.error())));
+        bool const foreign = !letter.project.empty() && letter.project != (*lane)->state().project;
+        if (foreign) return done(fail(Code::not_found, "There is nothing with this id."));
+        auto const sending = std::make_shared<Sending>();
+        sending->from = from;
+        sending->wait = wait;
+        sending->done = std::move(done);
+        Asker asker{std::move(sender.by), std::move(sender.idem_key),
+                    std::move(sender.idem_digest)};
+        auto names = letter.to;
+        resolve((*lane)->state().project, std::move(names), from,
+                [this, sending, letter = std::move(letter),
+                 asker = std::move(asker)](Result<Names> found) mutable {
+                    if (!found) return sending->done(std::unexpected(std::move(found.error())));
+                    send_to(sending, std::move(*found), std::move(letter), std::move(asker));
+                });
+    });
+}
+
+void Postmaster::send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker) {
+    SendMail command{{}, std::move(letter.text), letter.reply_to, letter.wake};
+    for (auto& [name, target] : names) {
+        port::MailFate fate{name, std::nullopt, Status::failed, nobody(name)};
+        if (target) {
+            fate = {name, target->session, Status::queued, ""};
+            sending->places.push_back(sending->posted.fates.size());
+            command.to.push_back(std::move(*target));
+        }
+        sending->posted.fates.push_back(std::move(fate));
+    }
+    if (command.to.empty()) return sending->done(std::move(sending->posted));
+    sending->open = command.to.size();
+    sending_.push_back(sending);
+    runner_.command(sending->from, std::move(command), std::move(asker),
+                    [this, alive = alive_, sending](Result<Answer> answer) {
+                        if (*alive) sent(sending, std::move(answer));
+                    });
+}
+
+void Postmaster::sent(Ptr const& sending, Result<Answer> answer) {
+    if (!answer) {
+        sending_.remove(sending);
+        return sending->done(std::unexpected(std::move(answer.error())));
+    }
+    sending->posted.id = {sending->from, answer->seq};
+    if (answer->outcome == Answer::Outcome::duplicate) {
+        sending->posted.duplicate = true;
+        sending_.remove(sending);
+        return recall(sending, answer->seq);
+    }
+    auto early = std::move(sending->told);
+    for (auto const& [n, fate] : early[answer->seq]) {
+        if (n >= sending->places.size()) continue;
+        port::MailFate& known = sending->posted.fates[sending->places[n]];
+        std::tie(known.status, known.why) = fate;
+        --sending->open;
+    }
+    if (sending->open == 0 || sending->wait == Duration(0)) return finish(sending);
+    loop_.after(sending->wait, [this, alive = alive_, sending] {
+        if (*alive) finish(sending);
+    });
+}
+
+// What was sent by an earlier request: to whom, and what its journal and the store know of it.
+void Postmaster::recall(Ptr const& sending, Seq seq) {
+    runner_.read(sending->from, seq, [this, sending, seq](Result<Runner::Read> read) {
+        if (!read) return sending->done(std::unexpected(std::move(read.error())));
+        auto& fates = sending->posted.fates;
+        fates.clear();
+        for (wire::RecordPtr const& record : read->records) {
+            if (auto const* mail = std::get_if<MailSent>(&record->event.body);
+                mail && record->event.seq == seq) {
+                for (MailTarget const& to : mail->to)
+                    fates.push_back({to.alias.empty() ? to.session.text() : to.alias, to.session,
+                                     Status::delivered, ""});
+            }
+            auto const* back = std::get_if<MailBounced>(&record->event.body);
+            if (!back || back->mail != seq) continue;
+            for (port::MailFate& fate : fates) {
+                if (fate.session != back->to.session) continue;
+                fate.status = Status::failed;
+                fate.why = back->error.message;
+            }
+        }
+        auto question = [from = sending->from, seq,
+                         count = fates.size()](port::Store& store) -> Result<std::vector<bool>> {
+            std::vector<bool> waits;
+            for (std::uint32_t n = 0; n < count; ++n) {
+                auto row = store.post({from, seq, n});
+                if (!row) return std::unexpected(std::move(row.error()));
+                waits.push_back(row->has_value());
+            }
+            return waits;
+        };
+        port::ask(journal_, std::move(question), [sending](Result<std::vector<bool>> waits) {
+            if (!waits) return sending->done(std::unexpected(std::move(waits.error())));
+            for (std::size_t n = 0; n < waits->size(); ++n) {
+                if ((*waits)[n]) sending->posted.fates[n].status = Status::queued;
+            }
+            sending->done(std::move(sending->posted));
+        });
+    });
+}
+
+void Postmaster::told(PostKey const& key, Result<Answer> const& answer) {
+    auto const all = sending_;
+    for (Ptr const& sending : all) {
+        if (sending->from != key.from) continue;
+        if (sending->posted.id.seq == 0) {
+            sending->told[key.seq][key.n] = fate_of(answer);
+            continue;
+        }
+        if (sending->posted.id.seq != key.seq || key.n >= sending->places.size()) continue;
+        port::MailFate& fate = sending->posted.fates[sending->places[key.n]];
+        if (fate.status != Status::queued) continue;
+        std::tie(fate.status, fate.why) = fate_of(answer);
+        if (--sending->open == 0) finish(sending);
+    }
+}
+
+void Postmaster::finish(Ptr const& sending) {
+    if (!sending->done) return;
+    sending_.remove(sending);
+    std::exchange(sending->done, {})(std::move(sending->posted));
+}
+
+namespace {
+
+struct Handing {
+    Runner& runner;
+    Names names;
+    TakeMail command;
+    Asker asker;
+    port::Fn<void(Result<std::vector<Postmaster::Handed>>)> done;
+    std::vector<Postmaster::Handed> handed = {};
+};
+
+void hand_next(std::shared_ptr<Handing> const& h) {
+    if (h->handed.size() == h->names.size()) return h->done(std::move(h->handed));
+    auto const& [name, target] = h->names[h->handed.size()];
+    if (!target) {
+        h->handed.push_back({name, std::nullopt, fail(Code::not_found, nobody(name) + ".")});
+        return hand_next(h);
+    }
+    TakeMail command = h->command;
+    command.mail.to_alias = target->alias;
+    h->runner.command(target->session, std::move(command), h->asker, [h](Result<Answer> answer) {
+        auto const& [to, found] = h->names[h->handed.size()];
+        h->handed.push_back({to, found->session, std::move(answer)});
+        hand_next(h);
+    });
+}
+
+}  // namespace
+
+void Postmaster::hand_in(std::string const& project, port::Letter letter, Asker asker,
+                         port::Fn<void(Result<std::vector<Handed>>)> done) {
+    TakeMail command;
+    command.mail.project = project;
+    command.mail.text = std::move(letter.text);
+    command.mail.reply_to = letter.reply_to;
+    command.mail.wake = letter.wake;
+    resolve(project, std::move(letter.to), std::nullopt,
+            [this, command = std::move(command), asker = std::move(asker),
+             done = std::move(done)](Result<Names> found) mutable {
+                if (!found) return done(std::unexpected(std::move(found.error())));
+                hand_next(std::make_shared<Handing>(Handing{runner_, std::move(*found),
+                                                            std::move(command), std::move(asker),
+                                                            std::move(done)}));
+            });
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,135 @@
+#include "session/decide/decider.h"
+
+// Mail (design: who reads it when is one decision, made here, in the receiver's own order).
+namespace dormouse::session {
+
+namespace {
+
+// The next request to the model sees this one too, whatever it is.
+bool one_wakes_already(State const& state) {
+    for (InboxItem const& item : state.inbox) {
+        if (item.hold == MailHold::none && item.seq > state.asked_view) return true;
+    }
+    return false;
+}
+
+struct Verdict {
+    MailHold hold = MailHold::none;
+    std::optional<Time> until = {};
+};
+
+// So that agents that answer each other for ever come to rest: a conversation wakes a session so
+// often in a minute, and so often at all.
+Verdict verdict(Decider const& d, Mail const& mail) {
+    if (mail.wake == Wake::never) return {MailHold::quiet};
+    if (mail.hops >= limits::mail_hops_max) return {MailHold::held};
+    if (one_wakes_already(d.state)) return {};
+    ConversationState const* const known = conversation_of(d.state, mail.conversation);
+    if (!known) return {};
+    if (known->wakes >= limits::mail_wakes_max) return {MailHold::held};
+    Time const next = known->minute + limits::mail_minute;
+    bool const often = known->in_minute >= limits::mail_wakes_per_minute && d.at < next;
+    return often ? Verdict{MailHold::minute, next} : Verdict{};
+}
+
+std::unexpected<Error> inbox_full() {
+    return fail(Code::inbox_full, "The inbox has " + std::to_string(limits::inbox_max) +
+                                      " mails that nobody has read yet.");
+}
+
+Judged take(Decider& d, Mail mail) {
+    State& state = d.state;
+    if (is_full(state)) return journal_full();
+    if (mail.project != state.project) return unknown();
+    if (state.lifecycle == Lifecycle::completed) return wrong_state(state, "take mail");
+    if (state.inbox.size() >= limits::inbox_max) return inbox_full();
+    Verdict const what = verdict(d, mail);
+    d.emit(MailReceived{std::move(mail), state.mails + 1, what.hold, what.until, d.idem()});
+    Answer answer;
+    answer.seq = state.head;
+    answer.held = what.hold == MailHold::held;
+    return answer;
+}
+
+Judged answer_earlier(Decider const& d) {
+    Found::Earlier const& earlier = *d.command.found.earlier;
+    if (earlier.idem == d.idem())
+        return Answer{.outcome = Answer::Outcome::duplicate, .seq = earlier.seq};
+    return fail(Code::idempotency_mismatch,
+                "This Idempotency-Key was used with another request body.");
+}
+
+std::optional<Error> refuse(SendMail const& c) {
+    if (c.to.empty()) return Error{Code::bad_value, "There is nobody to send it to.", {}};
+    if (c.to.size() > limits::mail_receivers_max) {
+        return Error{
+            Code::bad_value,
+            "A mail may go to " + std::to_string(limits::mail_receivers_max) + " sessions.",
+            {}};
+    }
+    if (c.text.size() > limits::mail_bytes_max)
+        return over_limit("A mail", "mail_bytes", limits::mail_bytes_max).error();
+    if (c.text.size() * c.to.size() > limits::mail_bytes_of_all_max) {
+        return over_limit("A mail and its copies", "mail_bytes_of_all",
+                          limits::mail_bytes_of_all_max)
+            .error();
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Judged receive_mail(Decider& d, Mail const& mail) { return take(d, mail); }
+
+void bounce_mail(Decider& d, Undelivered const& back, Mail const& mail) {
+    d.emit(MailBounced{mail.id.seq, {back.to, mail.to_alias}, back.error});
+}
+
+void release_due_mail(Decider& d) {
+    MailReleased released;
+    for (InboxItem const& item : d.state.inbox) {
+        if (item.hold == MailHold::minute && item.until <= d.at)
+            released.numbers.push_back(item.number);
+    }
+    if (!released.numbers.empty()) d.emit(std::move(released));
+}
+
+Judged judge(Decider& d, SendMail const& c) {
+    if (d.command.found.earlier) return answer_earlier(d);
+    State const& state = d.state;
+    if (is_full(state)) return journal_full();
+    if (state.lifecycle == Lifecycle::completed) return wrong_state(state, "send mail");
+    if (auto error = refuse(c)) return std::unexpected(std::move(*error));
+    MailSent sent{c.to, c.text, c.reply_to, {}, 0, c.wake, d.command.by, d.idem()};
+    sent.conversation = {state.id, state.head + 1};
+    if (state.turn && state.turn->thread) {
+        sent.conversation = state.turn->thread->conversation;
+        sent.hops = state.turn->thread->hops + 1;
+    }
+    d.emit(std::move(sent));
+    return done(d);
+}
+
+Judged judge(Decider& d, TakeMail const& c) {
+    if (d.command.found.earlier) return answer_earlier(d);
+    if (c.mail.text.size() > limits::mail_bytes_max)
+        return over_limit("A mail", "mail_bytes", limits::mail_bytes_max);
+    Mail mail = c.mail;
+    mail.id = {d.state.id, d.state.head + 1};
+    mail.conversation = mail.id;
+    mail.by = d.command.by;
+    mail.sent = d.at;
+    return take(d, std::move(mail));
+}
+
+Judged judge(Decider& d, ReleaseMail const& c) {
+    for (InboxItem const& item : d.state.inbox) {
+        if (item.id != c.mail) continue;
+        if (item.hold == MailHold::none) break;
+        d.emit(MailReleased{{item.number}, d.command.by});
+        return done(d);
+    }
+    return Answer{.outcome = Answer::Outcome::duplicate, .seq = d.state.head};
+}
+
+}  // namespace dormouse::session

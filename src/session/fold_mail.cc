@@ -1,0 +1,110 @@
+#include "session/fold.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+// Mail in the fold: what lies in the inbox, and how often conversations have woken the session.
+namespace dormouse::session {
+
+namespace {
+
+void set_mail_timer(State& state) {
+    std::optional<Time> next;
+    for (InboxItem const& item : state.inbox) {
+        if (item.hold != MailHold::minute) continue;
+        if (!next || item.until < *next) next = item.until;
+    }
+    set_timer(state, 0, TimerKind::mail, next);
+}
+
+bool one_wakes_already(State const& state) {
+    return std::ranges::any_of(state.inbox, [&](InboxItem const& item) {
+        return item.hold == MailHold::none && item.seq > state.asked_view;
+    });
+}
+
+// A mail that the next request sees anyway costs no wake.
+void count_wake(State& state, MailId const& conversation, Time at) {
+    auto& known = state.conversations;
+    auto found = std::ranges::find(known, conversation, &ConversationState::id);
+    ConversationState woken{conversation, 0, at, 0};
+    if (found != known.end()) {
+        woken = *found;
+        known.erase(found);
+    }
+    if (at >= woken.minute + limits::mail_minute) {
+        woken.minute = at;
+        woken.in_minute = 0;
+    }
+    ++woken.wakes;
+    ++woken.in_minute;
+    if (known.size() >= limits::conversations_max) known.erase(known.begin());
+    known.push_back(woken);
+}
+
+void read_until(State& state, Seq view) {
+    std::erase_if(state.inbox, [&](InboxItem const& item) { return item.seq <= view; });
+    set_mail_timer(state);
+}
+
+}  // namespace
+
+void receive_mail(State& state, Event const& event, MailReceived const& e) {
+    ++state.messages;
+    state.mails = e.number;
+    bool const wakes = e.hold == MailHold::none;
+    if (wakes && !one_wakes_already(state)) count_wake(state, e.mail.conversation, event.at);
+    Actor const by = e.mail.from ? Actor{ActorType::session, e.mail.from->text()} : e.mail.by;
+    state.inbox.push_back({e.mail.id,
+                           e.number,
+                           event.seq,
+                           e.hold,
+                           e.until.value_or(Time()),
+                           {e.mail.conversation, e.mail.hops},
+                           by});
+    set_mail_timer(state);
+    if (!wakes || !state.turn) return;
+    state.turn->newest_item = event.seq;
+    if (e.mail.wake == Wake::always) state.turn->steered = true;
+}
+
+void release_mail(State& state, Event const& event, MailReleased const& e) {
+    for (InboxItem& item : state.inbox) {
+        if (std::ranges::find(e.numbers, item.number) == e.numbers.end()) continue;
+        if (!one_wakes_already(state)) count_wake(state, item.thread.conversation, event.at);
+        item.hold = MailHold::none;
+    }
+    set_mail_timer(state);
+    if (state.turn) state.turn->newest_item = event.seq;
+}
+
+void show_mail(State& state, Seq view) {
+    state.asked_view = view;
+    for (InboxItem const& item : state.inbox) {
+        if (item.seq > view) break;
+        auto& thread = state.turn->thread;
+        if (!thread || item.thread.hops >= thread->hops) thread = item.thread;
+    }
+}
+
+void commit_mail(State& state) {
+    if (!state.inbox.empty()) read_until(state, state.committed_view);
+}
+
+void end_mail(State& state) {
+    if (!state.inbox.empty()) read_until(state, state.asked_view);
+}
+
+void restore_mail_timer(State& state) { set_mail_timer(state); }
+
+ConversationState const* conversation_of(State const& state, MailId const& conversation) {
+    auto const found = std::ranges::find(state.conversations, conversation, &ConversationState::id);
+    return found == state.conversations.end() ? nullptr : &*found;
+}
+
+InboxItem const* waking_mail(State const& state) {
+    auto const found = std::ranges::find(state.inbox, MailHold::none, &InboxItem::hold);
+    return found == state.inbox.end() ? nullptr : &*found;
+}
+
+}  // namespace dormouse::session

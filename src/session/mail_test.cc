@@ -1,0 +1,317 @@
+#include "session/testing/given.h"
+
+#include <gtest/gtest.h>
+
+// Mail (spec 004): E1 to E8 as far as one session decides them.
+namespace dormouse::session {
+namespace {
+
+using namespace testing;
+
+SessionId other(std::uint8_t number) {
+    SessionId id;
+    id.bytes[15] = number;
+    return id;
+}
+
+class MailTest : public ::testing::Test {
+protected:
+    MailTest() { (void)given.create(); }
+
+    Mail mail(std::string const& text, std::uint8_t from = 9, MailId conversation = {}) {
+        Mail out;
+        out.id = {other(from), ++sent_};
+        out.project = "default";
+        out.from = other(from);
+        out.from_alias = "ann";
+        out.to_alias = "bob";
+        out.text = text;
+        out.conversation = conversation.seq != 0 ? conversation : out.id;
+        out.by = given.by;
+        return out;
+    }
+    Decision receive(Mail const& mail) {
+        return given.when(Deliver{{*mail.from, mail.id.seq, 0}, mail});
+    }
+    Decision receive(std::string const& text) { return receive(mail(text)); }
+    // A turn that says something and ends.
+    void idle_after_a_turn() {
+        (void)given.prompt("hello");
+        (void)given.reply();
+        ASSERT_EQ(given.what_class(), "idle");
+    }
+    void TearDown() override { EXPECT_EQ(given.broken(), ""); }
+
+    Given given;
+    std::uint64_t sent_ = 0;
+};
+
+TEST_F(MailTest, E1_AnIdleRecipientWakesWithTheMessage) {
+    idle_after_a_turn();
+    Decision const decision = receive("what is the answer?");
+    EXPECT_EQ(said(decision), "applied");
+    EXPECT_EQ(types(decision), "mail_received turn_started model_requested");
+    EXPECT_EQ(given.turn().cause, InputSource::mail);
+    EXPECT_EQ(given.turn().by, (Actor{ActorType::session, other(9).text()}));
+    EXPECT_TRUE(decision.took) << "a repeat is known";
+    (void)given.reply();
+    EXPECT_EQ(given.what_class(), "idle");
+    EXPECT_TRUE(given.state.inbox.empty());
+    EXPECT_EQ(given.state.mails, 1u);
+}
+
+TEST_F(MailTest, E2_AnActiveRecipientSeesItBeforeItsNextRequest) {
+    (void)given.prompt("work");
+    Seq const first_view = given.turn().request->view_seq;
+    Decision const decision = receive("by the way");
+    EXPECT_EQ(types(decision), "mail_received") << "the request goes on";
+    EXPECT_EQ(given.state.inbox.size(), 1u);
+    // The reply asks for nothing, and yet the turn goes on: the mail is not read.
+    EXPECT_EQ(types(given.reply()), "model_replied model_requested");
+    EXPECT_GT(given.turn().request->view_seq, first_view);
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+    EXPECT_TRUE(given.state.inbox.empty());
+}
+
+TEST_F(MailTest, E3_WhatIsGoneSaysSoAndABounceWakesNobody) {
+    idle_after_a_turn();
+    Decision const sent = given.when(SendMail{{{other(4), "ghost"}}, "anybody there?"});
+    EXPECT_EQ(types(sent), "mail_sent");
+    ASSERT_EQ(sent.posts.size(), 1u);
+    EXPECT_EQ(sent.posts[0].to, other(4));
+    Mail const& gone = std::get<Mail>(sent.posts[0].what);
+    EXPECT_EQ(gone.id, (MailId{given.id, sent.events[0].seq}));
+    Trouble const why{"not_found", "There is nothing with this id."};
+    Decision const bounced =
+        given.when(Undelivered{{given.id, gone.id.seq, 0}, other(4), gone, why});
+    EXPECT_EQ(types(bounced), "mail_bounced");
+    EXPECT_EQ(first<MailBounced>(bounced).to, (MailTarget{other(4), "ghost"}));
+    EXPECT_EQ(given.what_class(), "idle");
+    Decision const again = given.when(Undelivered{{given.id, gone.id.seq, 0}, other(4), gone, why});
+    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(types(again), "");
+}
+
+TEST_F(MailTest, E3_AnEndedSessionAndAnotherProjectRefuseIt) {
+    Mail foreign = mail("psst");
+    foreign.project = "other";
+    EXPECT_EQ(said(receive(foreign)), "not_found") << "as if it were not there";
+    (void)given.move(Move::To::end);
+    EXPECT_EQ(said(receive("too late")), "wrong_state");
+    EXPECT_EQ(said(given.when(SendMail{{{other(4), ""}}, "from the grave"})), "wrong_state");
+}
+
+TEST_F(MailTest, E4_SeveralToAnIdleOneComeInOrderAndInOneTurn) {
+    (void)given.prompt("work");
+    for (char const* text : {"one", "two", "three"}) (void)receive(text);
+    EXPECT_EQ(given.state.inbox.size(), 3u);
+    EXPECT_EQ(given.state.inbox[0].number, 1u);
+    EXPECT_EQ(given.state.inbox[2].number, 3u);
+    EXPECT_EQ(types(given.reply()), "model_replied model_requested") << "one request for all";
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+    EXPECT_TRUE(given.state.inbox.empty());
+}
+
+// The mail is judged before or after the reply that ends the turn, and there is no third place.
+TEST_F(MailTest, E5_NoWakeUpIsLostWhenTheAskerGoesIdle) {
+    (void)given.prompt("ask bob");
+    Given before = given;
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+    EXPECT_EQ(types(receive("the answer")), "mail_received turn_started model_requested");
+    given = before;
+    EXPECT_EQ(types(receive("the answer")), "mail_received");
+    EXPECT_EQ(types(given.reply()), "model_replied model_requested");
+}
+
+TEST_F(MailTest, E6_AConversationThatGoesOnForEverIsHeldAfterItsHops) {
+    Mail late = mail("and you?");
+    late.hops = limits::mail_hops_max;
+    Decision const decision = receive(late);
+    EXPECT_EQ(types(decision), "mail_received");
+    EXPECT_EQ(first<MailReceived>(decision).hold, MailHold::held);
+    EXPECT_TRUE(decision.answer->held);
+    EXPECT_EQ(given.what_class(), "idle") << "held, and not stuck: nothing is owed";
+    EXPECT_FALSE(wake_at(given.state));
+    // A person lets it go.
+    Decision const released = given.when(ReleaseMail{late.id});
+    EXPECT_EQ(types(released), "mail_released turn_started model_requested");
+    EXPECT_EQ(said(given.when(ReleaseMail{late.id})), "duplicate");
+}
+
+TEST_F(MailTest, E6_WhatAMailWokeSendsOneHopFurtherInItsConversation) {
+    Mail asked = mail("question");
+    asked.hops = 3;
+    (void)receive(asked);
+    Decision const sent = given.when(SendMail{{{other(9), "ann"}}, "answer"});
+    Mail const& answer = std::get<Mail>(sent.posts.at(0).what);
+    EXPECT_EQ(answer.hops, 4u);
+    EXPECT_EQ(answer.conversation, asked.conversation);
+    (void)given.reply();
+    Decision const anew = given.when(SendMail{{{other(9), "ann"}}, "something else"});
+    EXPECT_EQ(std::get<Mail>(anew.posts.at(0).what).hops, 0u);
+}
+
+TEST_F(MailTest, E6_OverTheMinutesBudgetItWaitsForTheNextMinute) {
+    MailId const conversation = mail("the first").id;
+    for (std::uint32_t i = 0; i < limits::mail_wakes_per_minute; ++i) {
+        EXPECT_EQ(types(receive(mail("again", 9, conversation))),
+                  "mail_received turn_started model_requested");
+        (void)given.reply();
+    }
+    Decision const over = receive(mail("again", 9, conversation));
+    EXPECT_EQ(first<MailReceived>(over).hold, MailHold::minute);
+    EXPECT_EQ(given.what_class(), "owed");
+    ASSERT_TRUE(wake_at(given.state));
+    EXPECT_EQ(types(receive("of another conversation")),
+              "mail_received turn_started model_requested")
+        << "others are not held up";
+    (void)given.reply();
+    EXPECT_TRUE(given.state.inbox.empty()) << "that turn has read it too";
+    EXPECT_FALSE(wake_at(given.state));
+    (void)receive(mail("again", 9, conversation));
+    EXPECT_EQ(types(given.later(Duration(59'999))), "");
+    EXPECT_EQ(types(given.later(Duration(1))), "mail_released turn_started model_requested");
+}
+
+TEST_F(MailTest, E6_AConversationWakesASessionSoOftenAndNoMore) {
+    MailId const conversation = mail("the first").id;
+    std::uint32_t wakes = 0;
+    for (int i = 0;
+         i < 100 && first<MailReceived>(receive(mail("x", 9, conversation))).hold != MailHold::held;
+         ++i) {
+        given.now += Duration(10'000);
+        if (given.state.turn) (void)given.reply();
+        ++wakes;
+    }
+    EXPECT_EQ(wakes, limits::mail_wakes_max);
+    EXPECT_EQ(given.what_class(), "idle");
+}
+
+TEST_F(MailTest, E8_ResumeFalseWakesNobodyAndIsReadWithTheNextTurn) {
+    Mail quiet = mail("for your information");
+    quiet.wake = Wake::never;
+    EXPECT_EQ(types(receive(quiet)), "mail_received");
+    EXPECT_EQ(given.what_class(), "idle");
+    (void)given.prompt("anything new?");
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+    EXPECT_TRUE(given.state.inbox.empty());
+}
+
+TEST_F(MailTest, E8_ResumeTrueWakesOneThatWaits) {
+    (void)given.prompt("deploy");
+    (void)given.reply({job()});
+    (void)given.pauses(1);
+    EXPECT_EQ(types(receive("hello")), "mail_received") << "it goes on waiting";
+    Mail now = mail("stop that");
+    now.wake = Wake::always;
+    EXPECT_EQ(types(receive(now)), "mail_received model_requested");
+}
+
+TEST_F(MailTest, APausedOneIsToldAfterItGoesOn) {
+    (void)given.move(Move::To::pause);
+    EXPECT_EQ(types(receive("are you there?")), "mail_received");
+    EXPECT_EQ(types(given.move(Move::To::resume)), "status_changed turn_started model_requested");
+}
+
+TEST_F(MailTest, AFailedTurnHasReadWhatItsRequestShowed) {
+    (void)receive("this breaks it");
+    (void)given.model_fails(false);
+    EXPECT_EQ(given.what_class(), "idle") << "it does not wake again and again";
+    EXPECT_TRUE(given.state.inbox.empty());
+    EXPECT_EQ(types(given.move(Move::To::retry)), "turn_started model_requested");
+}
+
+TEST_F(MailTest, WhatACancelledTurnHasNotReadBeginsTheNext) {
+    (void)given.prompt("work");
+    (void)receive("by the way");
+    EXPECT_EQ(types(given.cancel_turn()), "turn_ended turn_started model_requested");
+    EXPECT_EQ(given.turn().cause, InputSource::mail);
+}
+
+TEST_F(MailTest, APromptThatWaitsGoesFirstAndItsTurnReadsTheMail) {
+    (void)given.prompt("one");
+    (void)given.prompt("two", PromptMode::queue);
+    (void)receive("three");
+    (void)given.reply();
+    (void)given.reply();
+    EXPECT_EQ(given.turn().cause, InputSource::prompt);
+    EXPECT_TRUE(given.state.inbox.empty());
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+}
+
+TEST_F(MailTest, ADuplicateChangesNothing) {
+    Mail const once = mail("once");
+    (void)receive(once);
+    Decision const again = receive(once);
+    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(types(again), "");
+    EXPECT_EQ(given.state.mails, 1u);
+}
+
+TEST_F(MailTest, AFullInboxRefuses) {
+    (void)given.move(Move::To::pause);
+    for (std::size_t i = 0; i < limits::inbox_max; ++i) {
+        Mail one = mail("x");
+        one.wake = Wake::never;
+        ASSERT_EQ(said(receive(one)), "applied");
+    }
+    EXPECT_EQ(said(receive("one more")), "inbox_full");
+    EXPECT_EQ(given.state.inbox.size(), limits::inbox_max);
+}
+
+TEST_F(MailTest, APersonsMailIsDurableAtOnceAndItsKeySendsItOnce) {
+    Mail note;
+    note.project = "default";
+    note.text = "from a person";
+    given.idem_key = "k";
+    given.idem_digest = "d";
+    Decision const first_time = given.when(TakeMail{note});
+    EXPECT_EQ(types(first_time), "mail_received turn_started model_requested");
+    MailReceived const received = first<MailReceived>(first_time);
+    EXPECT_EQ(received.mail.id, (MailId{given.id, first_time.events[0].seq}));
+    EXPECT_EQ(received.mail.by, given.by);
+    EXPECT_FALSE(received.mail.from);
+    given.idem_key = "k";
+    given.idem_digest = "d";
+    EXPECT_EQ(said(given.when(TakeMail{note})), "duplicate");
+    given.idem_key = "k";
+    given.idem_digest = "other";
+    EXPECT_EQ(said(given.when(TakeMail{note})), "idempotency_mismatch");
+}
+
+TEST_F(MailTest, ASendIsRepeatedUnderItsKeyWithoutASecondMail) {
+    SendMail const send{{{other(4), "bob"}}, "once"};
+    given.idem_key = "k";
+    given.idem_digest = "d";
+    Decision const sent = given.when(send);
+    given.idem_key = "k";
+    given.idem_digest = "d";
+    Decision const again = given.when(send);
+    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_EQ(again.answer->seq, sent.answer->seq);
+    EXPECT_TRUE(again.posts.empty());
+}
+
+TEST_F(MailTest, LimitsOfWhatIsSent) {
+    EXPECT_EQ(said(given.when(SendMail{{}, "to nobody"})), "bad_value");
+    std::string const large(limits::mail_bytes_max + 1, 'x');
+    EXPECT_EQ(said(given.when(SendMail{{{other(4), ""}}, large})), "too_large");
+    std::vector<MailTarget> const many(limits::mail_receivers_max, MailTarget{other(4), ""});
+    EXPECT_EQ(said(given.when(SendMail{many, std::string(50'000, 'x')})), "too_large");
+    EXPECT_EQ(said(given.when(SendMail{many, "hello"})), "applied");
+}
+
+TEST_F(MailTest, ARestartFindsTheInboxAndTheHeldOnes) {
+    Mail held = mail("held");
+    held.hops = 99;
+    (void)receive(held);
+    (void)given.restart();
+    EXPECT_EQ(given.what_class(), "idle");
+    EXPECT_EQ(types(receive("wakes")), "mail_received turn_started model_requested");
+    (void)given.restart();
+    (void)given.reply();
+    EXPECT_TRUE(given.state.inbox.empty());
+}
+
+}  // namespace
+}  // namespace dormouse::session
