@@ -86,6 +86,7 @@ void start_task(Api& api, ExchangePtr const& x) {
     if (!body.error() && !api.services().catalogue.has_agent(ask.agent))
         body.refuse("agentID", "there is no agent '" + ask.agent + "' (GET /api/agents)");
     if (body.error()) return x->fail(*body.error());
+    if (auto const error = refuse_agent(api, *x, ask.agent)) return x->fail(*error);
     ask_task(api, x, *id, std::move(ask), 201);
 }
 
