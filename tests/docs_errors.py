@@ -46,7 +46,9 @@ def read_uses(root):
         p
         for folder in ('src', 'include')
         for p in (root / folder).rglob('*')
-        if p.suffix in ('.cc', '.h') and not p.stem.endswith(('_test', '_fuzz')) and p.name != 'error.cc'
+        if p.suffix in ('.cc', '.h')
+        and not p.stem.endswith(('_test', '_fuzz'))
+        and p.name != 'error.cc'
     ]
     return {name for p in sources for name in re.findall(r'\bCode::(\w+)', p.read_text())}
 
@@ -60,7 +62,9 @@ def check_occurs(folder, codes, uses, found):
             found.append(f'{text}.md: ' + ('it can occur' if said else f'say "{NEVER}"'))
         row = next((r for r in index.splitlines() if r.startswith(f'| [{text}]')), '')
         if ('(not in this release)' in row) != said:
-            found.append(f'README.md: the row of {text} and its page differ about whether it occurs')
+            found.append(
+                f'README.md: the row of {text} and its page differ about whether it occurs'
+            )
 
 
 def check_index(folder, codes, found):

@@ -69,9 +69,10 @@ StopTool send(port::Mailer* mailer, ToolCall const& call, port::Fn<void(ToolResu
     json::View const input(call.input);
     bool const to_one = input["to"].string().has_value();
     Sha256 const key = sha256("broadcast " + call.pending.text());
+    Sha256 const digest = sha256(json::canonical(call.input));
     port::MailSender sender{{ActorType::agent, call.agent},
                             hex(std::span(key).first(16)),
-                            hex(std::span(sha256(json::canonical(call.input))).first(16))};
+                            hex(std::span(digest).first(16))};
     mailer->send(call.session_id(), letter_of(input), std::move(sender), told_within,
                  [to_one, done = std::move(done)](Result<port::MailPosted> posted) mutable {
                      done(result_of(std::move(posted), to_one));

@@ -3,6 +3,8 @@
 #include "cli/commands.h"
 #include "cli/resolve.h"
 
+#include "base/text.h"
+
 #include <ostream>
 
 namespace dormouse::cli {

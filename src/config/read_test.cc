@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
             "\"ask_human\"?"},
         Row{"GateWithoutTool", tool + "[[gate]]\ntools = [\"write_*\"]\nask = \"?\"\n",
             "6: [[gate]]: tools names \"write_*\", and there is no such tool; there are t, "
-            "ask_human, wait_for, dangerous; or add a [[tool]] of that name"},
+            "ask_human, wait_for, dangerous, agent:demo; or add a [[tool]] of that name"},
         Row{"GateForNothing", "[[gate]]\ntools = []\nask = \"?\"\n",
             "2: [[gate]]: tools is empty; name the tools that this gate stands before"},
         Row{"SameModel", model + model,

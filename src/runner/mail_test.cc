@@ -50,15 +50,15 @@ protected:
     }
     [[nodiscard]] wire::History history(SessionId session) {
         wire::History out(session);
-        for (auto const& record : read_records(*journal.store, session, 1, UINT32_MAX).value())
-            out.add(*record);
+        auto const records = read_records(*journal.store, session, 1, UINT32_MAX).value();
+        for (auto const& record : records) out.add(*record);
         return out;
     }
     // The texts that came, in order.
     [[nodiscard]] std::string inbox(SessionId session) {
         std::string out;
-        for (auto const& [seq, mail] : history(session).mails())
-            out += (out.empty() ? "" : " ") + mail.what.mail.text;
+        auto const mails = history(session).mails();
+        for (auto const& [seq, mail] : mails) out += (out.empty() ? "" : " ") + mail.what.mail.text;
         return out;
     }
     [[nodiscard]] std::size_t rows() {

@@ -163,7 +163,7 @@ TEST_F(FilesOfPromptTest, WhatThereIsNoRoomForIsRefusedAndChangesNothing) {
 }
 
 TEST_F(FilesOfPromptTest, AreNoAnswerToAQuestion) {
-    asks_for({job()});
+    asks_for({pausing(PauseReason::user_input)});
     PauseTerms question;
     question.reason = PauseReason::user_input;
     question.continuation = Continuation::message;

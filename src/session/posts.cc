@@ -29,8 +29,8 @@ struct Sends {
     void operator()(MailSent const& e) const {
         MailId const id{before.id, before.head + 1};
         for (MailTarget const& to : e.to) {
-            Mail mail{id,           before.project, before.id, before.alias, to.alias, e.text,
-                      e.reply_to,   e.conversation, e.hops,    e.wake,       e.by,     at};
+            Mail mail{id,         before.project, before.id, before.alias, to.alias, e.text,
+                      e.reply_to, e.conversation, e.hops,    e.wake,       e.by,     at};
             send(to.session, std::move(mail));
         }
     }

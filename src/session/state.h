@@ -186,7 +186,15 @@ struct ConversationState {
 };
 
 // Times at which something falls due.
-enum class TimerKind : std::uint8_t { deadline, tool_retry, model_retry, give_up, poll, near, mail };
+enum class TimerKind : std::uint8_t {
+    deadline,
+    tool_retry,
+    model_retry,
+    give_up,
+    poll,
+    near,
+    mail
+};
 struct Timer {
     Time at{};
     TimerKind kind = TimerKind::deadline;

@@ -323,7 +323,7 @@ private:
         turn.created = event.at;
     }
     void take_mail_into_turn(Seq view_seq) const {
-        TurnView& turn = h.turns_.at(event.turn);
+        TurnView& turn = this->turn(event.turn);
         std::erase_if(h.unread_, [&](Seq seq) {
             if (seq > view_seq) return false;
             h.messages_.at(seq).turn = event.turn;
@@ -410,8 +410,10 @@ struct Seen {
 
     bool operator()(InputDropped const& e) const { return h.messages().contains(e.input); }
     bool operator()(TurnStarted const& e) const {
-        return h.messages().contains(e.input) && h.turns().contains(e.turn);
+        bool const known = e.cause == InputSource::mail || h.turns().contains(e.turn);
+        return known && h.messages().contains(e.input);
     }
+    bool operator()(TaskChanged const& e) const { return h.tasks().contains(e.task); }
     bool operator()(ArtifactEmitted const& e) const { return e.call == 0 || has(e.call); }
     bool operator()(ToolStarted const& e) const { return has(e.pending.call); }
     bool operator()(ToolFinished const& e) const { return has(e.call); }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include <tuple>
 
 namespace dormouse::wire {
@@ -162,6 +164,27 @@ Submission result() {
     return what;
 }
 
+using Add = std::function<void(Event::Body)>;
+
+void add_tasks_and_mail(Add const& add) {
+    add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d"});
+    add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
+                    "k.d", by});
+    add(TaskCleared{3, "cleared"});
+    MailTarget const bob{id(), "bob"};
+    MailId const earlier{id(), 5};
+    add(MailSent{{bob, {id(), ""}}, "hi\r\ndata: no", earlier, earlier, 3, Wake::never, by, "k.d"});
+    add(MailSent{{bob}, "hi", std::nullopt, {id(), 43}, 0, Wake::usual, by, ""});
+    Mail const mail{{id(), 41}, "default", id(), "ann",        "bob", "hi",
+                    earlier,    earlier,   3,    Wake::always, by,    at(7)};
+    add(MailReceived{mail, 12, MailHold::minute, at(60'000), "k.d"});
+    Mail const plain_mail{{id(), 43}, "default",  {}, {}, {}, "hi",
+                          {},         {id(), 43}, 0,  {}, by, at(7)};
+    add(MailReceived{plain_mail, 1, MailHold::none, std::nullopt, ""});
+    add(MailReleased{{1, 12}, by});
+    add(MailBounced{12, bob, {"not_found", "gone"}});
+}
+
 // Each type with every field filled in.
 std::vector<Event> one_of_each() {
     TurnTerms terms{{2, true}, 3, 12, "sha256:x", {"limits", "notes"}, {"audit"}};
@@ -217,22 +240,7 @@ std::vector<Event> one_of_each() {
     add(Repaired{"pending row 1.1: missing", by});
     add(TurnChecked{});
     add(TurnTold{3});
-    add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d"});
-    add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
-                    "k.d", by});
-    add(TaskCleared{3, "cleared"});
-    MailTarget const bob{id(), "bob"};
-    MailId const earlier{id(), 5};
-    add(MailSent{{bob, {id(), ""}}, "hi\r\ndata: no", earlier, earlier, 3, Wake::never, by, "k.d"});
-    add(MailSent{{bob}, "hi", std::nullopt, {id(), 43}, 0, Wake::usual, by, ""});
-    Mail const mail{{id(), 41}, "default", id(), "ann",        "bob", "hi",
-                    earlier,    earlier,   3,    Wake::always, by,    at(7)};
-    add(MailReceived{mail, 12, MailHold::minute, at(60'000), "k.d"});
-    Mail const plain_mail{{id(), 43}, "default",  {}, {}, {}, "hi",
-                          {},         {id(), 43}, 0,  {}, by, at(7)};
-    add(MailReceived{plain_mail, 1, MailHold::none, std::nullopt, ""});
-    add(MailReleased{{1, 12}, by});
-    add(MailBounced{12, bob, {"not_found", "gone"}});
+    add_tasks_and_mail([&](Event::Body body) { add(std::move(body)); });
     return out;
 }
 

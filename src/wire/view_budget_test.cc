@@ -1,4 +1,6 @@
 #include "wire/view_budget.h"
+
+#include "json/json.h"
 #include "wire/testing/story.h"
 #include "wire/view.h"
 #include "wire/view_files.h"
@@ -127,7 +129,7 @@ TEST(ViewBudget, LeavesOutNothingThatIsOpenInAnyStory) {
             for (ViewCall const& one : message.calls) kept.insert(one.call);
         }
         for (CallNo const no : open) {
-            if (no != 0 && !late.contains(no)) EXPECT_TRUE(kept.contains(no)) << seed;
+            EXPECT_TRUE(no == 0 || late.contains(no) || kept.contains(no)) << seed;
         }
         if (!view.messages.empty() && view.messages.size() < whole.messages.size()) {
             EXPECT_EQ(view.messages.front().role, ViewMessage::Role::user);

@@ -15,7 +15,7 @@ std::vector<Seq> files_of(ModelView const& view, SessionId const& session) {
     std::uint64_t bytes = 0;
     auto const add = [&](json::View part) {
         auto const id = part["artifactID"].string();
-        auto const named = id ? parse_numbered("art", *id) : std::nullopt;
+        auto const named = id ? parse_numbered("art_", *id) : std::nullopt;
         if (!named || named->session != session) return;
         all.push_back({named->number, static_cast<std::uint64_t>(part["bytes"].integer_or(0))});
         bytes += all.back().bytes;

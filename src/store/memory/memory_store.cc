@@ -89,7 +89,8 @@ Result<void> MemoryStore::check(Append const& append) const {
             return fail(Code::conflict, append.session.text() + " has moved on");
     }
     if (append.claims_alias && alias_taken(append))
-        return fail(Code::alias_taken, "Another session holds the alias '" + append.row->alias + "'.");
+        return fail(Code::alias_taken,
+                    "Another session holds the alias '" + append.row->alias + "'.");
     return check_keys(append);
 }
 
