@@ -257,7 +257,8 @@ class Mail(Case):
         self.assertIn('alice: delivered', dm('mail', 'alice', 'hello', '--quiet').stdout)
         self.assertIn('hello', dm('inbox', alice).stdout)
         self.assertIn('alice', dm('alias').stdout)
-        dm('alias', alice, 'anna')
+        renamed = dm('alias', alice, 'anna')
+        self.assertEqual(renamed.returncode, 0, renamed.stderr)
         self.assertEqual(self.server.session(alice)['alias'], 'anna')
         mail = self.inbox(alice)['items'][0]['id']
         self.assertIn('released', dm('release', mail).stdout)

@@ -125,7 +125,7 @@ std::string Client::encoded(Request const& request) const {
     out += request.stream ? "Accept: text/event-stream\r\n" : "Accept: application/json\r\n";
     if (!request.last_event_id.empty()) out += "Last-Event-ID: " + request.last_event_id + "\r\n";
     if (!request.key.empty()) out += "Idempotency-Key: \"" + request.key + "\"\r\n";
-    if (request.method == "POST") {
+    if (request.method == "POST" || request.method == "PATCH") {
         out += "Content-Type: application/json\r\nContent-Length: " +
                std::to_string(request.body.size()) + "\r\n";
     }

@@ -122,9 +122,8 @@ void Lane::add_files(port::ModelRequest request) {
                 request.view.files = *std::move(files);
                 return self->send_request(std::move(request));
             }
-            if (info(files.error().code).next == Next::retry)
-                return self->forget_effect(request.id);
-            // Damage: reading again would find the same.
+            // Damage (`internal`): reading again would find the same.
+            if (files.error().code != Code::internal) return self->forget_effect(request.id);
             AskModel const& ask = request.ask;
             Trouble const damage{"model_failed", files.error().detail};
             self->host_.offer(

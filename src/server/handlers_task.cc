@@ -107,6 +107,8 @@ void resume_task(Api& api, ExchangePtr const& x) {
 void cancel_task(Api& api, ExchangePtr const& x) {
     auto const id = task_in_path(x);
     if (!id) return;
+    Body body(json::View(x->body), "", {});
+    if (body.error()) return x->fail(*body.error());
     TaskAsk ask;
     ask.what = TaskAsk::What::cancel;
     ask.task = x->params[0];

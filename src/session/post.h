@@ -41,6 +41,9 @@ struct StopRun {
 };
 
 // To a parent: what became of a run.
+// The trouble of a run's turn that ended because its session did.
+inline constexpr std::string_view child_gone = "task_session_gone";
+
 struct RunEnded {
     TaskNo task = 0;
     std::uint32_t run = 0;

@@ -15,6 +15,7 @@ struct Sends {
         if (!before.parent || before.turn->run == 0) return;
         RunEnded ended{before.parent->task, before.turn->run, e.finish, said(), {}, false};
         if (e.error) ended.error = e.error->message;
+        ended.gone = e.error && e.error->code == child_gone;
         send(before.parent->session, std::move(ended));
     }
     // A run that had not begun.

@@ -118,6 +118,8 @@ public:
         loop_.run();
     }
     [[nodiscard]] std::size_t held() const { return held_.size(); }
+    // The process dies: they are never made, and nobody is told.
+    void drop_held() { held_.clear(); }
 
     // As another process finds it.
     void reopen() { store = std::make_unique<Store>(disk); }

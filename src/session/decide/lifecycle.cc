@@ -1,4 +1,5 @@
 #include "session/decide/task.h"
+#include "session/post.h"
 
 // Cancel (rule 10) and the moves of a session's life.
 namespace dormouse::session {
@@ -25,7 +26,12 @@ void drop_queue(Decider& d, std::string const& why) {
 }
 
 void settle_everything(Decider& d, std::string const& why) {
-    if (d.state.turn) end_turn(d, FinishReason::cancelled, std::nullopt, why);
+    if (OpenTurn const* const turn = d.state.turn ? &*d.state.turn : nullptr) {
+        // The parent is told with the turn's end that nothing more will come.
+        std::optional<Trouble> gone;
+        if (turn->run != 0) gone = Trouble{std::string(child_gone), why};
+        end_turn(d, FinishReason::cancelled, std::move(gone), why);
+    }
     drop_queue(d, why);
     clear_tasks(d, "Its parent session has ended.");
 }
