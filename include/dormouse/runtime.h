@@ -30,7 +30,10 @@ struct AgentSettings {
     std::string name;
     Model model;
     std::string instructions = {};
-    std::vector<std::string> tools = {};  // names of registered tools
+    // Names of registered tools; "agent:NAME", which asks that agent (its prompt in, what it said
+    // last out; each call has a session of its own, SessionView::children); and background_task,
+    // background_output, background_resume, background_cancel, background_clear, background_list.
+    std::vector<std::string> tools = {};
     std::string description = {};
     std::uint32_t step_limit = 50;  // requests to the model in one turn, over all its pauses
     std::uint32_t tool_concurrency = 8;
@@ -143,6 +146,15 @@ struct WaitingCalls {
     std::optional<PendingId> next = {};   // there may be more after it, also when `calls` is empty
 };
 
+// A session that another one has started: for a call of a tool "agent:NAME", or as a background task.
+struct ChildSession {
+    enum class Status : std::uint8_t { running, completed, error, cancelled, resumed };
+    std::string task = {};  // its id in the parent
+    SessionId session = {};
+    std::string agent = {};
+    Status status = Status::running;
+};
+
 struct SessionView {
     enum class Activity : std::uint8_t { idle, busy, retry, waiting_async };
     SessionId id = {};
@@ -155,6 +167,8 @@ struct SessionView {
     std::uint64_t input_tokens = 0;
     std::uint64_t output_tokens = 0;
     std::vector<PendingCall> pending = {};  // in request order
+    std::optional<SessionId> parent = {};
+    std::vector<ChildSession> children = {};  // those that it has not done with
 };
 
 struct Message {

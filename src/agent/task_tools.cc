@@ -17,12 +17,12 @@ Json text_parts(std::string const& text) {
     return out.end_object().end_array().json();
 }
 
-std::string member(Json const& input, std::string_view name) {
+std::string string_in(Json const& input, std::string_view name) {
     return json::View(input)[name].string_or("");
 }
 
 // {"type":"object", …} of these members, those in `required` among them.
-Json schema(std::string_view properties, std::string_view required) {
+Json object_schema(std::string_view properties, std::string_view required) {
     return Json::trusted(R"({"type":"object","properties":{)" + std::string(properties) +
                          R"(},"required":[)" + std::string(required) +
                          R"(],"additionalProperties":false})");
@@ -59,7 +59,7 @@ Tool asking(std::string name, std::string description, Json schema,
 TaskAsk of_task(TaskAsk::What what, Json const& input) {
     TaskAsk ask;
     ask.what = what;
-    ask.task = member(input, "task_id");
+    ask.task = string_in(input, "task_id");
     return ask;
 }
 
@@ -68,15 +68,15 @@ Tool background_task() {
         "background_task",
         "Starts an agent on something in the background. Gives the id of the task at once; you "
         "are told when it has ended.",
-        schema(R"("description":{"type":"string"},"prompt":{"type":"string","minLength":1},)"
-               R"("agent":{"type":"string","minLength":1})",
-               R"("description","prompt","agent")"),
+        object_schema(R"("description":{"type":"string"},"prompt":{"type":"string","minLength":1},)"
+                      R"("agent":{"type":"string","minLength":1})",
+                      R"("description","prompt","agent")"),
         [](Json const& input) {
             TaskAsk ask;
             ask.what = TaskAsk::What::start;
-            ask.agent = member(input, "agent");
-            ask.description = member(input, "description");
-            ask.parts = text_parts(member(input, "prompt"));
+            ask.agent = string_in(input, "agent");
+            ask.description = string_in(input, "description");
+            ask.parts = text_parts(string_in(input, "prompt"));
             return ask;
         });
 }
@@ -84,7 +84,7 @@ Tool background_task() {
 Tool background_output() {
     return asking("background_output",
                   "What a background task has said. With block, waits for the end of its run.",
-                  schema(std::string(task_member) + std::string(blocking), R"("task_id")"),
+                  object_schema(std::string(task_member) + std::string(blocking), R"("task_id")"),
                   [](Json const& input) {
                       TaskAsk ask = of_task(TaskAsk::What::output, input);
                       read_block(ask, input);
@@ -97,12 +97,12 @@ Tool background_resume() {
         "background_resume",
         "Sends a completed background task a further message. It remembers what was "
         "said; with block, gives its new response.",
-        schema(std::string(task_member) + R"(,"message":{"type":"string","minLength":1})" +
-                   std::string(blocking),
-               R"("task_id","message")"),
+        object_schema(std::string(task_member) + R"(,"message":{"type":"string","minLength":1})" +
+                          std::string(blocking),
+                      R"("task_id","message")"),
         [](Json const& input) {
             TaskAsk ask = of_task(TaskAsk::What::resume, input);
-            ask.parts = text_parts(member(input, "message"));
+            ask.parts = text_parts(string_in(input, "message"));
             read_block(ask, input);
             return ask;
         });
@@ -110,7 +110,7 @@ Tool background_resume() {
 
 Tool background_cancel() {
     return asking("background_cancel", "Cancels a background task, or all that run.",
-                  schema(std::string(task_member) + R"(,"all":{"type":"boolean"})", ""),
+                  object_schema(std::string(task_member) + R"(,"all":{"type":"boolean"})", ""),
                   [](Json const& input) -> ToolResult {
                       TaskAsk ask = of_task(TaskAsk::What::cancel, input);
                       bool const all = json::View(input)["all"].boolean_or(false);
@@ -124,19 +124,20 @@ Tool background_clear() {
     return asking("background_clear",
                   "Clears all background tasks: those that run are stopped, and none can be "
                   "resumed any more.",
-                  schema("", ""),
+                  object_schema("", ""),
                   [](Json const& input) { return of_task(TaskAsk::What::clear, input); });
 }
 
 Tool background_list() {
     return asking(
         "background_list", "The background tasks, or those of one status.",
-        schema(R"("status":{"type":"string","enum":["running","completed","error","cancelled",)"
-               R"("resumed"]})",
-               ""),
+        object_schema(
+            R"("status":{"type":"string","enum":["running","completed","error","cancelled",)"
+            R"("resumed"]})",
+            ""),
         [](Json const& input) {
             TaskAsk ask = of_task(TaskAsk::What::list, input);
-            ask.only = parse<TaskStatus>(member(input, "status"));
+            ask.only = parse<TaskStatus>(string_in(input, "status"));
             return ask;
         });
 }
@@ -151,14 +152,14 @@ std::vector<Tool> task_tools() {
 Tool agent_tool(AgentTool declared) {
     std::string const tool_name = declared.name;
     Tool tool = asking(tool_name, std::move(declared.description),
-                       schema(R"("prompt":{"type":"string","minLength":1})", R"("prompt")"),
+                       object_schema(R"("prompt":{"type":"string","minLength":1})", R"("prompt")"),
                        [agent = std::move(declared.agent), timeout = declared.timeout,
                         tool_name](Json const& input) {
                            TaskAsk ask;
                            ask.what = TaskAsk::What::call;
                            ask.agent = agent;
                            ask.description = tool_name;
-                           ask.parts = text_parts(member(input, "prompt"));
+                           ask.parts = text_parts(string_in(input, "prompt"));
                            ask.timeout = timeout;
                            return ask;
                        });

@@ -171,6 +171,12 @@ std::optional<Bits128> parse_base64url_128(std::string_view text) {
     return (bits & 0xF) == 0 ? std::optional(bytes) : std::nullopt;
 }
 
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return out;
+}
+
 std::string hex(std::span<std::uint8_t const> bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text;

@@ -19,6 +19,7 @@ namespace dormouse {
 // nullopt unless `text` is exactly the 22 characters of 16 bytes, in canonical form.
 [[nodiscard]] std::optional<Bits128> parse_base64url_128(std::string_view text);
 [[nodiscard]] std::string hex(std::span<std::uint8_t const> bytes);  // lower case
+[[nodiscard]] std::string lower_case(std::string_view text);         // of ASCII letters
 // A decimal number without sign, leading zeros or overflow of 64 bits.
 [[nodiscard]] std::optional<std::uint64_t> parse_number(std::string_view text);
 // "250ms", "5s", "3m", "2h", "1d"; nullopt for anything else.

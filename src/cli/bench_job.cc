@@ -13,10 +13,6 @@ constexpr std::string_view result_rest =
     R"(","result":{"output":{"status":"ok","url":"https://preview-123.example.com"}}})";
 constexpr std::size_t read_back_max = 1000;
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 std::string unexpected_answer(std::string_view what, int status, std::string_view body) {
     return std::string(what) + " was answered " + std::to_string(status) + ": " +
            std::string(body.substr(0, 300));

@@ -5,6 +5,7 @@
 #include "cli/failure.h"
 
 #include <sys/types.h>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ struct Samples {
     // Samples a second if they came one after the other.
     [[nodiscard]] double rate() const;
 };
+
+[[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 // The middle of `values` (the lower one of two); REQUIRES: not empty.
 [[nodiscard]] double median(std::vector<double> values);

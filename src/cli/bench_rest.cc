@@ -1,5 +1,7 @@
 #include "cli/bench_rest.h"
 
+#include "cli/bench_measure.h"
+
 #include "cli/render.h"
 
 #include <poll.h>
@@ -15,10 +17,6 @@ constexpr std::size_t sample_max = 200;
 constexpr int doctor_samples = 21;
 constexpr int growth_turns = 100;
 constexpr std::size_t growth_result_bytes = 1024;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Puts sessions to sleep and remembers some of them.
 Outcome<std::vector<Sleeper>> load(JobTarget const& target, std::int64_t sessions,

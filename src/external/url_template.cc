@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 4> call_names{"externalRef", "pendingID",
                                                      "sessionID"};
 constexpr std::size_t value_max = 2'048;
 
-std::unexpected<Error> wrong(std::string_view url, std::string_view what) {
+std::unexpected<Error> wrong_url(std::string_view url, std::string_view what) {
     return fail(Code::bad_value, "url \"" + std::string(url) + "\": " + std::string(what));
 }
 
@@ -63,16 +63,16 @@ std::string percent_encode(std::string_view text) {
 
 Result<UrlTemplate> UrlTemplate::parse(std::string_view text, bool of_poll) {
     std::size_t const host = end_of_host(text);
-    if (host == text.npos) return wrong(text, "must begin with http:// or https:// and a host");
+    if (host == text.npos) return wrong_url(text, "must begin with http:// or https:// and a host");
     if (text.substr(0, host).find_first_of("{@\\") != text.npos)
-        return wrong(text,
-                     "its host must be constant, without user name: put secrets into headers");
-    if (text.contains('#')) return wrong(text, "may have no fragment (#…)");
+        return wrong_url(text,
+                         "its host must be constant, without user name: put secrets into headers");
+    if (text.contains('#')) return wrong_url(text, "may have no fragment (#…)");
     UrlTemplate out;
     std::size_t const query = std::min(text.find('?'), text.size());
     std::string fault = out.add(text.substr(0, query), true, of_poll);
     if (fault.empty()) fault = out.add(text.substr(query), false, of_poll);
-    if (!fault.empty()) return wrong(text, fault);
+    if (!fault.empty()) return wrong_url(text, fault);
     return out;
 }
 

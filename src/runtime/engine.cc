@@ -1,5 +1,6 @@
 #include "runtime/engine.h"
 
+#include "agent/builtin.h"
 #include "base/text.h"
 #include "json/json.h"
 #include "runtime/gates.h"
@@ -136,6 +137,25 @@ Result<void> Runtime::Engine::assemble() {
         registry_.add(runtime::adapt(gate));
     }
     if (auto turns = assemble_turns(); !turns) return turns;
+    add_task_tools();
+    return assemble_agents();
+}
+
+// Agents as tools, and the tools of background tasks, as far as some agent names them.
+void Runtime::Engine::add_task_tools() {
+    for (agent::Tool& tool : agent::task_tools()) {
+        if (!registry_.tool(tool.name)) registry_.add(std::move(tool));
+    }
+    for (AgentSettings const& asked : settings_.agents) {
+        std::string const name = "agent:" + asked.name;
+        if (registry_.tool(name)) continue;
+        std::string what = asked.description;
+        if (what.empty()) what = "Asks the agent '" + asked.name + "', and gives what it answers.";
+        registry_.add(agent::agent_tool({name, asked.name, std::move(what)}));
+    }
+}
+
+Result<void> Runtime::Engine::assemble_agents() {
     runtime::Means const means{http_, clock_, workers_, loop_};
     for (AgentSettings const& from : settings_.agents) {
         std::string const who = "agent '" + from.name + "': ";

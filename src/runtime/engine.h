@@ -97,6 +97,8 @@ private:
 
     void submit_one(Offer& offer, std::string const& by, runtime::Reply<Receipt> reply);
     [[nodiscard]] Result<void> assemble();
+    void add_task_tools();
+    [[nodiscard]] Result<void> assemble_agents();
     [[nodiscard]] Result<void> assemble_turns();
     void allow(Operation operation, PendingId pending, std::string by, port::Fn<void()> then,
                port::Fn<void(Error)> refuse);

@@ -57,6 +57,12 @@ SessionView session_view(session::State const& state) {
     for (auto const& [no, call] : state.calls) {
         if (call.question || call.pause) out.pending.push_back(pending_call(call));
     }
+    if (state.parent) out.parent = state.parent->session;
+    for (auto const& [no, task] : state.tasks) {
+        if (!task.begun()) continue;
+        out.children.push_back({session::task_id(state.id, no), task.child, task.agent,
+                                static_cast<ChildSession::Status>(task.status)});
+    }
     return out;
 }
 
@@ -93,6 +99,8 @@ static_assert(static_cast<int>(session::PauseReason::handoff) ==
               static_cast<int>(PauseReason::handoff));
 static_assert(static_cast<int>(session::CallStatus::cancelled) ==
               static_cast<int>(CallStatus::cancelled));
+static_assert(static_cast<int>(session::TaskStatus::resumed) ==
+              static_cast<int>(ChildSession::Status::resumed));
 static_assert(static_cast<int>(session::Activity::waiting_async) ==
               static_cast<int>(SessionView::Activity::waiting_async));
 

@@ -16,7 +16,7 @@ using namespace dormouse::session;
 
 namespace {
 
-struct Page {
+struct HistoryPage {
     Api& api;
     ExchangePtr x;
     SessionId id;
@@ -26,12 +26,12 @@ struct Page {
     wire::History history;
     bool at_end = false;
     // Whether what the page shows is known; told of the state after what was read.
-    std::function<bool(Page const&, State const&)> enough;
-    std::function<void(Page const&, State const&)> answer;
+    std::function<bool(HistoryPage const&, State const&)> enough;
+    std::function<void(HistoryPage const&, State const&)> answer;
 };
-using PagePtr = std::shared_ptr<Page>;
+using HistoryPagePtr = std::shared_ptr<HistoryPage>;
 
-void read_on(PagePtr const& page) {
+void read_on(HistoryPagePtr const& page) {
     page->api.services().runner.read_page(
         page->id, page->next, [page](Result<runner::Runner::Read> read) {
             if (!read) return page->x->fail(read.error());
@@ -49,7 +49,7 @@ void read_on(PagePtr const& page) {
 }
 
 // nullptr: refused.
-PagePtr begin(Api& api, ExchangePtr const& x) {
+HistoryPagePtr begin(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) {
         x->fail(not_found());
@@ -71,8 +71,8 @@ PagePtr begin(Api& api, ExchangePtr const& x) {
         return nullptr;
     }
     auto history = from == 1 ? wire::History(*id) : wire::History::from_the_middle(*id);
-    return std::make_shared<Page>(
-        Page{api, x, *id, limit, copied, from, std::move(history), false, {}, {}});
+    return std::make_shared<HistoryPage>(
+        HistoryPage{api, x, *id, limit, copied, from, std::move(history), false, {}, {}});
 }
 
 // What an open call's part shows: all up to its newest pause.
@@ -83,7 +83,7 @@ bool is_known(Call const& call, Seq next) {
     return opened < next;
 }
 
-bool is_known(Page const& page, State const& state, wire::MessageView const& message) {
+bool is_known(HistoryPage const& page, State const& state, wire::MessageView const& message) {
     bool const queued =
         std::ranges::find(state.queue, message.seq, &QueuedInput::seq) != state.queue.end();
     if (message.turn == 0) return false;  // mail: in the turn of the request that shows it
@@ -95,12 +95,12 @@ bool is_known(Page const& page, State const& state, wire::MessageView const& mes
     });
 }
 
-std::size_t copies(Page const& page) {
+std::size_t copies(HistoryPage const& page) {
     std::size_t const all = json::View(page.history.forked_messages()).size();
     return all - std::min(all, page.copied);
 }
 
-std::vector<wire::MessageView const*> messages_of(Page const& page) {
+std::vector<wire::MessageView const*> messages_of(HistoryPage const& page) {
     std::vector<wire::MessageView const*> out;
     for (auto const& [seq, message] : page.history.messages()) {
         if (!message.dropped) out.push_back(&message);
@@ -108,7 +108,7 @@ std::vector<wire::MessageView const*> messages_of(Page const& page) {
     return out;
 }
 
-bool enough_messages(Page const& page, State const& state) {
+bool enough_messages(HistoryPage const& page, State const& state) {
     std::size_t const before = copies(page);
     if (before > page.limit) return true;
     auto const messages = messages_of(page);
@@ -118,7 +118,7 @@ bool enough_messages(Page const& page, State const& state) {
                        [&](auto const* message) { return is_known(page, state, *message); });
 }
 
-void answer_messages(Page const& page, State const& state) {
+void answer_messages(HistoryPage const& page, State const& state) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
     std::size_t count = 0;
@@ -147,7 +147,7 @@ void answer_messages(Page const& page, State const& state) {
 }
 
 // Those whose beginning was seen.
-std::vector<wire::TurnView const*> turns_of(Page const& page) {
+std::vector<wire::TurnView const*> turns_of(HistoryPage const& page) {
     std::vector<wire::TurnView const*> out;
     for (auto const& [no, turn] : page.history.turns()) {
         if (turn.input != 0) out.push_back(&turn);
@@ -156,7 +156,7 @@ std::vector<wire::TurnView const*> turns_of(Page const& page) {
 }
 
 // One that failed may be taken up again, unless another has begun.
-bool is_known(Page const& page, State const& state, wire::TurnView const& turn) {
+bool is_known(HistoryPage const& page, State const& state, wire::TurnView const& turn) {
     auto const of_turn = [&](QueuedInput const& input) { return input.turn == turn.no; };
     if (turn.dropped || std::ranges::any_of(state.queue, of_turn)) return true;
     if (!turn.ended || (state.turn && state.turn->no == turn.no)) return false;
@@ -166,7 +166,7 @@ bool is_known(Page const& page, State const& state, wire::TurnView const& turn) 
     return turn.finish != FinishReason::error || later;
 }
 
-bool enough_turns(Page const& page, State const& state) {
+bool enough_turns(HistoryPage const& page, State const& state) {
     auto const turns = turns_of(page);
     if (turns.size() <= page.limit) return false;
     auto const shown = turns.begin() + static_cast<std::ptrdiff_t>(page.limit);
@@ -174,7 +174,7 @@ bool enough_turns(Page const& page, State const& state) {
                        [&](auto const* turn) { return is_known(page, state, *turn); });
 }
 
-void answer_turns(Page const& page, State const& state) {
+void answer_turns(HistoryPage const& page, State const& state) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
     std::size_t count = 0;

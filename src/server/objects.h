@@ -28,6 +28,13 @@ namespace dormouse::server {
 [[nodiscard]] std::string tool_part_object(session::State const& state,
                                            wire::History const& history, CallNo call);
 
+// Members that are null when there is nothing to say.
+[[nodiscard]] inline std::optional<std::string> text_or_null(std::string const& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+[[nodiscard]] inline std::optional<std::int64_t> ms_or_null(std::optional<Time> const& time) {
+    return time ? std::optional(to_ms(*time)) : std::nullopt;
+}
 void write_actor(json::Writer& out, session::Actor const& actor);  // the object {"type","name"}
 [[nodiscard]] std::string_view pending_status(wire::PauseView const& pause, Time now);
 

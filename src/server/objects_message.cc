@@ -44,10 +44,6 @@ void write_content_part(json::Writer& out, Place const& place, std::size_t index
     out.end_object();
 }
 
-std::optional<std::string> text_or_null(std::string const& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-}
-
 void write_times(json::Writer& out, wire::CallView const& call) {
     Time const start = call.started == 0 ? call.settled_at : call.started_at;
     out.key("time")

@@ -8,14 +8,6 @@ using namespace dormouse::session;
 
 namespace {
 
-std::optional<std::string> text_or_null(std::string const& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-}
-
-std::optional<std::int64_t> ms_or_null(std::optional<Time> const& time) {
-    return time ? std::optional(to_ms(*time)) : std::nullopt;
-}
-
 void write_answer(json::Writer& out, wire::PauseView const& pause) {
     out.key("answer").begin_object().key("from").begin_array();
     for (std::string const& from : pause.terms.answer.from) out.value(from);

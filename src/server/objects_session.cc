@@ -10,14 +10,6 @@ using namespace dormouse::session;
 
 namespace {
 
-std::optional<std::string> text_or_null(std::string const& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-}
-
-std::optional<std::int64_t> ms_or_null(std::optional<Time> const& time) {
-    return time ? std::optional(to_ms(*time)) : std::nullopt;
-}
-
 std::string turn_id(State const& state, TurnNo turn) { return numbered_id("trn_", state.id, turn); }
 
 void write_usage(json::Writer& out, Usage const& usage, std::uint64_t steps) {

@@ -6,10 +6,6 @@ using namespace dormouse::session;
 
 namespace {
 
-std::optional<std::int64_t> ms_or_null(std::optional<Time> const& time) {
-    return time ? std::optional(to_ms(*time)) : std::nullopt;
-}
-
 // What it was started with; text parts only.
 std::string prompt_of(Json const& parts) {
     std::string text;

@@ -23,12 +23,6 @@ constexpr std::uint32_t page = 256;
 constexpr std::size_t error_max = 300;
 constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is followed
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return out;
-}
-
 bool has(std::vector<std::string> const& names, std::string const& name) {
     return std::ranges::find(names, name) != names.end();
 }
@@ -66,7 +60,7 @@ Way way_to(std::string_view url, std::vector<std::string> const& allowed) {
     bool const tls = url.starts_with("https://");
     if (!tls && !url.starts_with("http://")) return {"it is no http or https address"};
     std::string_view const rest = url.substr(tls ? 8 : 7);
-    std::string const authority = lower(rest.substr(0, rest.find_first_of("/?#\\")));
+    std::string const authority = lower_case(rest.substr(0, rest.find_first_of("/?#\\")));
     if (authority.empty() || authority.find_first_of("@ \t\r\n%") != std::string::npos)
         return {"its host is not a plain one"};
     std::string const host(host_of(authority));
@@ -80,7 +74,7 @@ Way way_to(std::string_view url, std::vector<std::string> const& allowed) {
 }
 
 Pump::Pump(World world, Options options) : world_(world), options_(std::move(options)) {
-    for (std::string& host : options_.allowed) host = lower(host);
+    for (std::string& host : options_.allowed) host = lower_case(host);
 }
 
 Pump::~Pump() {

@@ -23,12 +23,6 @@ std::string key_of(std::string_view secret) {
 
 std::unexpected<Error> bad(std::string why) { return fail(Code::bad_signature, std::move(why)); }
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return out;
-}
-
 // Every candidate is compared with every secret, also behind one that fits.
 template <class Expected>
 bool any_fits(std::span<std::string const> secrets, std::string_view given, Expected expected) {
@@ -87,7 +81,7 @@ Result<std::string> verify_hex(std::span<std::string const> secrets, std::string
                                bool prefix_required, Headers const& headers,
                                std::string_view body) {
     constexpr std::string_view prefix = "sha256=";
-    std::string given = lower(headers(header));
+    std::string given = lower_case(headers(header));
     bool const prefixed = given.starts_with(prefix);
     if (given.empty() || (prefix_required && !prefixed))
         return bad("Send " + std::string(header) + ": sha256= and 64 hex digits.");
@@ -121,7 +115,7 @@ Result<std::string> verify_slack(std::span<std::string const> secrets, Headers c
                                  std::string_view body, Time now) {
     std::string_view const stamp = headers("x-slack-request-timestamp");
     auto const seconds = seconds_of(stamp);
-    std::string const given = lower(headers("x-slack-signature"));
+    std::string const given = lower_case(headers("x-slack-signature"));
     if (!seconds || given.empty())
         return bad("Send X-Slack-Request-Timestamp and X-Slack-Signature.");
     std::string const content = "v0:" + std::string(stamp) + ":" + std::string(body);

@@ -27,7 +27,7 @@ Json text_of(Json const& parts) {
     return Json::trusted(json::quote(text));
 }
 
-struct Write {
+struct WriteBody {
     json::Writer& out;
 
     void operator()(StartRun const& p) const {
@@ -62,7 +62,7 @@ std::string string(json::View v, std::string_view name) { return v[name].string_
 std::string write_post(PostBody const& what) {
     json::Writer out;
     out.begin_object();
-    std::visit(Write{out}, what);
+    std::visit(WriteBody{out}, what);
     return out.end_object().take();
 }
 

@@ -1,0 +1,106 @@
+#include "runtime/testing/runtime_fixture.h"
+
+// Agents as tools and background tasks in a program of one's own.
+namespace dormouse::runtime {
+namespace {
+
+struct Asked {
+    std::string prompt;
+};
+struct Started {
+    std::string description;
+    std::string prompt;
+    std::string agent;
+};
+
+class ChildrenTest : public RuntimeTest {
+protected:
+    ChildrenTest() {
+        lead_script.on("ship").calls("agent:ops", to_json(Asked{"job please"}).value());
+        lead_script.when_answered("agent:ops").says("Shipped.");
+        lead_script.on("behind").calls("background_task",
+                                       to_json(Started{"a job", "job please", "ops"}).value());
+        lead_script.when_answered("background_task").says("Started.");
+        lead_script.otherwise().says("Told.");
+        lead.name = "lead";
+        lead.model = lead_script.model();
+        lead.tools = {"agent:ops", "background_task", "background_output"};
+        settings.agents.push_back(lead);
+    }
+    SessionView ask(std::string const& prompt) {
+        auto const session = runtime->create({.agent = "lead", .prompt = prompt});
+        EXPECT_TRUE(session) << session.error().detail;
+        return at_rest(*session);
+    }
+    // The calls of the tool `job` that wait, once there are `count`.
+    std::vector<PendingCall> jobs(std::size_t count) {
+        std::vector<PendingCall> calls;
+        for (int i = 0; i < 5'000; ++i) {
+            calls = runtime->waiting({.tool = "job"}).value().calls;
+            if (calls.size() == count) return calls;
+            std::this_thread::sleep_for(Duration(2));
+        }
+        ADD_FAILURE() << calls.size() << " calls wait, not " << count;
+        return calls;
+    }
+
+    Script lead_script;
+    AgentSettings lead;
+};
+
+TEST_F(ChildrenTest, AnAgentAsAToolAnswersItsCallOnceAlsoInAnotherProcess) {
+    on_disk();
+    open();
+    SessionView const asked = ask("ship it");
+    ASSERT_EQ(asked.pending.size(), 1U);
+    EXPECT_EQ(asked.pending[0].tool, "agent:ops");
+    EXPECT_EQ(asked.pending[0].reason, PauseReason::handoff);
+    ASSERT_EQ(asked.children.size(), 1U);
+    EXPECT_EQ(asked.children[0].agent, "ops");
+    PendingId const job = jobs(1)[0].id;
+    EXPECT_EQ(job.session, asked.children[0].session);
+    EXPECT_EQ(at_rest(job.session).parent, asked.id);
+    open();
+    EXPECT_FALSE(runtime->submit(asked.pending[0].id, Json())) << "only the child answers";
+    ASSERT_TRUE(runtime->submit(job, output("done")));
+    for (int i = 0; i < 2'500 && at_rest(asked.id).activity != SessionView::Activity::idle; ++i)
+        std::this_thread::sleep_for(Duration(2));
+    EXPECT_EQ(runtime->said(asked.id).value(), "Shipped.");
+    EXPECT_EQ(count(asked.id, "submitted"), 1U);
+    EXPECT_EQ(count(asked.id, "model_replied"), 2U);
+    EXPECT_TRUE(at_rest(asked.id).children.empty()) << "its session ends with the call";
+}
+
+TEST_F(ChildrenTest, CancellingTheParentCancelsTheChild) {
+    open();
+    SessionView const asked = ask("ship it");
+    (void)jobs(1);
+    ASSERT_TRUE(runtime->cancel(asked.id));
+    (void)jobs(0);
+    EXPECT_EQ(at_rest(asked.id).activity, SessionView::Activity::idle);
+}
+
+TEST_F(ChildrenTest, TheEndOfABackgroundTaskWakesItsParentOnce) {
+    open();
+    SessionView const asked = ask("behind");
+    EXPECT_EQ(runtime->said(asked.id).value(), "Started.");
+    EXPECT_EQ(asked.activity, SessionView::Activity::idle);
+    ASSERT_TRUE(runtime->submit(jobs(1)[0].id, output("done")));
+    for (int i = 0; i < 2'500 && count(asked.id, "turn_ended") < 2; ++i)
+        std::this_thread::sleep_for(Duration(2));
+    EXPECT_EQ(runtime->said(asked.id).value(), "Told.");
+    EXPECT_EQ(count(asked.id, "turn_ended"), 2U);
+    SessionView const told = at_rest(asked.id);
+    ASSERT_EQ(told.children.size(), 1U);
+    EXPECT_EQ(told.children[0].status, ChildSession::Status::completed);
+}
+
+TEST_F(ChildrenTest, AnAgentThatIsNotThereIsNamedWhenTheStoreIsOpened) {
+    settings.agents.back().tools = {"agent:nobody"};
+    auto const opened = Runtime::open(settings);
+    ASSERT_FALSE(opened);
+    EXPECT_TRUE(opened.error().detail.contains("agent:nobody")) << opened.error().detail;
+}
+
+}  // namespace
+}  // namespace dormouse::runtime
