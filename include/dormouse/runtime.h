@@ -146,7 +146,8 @@ struct WaitingCalls {
     std::optional<PendingId> next = {};   // there may be more after it, also when `calls` is empty
 };
 
-// A session that another one has started: for a call of a tool "agent:NAME", or as a background task.
+// A session that another one has started: for a call of a tool "agent:NAME", or as a background
+// task.
 struct ChildSession {
     enum class Status : std::uint8_t { running, completed, error, cancelled, resumed };
     std::string task = {};  // its id in the parent
@@ -185,6 +186,7 @@ struct Event {
     Time at = {};
     TurnNo turn = 0;  // 0: none
     Json data = {};
+    SessionId session = {};
 };
 
 template <class T> using Completion = std::function<void(Result<T>)>;
@@ -308,6 +310,11 @@ public:
     [[nodiscard]] Result<Following> follow(SessionId session, Seq after,
                                            std::function<void(Event const&)> observer,
                                            std::function<void(std::string const&)> said = {});
+
+    // The same of a session and of all that it starts after `after`, their own children too: of
+    // each its events in order, from the first one on.
+    [[nodiscard]] Result<Following> follow_all(SessionId session, Seq after,
+                                               std::function<void(Event const&)> observer);
 
     // Offers the HTTP interface, for as long as this lives; the address is the answer. Only in
     // programs that link dormouse::serve. Errors: bad_value, forbidden (others could reach it),

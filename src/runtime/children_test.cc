@@ -1,5 +1,8 @@
 #include "runtime/testing/runtime_fixture.h"
 
+#include <map>
+#include <mutex>
+
 // Agents as tools and background tasks in a program of one's own.
 namespace dormouse::runtime {
 namespace {
@@ -69,6 +72,35 @@ TEST_F(ChildrenTest, AnAgentAsAToolAnswersItsCallOnceAlsoInAnotherProcess) {
     EXPECT_EQ(count(asked.id, "submitted"), 1U);
     EXPECT_EQ(count(asked.id, "model_replied"), 2U);
     EXPECT_TRUE(at_rest(asked.id).children.empty()) << "its session ends with the call";
+}
+
+TEST_F(ChildrenTest, EventsOfChildrenAreFollowedThroughTheParent) {
+    open();
+    std::mutex mutex;
+    std::map<std::string, std::vector<Seq>> seen;
+    bool told = false;
+    auto const session = runtime->create({.agent = "lead"}).value();
+    auto following = runtime->follow_all(session, 0, [&](Event const& event) {
+        std::lock_guard const lock(mutex);
+        seen[event.session.text()].push_back(event.seq);
+        told = told || (event.session != session && event.type == "session_ended");
+    });
+    ASSERT_TRUE(following) << following.error().detail;
+    ASSERT_TRUE(runtime->prompt(session, "ship it"));
+    PendingId const job = jobs(1)[0].id;
+    ASSERT_TRUE(runtime->submit(job, output("done")));
+    auto const over = [&] {
+        std::lock_guard const lock(mutex);
+        return told && seen[session.text()].size() == at_rest(session).head;
+    };
+    for (int i = 0; i < 2'500 && !over(); ++i) std::this_thread::sleep_for(Duration(2));
+    EXPECT_TRUE(over());
+    following = Following();
+    std::lock_guard const lock(mutex);
+    ASSERT_EQ(seen.size(), 2U);
+    for (auto const& [name, seqs] : seen) {
+        for (Seq i = 0; i < seqs.size(); ++i) EXPECT_EQ(seqs[i], i + 1) << name;
+    }
 }
 
 TEST_F(ChildrenTest, CancellingTheParentCancelsTheChild) {

@@ -76,6 +76,8 @@ public:
     void events(SessionId session, Seq after, runtime::Reply<std::vector<Event>> reply);
     void follow(SessionId session, Seq after, std::function<void(Event const&)> observer,
                 std::function<void(std::string const&)> said, runtime::Reply<Following> reply);
+    void follow_all(SessionId session, Seq after, std::function<void(Event const&)> observer,
+                    runtime::Reply<Following> reply);
     void waiting(WaitingFilter const& filter, runtime::Reply<WaitingCalls> reply);
     void waiting_of_session(WaitingFilter const& filter, runtime::Reply<WaitingCalls> reply);
     void artifact(SessionId session, Seq seq, runtime::Reply<Artifact> reply);
@@ -91,6 +93,7 @@ public:
 private:
     struct Parts;      // what a Settings is made into before anything runs
     struct Follow;     // a reader of one session
+    struct Family;     // … of one and of those that it starts
     struct Resting;    // one that waits for a session to rest
     struct Gathering;  // a list that is read from one session after the other
     Engine(Settings settings, std::unique_ptr<port::Store> store);
@@ -105,6 +108,9 @@ private:
     void pump(std::shared_ptr<Follow> const& follow);
     void hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events);
     void heard(SessionId session, port::Delta const& delta);
+    void join(std::shared_ptr<Family> const& family, SessionId session, Seq after,
+              runtime::Reply<void> joined);
+    void join_child(std::shared_ptr<Family> const& family, SessionId child, Duration wait);
     void hand_over_said(std::shared_ptr<Follow> const& follow);
     [[nodiscard]] std::string callback_url(PendingId const& pending) const;
     void gather(std::shared_ptr<Gathering> const& gathering);

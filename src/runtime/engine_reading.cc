@@ -115,14 +115,15 @@ void Runtime::Engine::messages(SessionId session, runtime::Reply<std::vector<Mes
 
 void Runtime::Engine::events(SessionId session, Seq after,
                              runtime::Reply<std::vector<Event>> reply) {
-    runner_.read_page(session, after + 1,
-                      [reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
-                          if (!read) return reply(std::unexpected(std::move(read.error())));
-                          std::vector<Event> out;
-                          for (wire::RecordPtr const& record : read->records)
-                              out.push_back(runtime::event(*record));
-                          reply(std::move(out));
-                      });
+    runner_.read_page(
+        session, after + 1,
+        [session, reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
+            if (!read) return reply(std::unexpected(std::move(read.error())));
+            std::vector<Event> out;
+            for (wire::RecordPtr const& record : read->records)
+                out.push_back(runtime::event(session, *record));
+            reply(std::move(out));
+        });
 }
 
 void Runtime::Engine::follow(SessionId session, Seq after,
@@ -172,7 +173,7 @@ void Runtime::Engine::pump(std::shared_ptr<Follow> const& follow) {
                           std::vector<Event> events;
                           if (read) {
                               for (wire::RecordPtr const& record : read->records)
-                                  events.push_back(runtime::event(*record));
+                                  events.push_back(runtime::event(follow->session, *record));
                           }
                           if (!events.empty()) return hand_over(follow, std::move(events));
                           follow->busy = false;

@@ -258,4 +258,12 @@ Result<Following> Runtime::follow(SessionId session, Seq after,
     });
 }
 
+Result<Following> Runtime::follow_all(SessionId session, Seq after,
+                                      std::function<void(Event const&)> observer) {
+    return engine_->block<Following>(
+        [e = engine_.get(), session, after, observer = std::move(observer)](auto reply) mutable {
+            e->follow_all(session, after, std::move(observer), std::move(reply));
+        });
+}
+
 }  // namespace dormouse

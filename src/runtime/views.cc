@@ -90,9 +90,13 @@ std::vector<Message> messages(wire::History const& history) {
     return out;
 }
 
-Event event(wire::Record const& record) {
-    return {record.event.seq, std::string(type_name(record.event.body)), record.event.at,
-            record.event.turn, Json::trusted(record.data)};
+Event event(SessionId session, wire::Record const& record) {
+    return {record.event.seq,
+            std::string(type_name(record.event.body)),
+            record.event.at,
+            record.event.turn,
+            Json::trusted(record.data),
+            session};
 }
 
 static_assert(static_cast<int>(session::PauseReason::handoff) ==

@@ -13,6 +13,6 @@ namespace dormouse::runtime {
 [[nodiscard]] SessionView session_view(session::State const& state);
 [[nodiscard]] Receipt receipt(session::Answer const& answer, PendingId const& pending);
 [[nodiscard]] std::vector<Message> messages(wire::History const& history);
-[[nodiscard]] Event event(wire::Record const& record);
+[[nodiscard]] Event event(SessionId session, wire::Record const& record);
 
 }  // namespace dormouse::runtime

@@ -1,0 +1,82 @@
+#include "json/json.h"
+#include "runtime/engine.h"
+
+#include <algorithm>
+#include <mutex>
+
+// A session's events with those of all that it starts.
+namespace dormouse {
+
+// Observers of several sessions run on several threads: the mutex lets one at a time. It is one
+// that an observer may take again, because it may end the following.
+struct Runtime::Engine::Family {
+    std::function<void(Event const&)> observer;
+    std::recursive_mutex mutex;
+    bool ended = false;               // protected by mutex, as is
+    std::vector<Following> branches;  // one a session
+
+    bool tell(Event const& event) {
+        std::lock_guard const lock(mutex);
+        if (!ended) observer(event);
+        return !ended;
+    }
+    void add(Following branch) {
+        std::lock_guard const lock(mutex);
+        if (!ended) branches.push_back(std::move(branch));
+    }
+    void end() {
+        std::vector<Following> ending;
+        {
+            std::lock_guard const lock(mutex);
+            ended = true;
+            ending = std::exchange(branches, {});
+        }
+        // Outside the lock: each waits for what its observer is at.
+        ending.clear();
+    }
+    bool is_over() {
+        std::lock_guard const lock(mutex);
+        return ended;
+    }
+};
+
+void Runtime::Engine::follow_all(SessionId session, Seq after,
+                                 std::function<void(Event const&)> observer,
+                                 runtime::Reply<Following> reply) {
+    auto const family = std::make_shared<Family>();
+    family->observer = std::move(observer);
+    join(family, session, after, [family, reply = std::move(reply)](Result<void> joined) mutable {
+        if (!joined) return reply(std::unexpected(std::move(joined.error())));
+        auto const end = [family](void*) { family->end(); };
+        reply(Following(std::shared_ptr<void>(nullptr, end)));
+    });
+}
+
+void Runtime::Engine::join(std::shared_ptr<Family> const& family, SessionId session, Seq after,
+                           runtime::Reply<void> joined) {
+    auto observer = [this, family](Event const& event) {
+        if (!family->tell(event) || event.type != "task_started") return;
+        auto const child = SessionId::parse(json::View(event.data)["sessionID"].string_or(""));
+        if (child) loop_.post([=, this] { join_child(family, *child, Duration(5)); });
+    };
+    follow(session, after, std::move(observer), {},
+           [family, joined = std::move(joined)](Result<Following> branch) mutable {
+               if (!branch) return joined(std::unexpected(std::move(branch.error())));
+               family->add(*std::move(branch));
+               joined({});
+           });
+}
+
+// The child comes to be a moment after its parent has asked for it, or later if it is queued; and
+// never if that is withdrawn.
+void Runtime::Engine::join_child(std::shared_ptr<Family> const& family, SessionId child,
+                                 Duration wait) {
+    if (family->is_over()) return;
+    join(family, child, 0, [=, this](Result<void> joined) {
+        if (joined) return;
+        Duration const longer = std::min(wait * 2, Duration(1'000));
+        loop_.after(wait, [=, this] { join_child(family, child, longer); });
+    });
+}
+
+}  // namespace dormouse
