@@ -652,6 +652,7 @@ class Others(Cli):
         _, _, call = self.asleep()
         self.assertIn('claimed deploy', self.dm('claim', call['id'][:30], '--for', '10m'))
         self.assertIn('processing', self.dm('pending'))
+        self.assertIn('gave deploy', self.dm('claim', call['id'], '--release'))
         self.dm('claim', call['id'], '--for', '2h', exits=USAGE)
         self.dm('claim', call['id'], '--for', 'long', exits=USAGE)
         self.dm('result', call['id'], 'live')

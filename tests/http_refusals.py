@@ -118,7 +118,7 @@ class BadRequests(Contract):
                 {'pendingID': p, 'approved': True, 'inputDigest': digest, 'reason': 1},
                 '/reason',
             ),
-            (f'/async-tool/pending/{p}/claim', {'forMs': 0}, '/forMs'),
+            (f'/async-tool/pending/{p}/claim', {'forMs': -1}, '/forMs'),
             (f'/async-tool/pending/{p}/claim', {'forMs': 3_600_001}, '/forMs'),
             (f'/async-tool/pending/{p}/claim', {'forMs': 1.5}, '/forMs'),
             (f'/async-tool/pending/{p}/claim', {'forMs': '1'}, '/forMs'),

@@ -178,6 +178,9 @@ class TwoTokens(Contract):
         self.assertIsInstance(problem['until'], int)
         self.assertStatus(self.server.post(path, {'forMs': 400}), 200)
         wait_for(lambda: self.other.post(path).status == 200, what='the end of the claim')
+        self.assertProblem(self.server.post(path, {'forMs': 0}), 409, 'claimed')
+        self.assertStatus(self.other.post(path, {'forMs': 0}), 200)
+        self.assertStatus(self.server.post(path), 200)
         answer = self.server.result(call['id'], 'settled all the same')
         self.assertStatus(answer, 200)
 

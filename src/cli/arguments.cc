@@ -303,9 +303,10 @@ void Grammar::add_decisions() {
     l->add_option("id", claim->id, "Pending call; a unique beginning is enough")
         ->type_name("CALL")
         ->required();
-    l->add_option("--for", claim->hold, "How long, up to 1h (500ms, 90s, 10m)")
-        ->type_name("TIME")
-        ->capture_default_str();
+    auto* const hold = l->add_option("--for", claim->hold, "How long, up to 1h (500ms, 90s, 10m)")
+                           ->type_name("TIME")
+                           ->capture_default_str();
+    l->add_flag("--release", claim->release, "Give it back to the others")->excludes(hold);
 }
 
 void Grammar::add_moves() {

@@ -87,6 +87,7 @@ struct DecideArgs {
 struct ClaimArgs {
     std::string id;
     std::string hold = "60s";  // number and unit, as written
+    bool release = false;
 };
 struct CancelArgs {
     std::string id;  // of a session or a pending call

@@ -168,12 +168,13 @@ Outcome<int> execute(Context const& context, ClaimArgs const& args) {
     auto const id = resolve_pending(*client, context.global.project, args.id);
     if (!id) return std::unexpected(id.error());
     json::Writer body;
-    body.begin_object().member("forMs", *hold_ms).end_object();
+    body.begin_object().member("forMs", args.release ? 0 : *hold_ms).end_object();
     auto const reply = client->post("/async-tool/pending/" + *id + "/claim", body.json());
     if (!reply) return std::unexpected(reply.error());
     json::View const call(reply->body);
     auto const what = escape_for_terminal(plain(call["tool"]) + " " + plain(call["input"]));
-    context.show(reply->body, "claimed " + what + " for " + args.hold + "\n");
+    context.show(reply->body, args.release ? "gave " + what + " back\n"
+                                           : "claimed " + what + " for " + args.hold + "\n");
     return status::done;
 }
 

@@ -291,7 +291,7 @@ void post_claim(Api& api, ExchangePtr const& x) {
     if (!pending) return x->fail(not_found());
     Body body(json::View(x->body), "", {"forMs"});
     std::int64_t const ms = body.integer("forMs").value_or(60'000);
-    if (ms < 1 || ms > 3'600'000) body.refuse("forMs", "must be 1 to 3600000");
+    if (ms < 0 || ms > 3'600'000) body.refuse("forMs", "must be 0 (given back) to 3600000");
     if (body.error()) return x->fail(*body.error());
     api.services().runner.command(pending->session, Claim{*pending, Duration(ms)}, x->asker(),
                                   [&api, x, pending = *pending](Result<Answer> answer) {

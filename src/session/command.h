@@ -170,7 +170,7 @@ struct Progress {
 
 struct Claim {
     PendingId pending;
-    Duration time{};
+    Duration time{};  // 0: given back
 };
 
 struct Cancel {

@@ -82,6 +82,18 @@ TEST_F(ProgressTest, AWorkerMayClaimLonger) {
     EXPECT_EQ(first<Claimed>(d).until, now + Duration(120'000));
 }
 
+TEST_F(ProgressTest, AClaimIsGivenBackByWhoHasIt) {
+    waits_for({job()});
+    EXPECT_EQ(types(claim(pending(1), Duration(0))), "") << "nobody has it";
+    (void)claim(pending(1), Duration(60'000));
+    std::string const alice = std::exchange(by.name, "bob");
+    EXPECT_EQ(said(claim(pending(1), Duration(0))), "claimed");
+    by.name = alice;
+    EXPECT_EQ(first<Claimed>(claim(pending(1), Duration(0))).until, now);
+    by.name = "bob";
+    EXPECT_EQ(first<Claimed>(claim(pending(1), Duration(60'000))).by.name, "bob");
+}
+
 TEST_F(ProgressTest, AClaimIsBoundedAndWakesNobody) {
     waits_for({job()});
     auto const wake = wake_at(state);

@@ -273,6 +273,8 @@ Judged judge(Decider& d, Claim const& c) {
         return fail(Code::claimed, "Another worker has claimed this call.",
                     Json::trusted("{\"until\":" + until + "}"));
     }
+    bool const is_free = !call->claim || call->claim->until <= d.at;
+    if (c.time == Duration(0) && is_free) return done(d);
     d.emit(Claimed{c.pending, d.command.by, d.at + std::min(c.time, limits::claim_max)});
     return done(d);
 }
