@@ -41,6 +41,7 @@ private:
     void add_programs();
     void add_prompt();
     void add_lists();
+    void add_tasks();
     void add_submissions();
     void add_decisions();
     void add_moves();
@@ -227,14 +228,54 @@ void Grammar::add_lists() {
     l->add_option("-s,--session", watch->session, "Only of this session")->type_name("SESSION");
     l->add_option("--tool", watch->tool, "Only of this tool")->type_name("TOOL");
 
-    auto const tasks = std::make_shared<TasksArgs>();
-    add("tasks", "Background tasks of a session", "dormouse tasks ses_AAAAAAE", tasks)
-        ->add_option("session", tasks->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+    add_tasks();
     add("agents", "List the agents of the server", "dormouse agents",
         std::make_shared<AgentsArgs>());
     add("tools", "List the tools of the server", "dormouse tools", std::make_shared<ToolsArgs>());
+}
+
+void Grammar::add_tasks() {
+    using What = TasksArgs::What;
+    auto const tasks = std::make_shared<TasksArgs>();
+    auto* const t = add("tasks", "Background tasks of a session: list, start, read, resume, end",
+                        "dormouse tasks ses_AAAAAAE\n  dormouse tasks ses_AAAAAAE --start 'Look it "
+                        "up' --agent demo\n  dormouse tasks --output tsk_… --wait 1m",
+                        tasks);
+    auto* const session =
+        t->add_option("session", tasks->session, "Session; a unique beginning is enough")
+            ->type_name("SESSION");
+    auto* const start = t->add_option("--start", tasks->start, "Start a task with this prompt")
+                            ->type_name("PROMPT")
+                            ->needs(session);
+    t->add_option("--agent", tasks->agent, "Agent of the new task")
+        ->type_name("AGENT")
+        ->capture_default_str()
+        ->needs(start);
+    t->add_option("--description", tasks->description, "What it is for, in a few words")
+        ->type_name("TEXT")
+        ->needs(start);
+    auto const one = [&](std::string const& name, std::string const& help, What what) {
+        auto const chosen = [tasks, what](std::string const& id) {
+            tasks->task = id;
+            tasks->what = what;
+        };
+        return t->add_option_function<std::string>(name, chosen, help)
+            ->type_name("TASK")
+            ->excludes(session);
+    };
+    auto* const output = one("--output", "What this task has said", What::output);
+    auto* const resume = one("--resume", "Send this completed task a message", What::resume);
+    auto* const cancel = one("--cancel", "Stop this task", What::cancel);
+    auto* const clear = one("--clear", "Forget this task and end its session", What::clear);
+    output->excludes(resume)->excludes(cancel)->excludes(clear);
+    resume->excludes(cancel)->excludes(clear);
+    cancel->excludes(clear);
+    auto* const message =
+        t->add_option("--message", tasks->message, "The message")->type_name("TEXT")->needs(resume);
+    resume->needs(message);
+    t->add_option("--wait", tasks->wait, "Wait for its end, so long at most")
+        ->type_name("TIME")
+        ->needs(output);
 }
 
 void Grammar::add_submissions() {

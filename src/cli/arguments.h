@@ -61,7 +61,14 @@ struct WatchArgs {
 };
 // Background tasks of a session.
 struct TasksArgs {
-    std::string session;
+    std::string session;         // whose tasks; empty: `task` alone is meant
+    std::string start;           // a prompt: begins one …
+    std::string agent = "demo";  // … of this agent
+    std::string description = {};
+    std::string task;  // one that is there; whole ids
+    enum class What : std::uint8_t { output, resume, cancel, clear } what = What::output;
+    std::string message = {};  // resume
+    std::string wait = "0s";   // output: how long at most, as written
 };
 struct AgentsArgs {};
 struct ToolsArgs {};

@@ -6,6 +6,7 @@
 #include <istream>
 #include <iterator>
 #include <ostream>
+#include <utility>
 
 namespace dormouse::cli {
 
@@ -52,6 +53,18 @@ Outcome<std::string> text_or_input(Context const& context, std::string const& te
     if (all.ends_with('\n')) all.pop_back();
     if (all.ends_with('\r')) all.pop_back();
     return all;
+}
+
+Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text) {
+    constexpr std::pair<std::string_view, std::uint64_t> units[] = {
+        {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+    auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    auto const number = parse_number(text.substr(0, digits));
+    for (auto const& [unit, size] : units) {
+        if (unit == text.substr(digits) && number && *number < 1'000'000'000) return *number * size;
+    }
+    return failure(status::usage, std::string(flag) + " is not a time: " + std::string(text),
+                   "A number and ms, s, m, h or d: 90s, 10m.");
 }
 
 Outcome<Json> json_argument(std::string_view flag, std::string_view text) {

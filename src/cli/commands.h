@@ -45,6 +45,8 @@ struct Context {
 [[nodiscard]] Outcome<std::string> text_or_input(Context const& context, std::string const& text);
 // All bytes of a file. Failures: usage.
 [[nodiscard]] Outcome<std::string> file_text(std::string const& path);
+// "90s" in ms. Failures: usage.
+[[nodiscard]] Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text);
 // JSON that a flag holds. Failures: usage.
 [[nodiscard]] Outcome<Json> json_argument(std::string_view flag, std::string_view text);
 

@@ -95,16 +95,6 @@ Outcome<int> execute(Context const& context, PendingArgs const& args) {
     });
 }
 
-Outcome<int> execute(Context const& context, TasksArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const session = resolve_session(*client, context.global.project, args.session);
-    if (!session) return std::unexpected(session.error());
-    return print_pages(
-        context, *client, "/api/sessions/" + *session + "/tasks", true,
-        [&](json::View items) { return tasks_table(items, context.style, context.columns); });
-}
-
 Outcome<int> execute(Context const& context, AgentsArgs const&) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());

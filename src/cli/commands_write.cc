@@ -86,19 +86,6 @@ Outcome<int> cancel_session(Context const& context, Client& client, std::string 
     return status::done;
 }
 
-// "90s" in ms. Failures: usage.
-Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text) {
-    constexpr std::pair<std::string_view, std::uint64_t> units[] = {
-        {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
-    auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    auto const number = parse_number(text.substr(0, digits));
-    for (auto const& [unit, size] : units) {
-        if (unit == text.substr(digits) && number && *number < 1'000'000'000) return *number * size;
-    }
-    return failure(status::usage, std::string(flag) + " is not a time: " + std::string(text),
-                   "A number and ms, s, m, h or d: 90s, 10m.");
-}
-
 // A person is asked; who is none has to say --yes.
 Outcome<bool> sure(Context const& context, std::string const& session) {
     if (!context.may_ask) {
