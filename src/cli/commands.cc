@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include "base/text.h"
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
