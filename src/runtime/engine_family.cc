@@ -45,11 +45,12 @@ void Runtime::Engine::follow_all(SessionId session, Seq after,
                                  runtime::Reply<Following> reply) {
     auto const family = std::make_shared<Family>();
     family->observer = std::move(observer);
-    join(family, session, after, [family, reply = std::move(reply)](Result<void> joined) mutable {
+    auto answer = [family, reply = std::move(reply)](Result<void> joined) mutable {
         if (!joined) return reply(std::unexpected(std::move(joined.error())));
         auto const end = [family](void*) { family->end(); };
         reply(Following(std::shared_ptr<void>(nullptr, end)));
-    });
+    };
+    join(family, session, after, runtime::Reply<void>(std::move(answer)));
 }
 
 void Runtime::Engine::join(std::shared_ptr<Family> const& family, SessionId session, Seq after,
@@ -59,12 +60,12 @@ void Runtime::Engine::join(std::shared_ptr<Family> const& family, SessionId sess
         auto const child = SessionId::parse(json::View(event.data)["sessionID"].string_or(""));
         if (child) loop_.post([=, this] { join_child(family, *child, Duration(5)); });
     };
-    follow(session, after, std::move(observer), {},
-           [family, joined = std::move(joined)](Result<Following> branch) mutable {
-               if (!branch) return joined(std::unexpected(std::move(branch.error())));
-               family->add(*std::move(branch));
-               joined({});
-           });
+    auto add = [family, joined = std::move(joined)](Result<Following> branch) mutable {
+        if (!branch) return joined(std::unexpected(std::move(branch.error())));
+        family->add(*std::move(branch));
+        joined({});
+    };
+    follow(session, after, std::move(observer), {}, runtime::Reply<Following>(std::move(add)));
 }
 
 // The child comes to be a moment after its parent has asked for it, or later if it is queued; and
@@ -72,11 +73,12 @@ void Runtime::Engine::join(std::shared_ptr<Family> const& family, SessionId sess
 void Runtime::Engine::join_child(std::shared_ptr<Family> const& family, SessionId child,
                                  Duration wait) {
     if (family->is_over()) return;
-    join(family, child, 0, [=, this](Result<void> joined) {
-        if (joined) return;
+    auto again = [=, this](Result<void> joined) {
+        if (joined || joined.error().code != Code::not_found) return;
         Duration const longer = std::min(wait * 2, Duration(1'000));
         loop_.after(wait, [=, this] { join_child(family, child, longer); });
-    });
+    };
+    join(family, child, 0, runtime::Reply<void>(std::move(again)));
 }
 
 }  // namespace dormouse

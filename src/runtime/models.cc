@@ -16,7 +16,7 @@ namespace dormouse::runtime {
 
 namespace {
 
-std::string text_of(Json const& parts) {
+std::string lines_of(Json const& parts) {
     std::string out;
     json::View(parts).elements([&](json::View part) {
         if (part["type"].string_or("") != "text") return;
@@ -56,7 +56,7 @@ void apply(session::ViewCall& call, TranscriptCall const& changed) {
 Result<void> apply(session::ViewMessage& message, TranscriptMessage const& changed) {
     if (changed.calls.size() != message.calls.size())
         return fail(Code::bad_value, "an interceptor took calls out of a message, or put some in");
-    if (changed.text != text_of(message.parts)) message.parts = text_part(changed.text);
+    if (changed.text != lines_of(message.parts)) message.parts = text_part(changed.text);
     for (std::size_t i = 0; i < changed.calls.size(); ++i)
         apply(message.calls[i], changed.calls[i]);
     return {};
@@ -70,7 +70,7 @@ std::vector<TranscriptMessage> transcript_of(session::ModelView const& view) {
         TranscriptMessage& told = out.emplace_back();
         bool const user = message.role == session::ViewMessage::Role::user;
         told.role = user ? TranscriptMessage::Role::user : TranscriptMessage::Role::assistant;
-        told.text = text_of(message.parts);
+        told.text = lines_of(message.parts);
         for (session::ViewCall const& call : message.calls) told.calls.push_back(call_of(call));
     }
     return out;
