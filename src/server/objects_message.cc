@@ -110,6 +110,38 @@ void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
     out.end_object().end_object();
 }
 
+// What the program told of a tool call of its own; while it wants to be allowed, that pause.
+void write_agent_tool(json::Writer& out, Place const& place, std::size_t index,
+                      wire::History const& history, wire::AgentToolView const& tool) {
+    json::View const body(tool.body);
+    auto const member = [&](std::string_view name) {
+        json::View const value = body[name];
+        out.member_raw(name, value.exists() ? value.raw() : "null");
+    };
+    wire::CallView const* const asked =
+        tool.asked == 0 ? nullptr : &history.calls().at(tool.asked);
+    bool const waits = asked && asked->waiting();
+    bool const open = is_open(tool.status);
+    bool const failed = tool.status == AgentToolStatus::failed;
+    std::string_view status = failed ? "error" : "completed";
+    if (open) status = tool.status == AgentToolStatus::pending ? "pending" : "running";
+    write_part_head(out, place, index, "tool");
+    out.member("callID", tool.id).member("tool", "acp:" + body["kind"].string_or("other"));
+    out.key("state").begin_object().member("status", waits ? "waiting_async" : status);
+    member("input");
+    if (waits) out.member("pendingID", asked->pauses.back().pending.text());
+    if (failed) {
+        out.member("error", tool.unknown ? "outcome unknown" : body["output"].string_or("failed"));
+        out.member("reason", tool.unknown ? "unknown" : "failed");
+    } else {
+        member("output");
+    }
+    out.member("title", text_or_null(tool.title)).key("time").begin_object();
+    out.member("start", to_ms(tool.started));
+    if (!open) out.member("end", to_ms(tool.changed));
+    out.end_object().end_object().end_object();
+}
+
 }  // namespace
 
 std::string tool_part_object(State const& state, wire::History const& history, CallNo call) {
@@ -142,6 +174,8 @@ std::string message_object(State const& state, wire::History const& history, Seq
         write_content_part(out, place, index++, part);
     });
     for (CallNo no : message.calls) write_tool_part(out, place, index++, history.calls().at(no));
+    for (wire::AgentToolView const& tool : message.agent_tools)
+        write_agent_tool(out, place, index++, history, tool);
     out.end_array().member_null("error").key("usage");
     if (message.usage) {
         out.begin_object().member("inputTokens", message.usage->input_tokens);
