@@ -32,6 +32,14 @@ void get_ready(Api& api, ExchangePtr const& x) {
         });
 }
 
+namespace {
+
+std::optional<std::string> text_or_null(std::string const& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+
+}  // namespace
+
 void get_agents(Api& api, ExchangePtr const& x) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
@@ -39,8 +47,9 @@ void get_agents(Api& api, ExchangePtr const& x) {
         out.begin_object()
             .member("id", agent.id)
             .member("kind", agent.kind)
-            .member("available", true);
-        out.member_null("reason").member("model", agent.model).key("tools").begin_array();
+            .member("available", agent.unavailable.empty());
+        out.member("reason", text_or_null(agent.unavailable));
+        out.member("model", text_or_null(agent.model)).key("tools").begin_array();
         for (std::string const& tool : agent.tools) out.value(tool);
         out.end_array()
             .key("can")
@@ -48,7 +57,7 @@ void get_agents(Api& api, ExchangePtr const& x) {
             .member("load", false)
             .member("resume", false)
             .end_object();
-        out.member_null("path").member_null("version").end_object();
+        out.member("path", text_or_null(agent.path)).member_null("version").end_object();
     }
     x->json(200, out.end_array().member_null("next").end_object().take());
 }

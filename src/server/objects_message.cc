@@ -110,36 +110,79 @@ void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
     out.end_object().end_object();
 }
 
-// What the program told of a tool call of its own; while it wants to be allowed, that pause.
+// What the program told of a tool call of its own.
+class AgentToolPart {
+public:
+    AgentToolPart(json::Writer& out, wire::AgentToolView const& tool)
+        : out_(out), tool_(tool), body_(tool.body) {}
+
+    [[nodiscard]] std::string name() const { return "acp:" + body_["kind"].string_or("other"); }
+
+    // While it wants to be allowed.
+    void waiting(wire::PauseView const& pause) {
+        begin("waiting_async");
+        out_.member("pendingID", pause.pending.text()).member_null("output");
+        end(pause.created);
+    }
+    void state() {
+        if (tool_.status == AgentToolStatus::pending) {
+            begin("pending");
+            out_.member("raw", member("input")).end_object();
+        } else if (tool_.status == AgentToolStatus::in_progress) {
+            begin("running");
+            out_.member("title", text_or_null(tool_.title)).member_raw("metadata", member("locations"));
+            end(tool_.started);
+        } else {
+            settled();
+        }
+    }
+
+private:
+    [[nodiscard]] std::string_view member(std::string_view name) const {
+        json::View const value = body_[name];
+        return value.exists() ? value.raw() : "null";
+    }
+    void begin(std::string_view status) {
+        out_.begin_object().member("status", status).member_raw("input", member("input"));
+    }
+    void end(Time start) {
+        out_.key("time").begin_object().member("start", to_ms(start)).end_object().end_object();
+    }
+    void settled() {
+        bool const failed = tool_.status == AgentToolStatus::failed;
+        begin(failed ? "error" : "completed");
+        if (failed) {
+            json::View const output = body_["output"];
+            std::string const text = output.exists() ? output.string_or(output.raw()) : "failed";
+            out_.member("error", tool_.unknown ? "outcome unknown" : text);
+            out_.member("reason", tool_.unknown ? "unknown" : "failed");
+        } else {
+            out_.member_raw("output", member("output")).member("title", text_or_null(tool_.title));
+        }
+        out_.member_raw("metadata", member("locations"));
+        if (!failed) out_.member_null("artifactID");
+        out_.key("time").begin_object().member("start", to_ms(tool_.started));
+        out_.member("end", to_ms(tool_.changed)).end_object().end_object();
+    }
+
+    json::Writer& out_;
+    wire::AgentToolView const& tool_;
+    json::View const body_;
+};
+
 void write_agent_tool(json::Writer& out, Place const& place, std::size_t index,
                       wire::History const& history, wire::AgentToolView const& tool) {
-    json::View const body(tool.body);
-    auto const member = [&](std::string_view name) {
-        json::View const value = body[name];
-        out.member_raw(name, value.exists() ? value.raw() : "null");
-    };
+    AgentToolPart part(out, tool);
+    write_part_head(out, place, index, "tool");
+    out.member("callID", tool.id).member("tool", part.name()).key("state");
     wire::CallView const* const asked =
         tool.asked == 0 ? nullptr : &history.calls().at(tool.asked);
-    bool const waits = asked && asked->waiting();
-    bool const open = is_open(tool.status);
-    bool const failed = tool.status == AgentToolStatus::failed;
-    std::string_view status = failed ? "error" : "completed";
-    if (open) status = tool.status == AgentToolStatus::pending ? "pending" : "running";
-    write_part_head(out, place, index, "tool");
-    out.member("callID", tool.id).member("tool", "acp:" + body["kind"].string_or("other"));
-    out.key("state").begin_object().member("status", waits ? "waiting_async" : status);
-    member("input");
-    if (waits) out.member("pendingID", asked->pauses.back().pending.text());
-    if (failed) {
-        out.member("error", tool.unknown ? "outcome unknown" : body["output"].string_or("failed"));
-        out.member("reason", tool.unknown ? "unknown" : "failed");
+    if (asked && asked->waiting()) {
+        part.waiting(asked->pauses.back());
     } else {
-        member("output");
+        part.state();
     }
-    out.member("title", text_or_null(tool.title)).key("time").begin_object();
-    out.member("start", to_ms(tool.started));
-    if (!open) out.member("end", to_ms(tool.changed));
-    out.end_object().end_object().end_object();
+    out.end_object();
 }
 
 }  // namespace

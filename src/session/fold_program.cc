@@ -17,7 +17,7 @@ AgentContext agent_context(State const& state) {
     OpenTurn const& turn = *state.turn;
     AgentContext out{state.acp_session, state.cwd, state.committed_view, turn.attempt > 1,
                      turn.program};
-    out.on_restart = turn.terms.program.value_or(OnRestart::resume);
+    out.titled = !state.title.empty();
     return out;
 }
 

@@ -62,7 +62,7 @@ struct AgentContext {
     Seq seen = 0;      // the program was told all up to this event
     bool again = false;  // an attempt before this one may have reached the program
     ProgramTurn turn = {};
-    OnRestart on_restart = OnRestart::resume;
+    bool titled = false;  // its title is a person's, or was given before
 };
 
 // In each prompt, so that one that was delivered is known again in a replay: this, and the number
