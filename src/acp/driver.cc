@@ -44,8 +44,9 @@ bool says_unknown(RpcError const& error) {
     if (error.code == rpc::not_found) return true;
     std::string const all = error.message + " " + error.data;
     return std::ranges::any_of(
-        std::initializer_list<std::string_view>{"not found", "Invalid session", "No previous session",
-                                                "\"service\":\"session\"", "no such session"},
+        std::initializer_list<std::string_view>{"not found", "Invalid session",
+                                                "No previous session", "\"service\":\"session\"",
+                                                "no such session"},
         [&](std::string_view word) { return all.find(word) != std::string::npos; });
 }
 
@@ -78,7 +79,8 @@ void Driver::prompt(Prompt prompt) {
     if (phase_ == Phase::none) return start();
     limit_start();
     if (phase_ == Phase::starting || phase_ == Phase::attaching) return;  // the way there goes on
-    if (phase_ == Phase::ready && acp_session_ == prompt_->request.program->acp_session) return send_prompt();
+    if (phase_ == Phase::ready && acp_session_ == prompt_->request.program->acp_session)
+        return send_prompt();
     attach();
 }
 
@@ -104,9 +106,8 @@ void Driver::start() {
     spec.on_output = [weak = weak_from_this()](std::string_view bytes) {
         if (auto const self = weak.lock()) self->on_output(bytes);
     };
-    process_ = processes_.start(std::move(spec), [self = shared_from_this()](port::ProcessEnd end) {
-        self->on_end(end);
-    });
+    process_ = processes_.start(
+        std::move(spec), [self = shared_from_this()](port::ProcessEnd end) { self->on_end(end); });
     limit_start();
     initialize();
 }
@@ -416,8 +417,7 @@ void Driver::keep(std::vector<News> news) {
     for (News& what : news) {
         if (prompt_ && (sent_ || phase_ == Phase::gone)) {
             AskModel const& ask = prompt_->request.ask;
-            prompt_->done(
-                AgentNews{ask.turn, ask.step, ask.attempt, ++updates_, std::move(what)});
+            prompt_->done(AgentNews{ask.turn, ask.step, ask.attempt, ++updates_, std::move(what)});
         } else if (last_) {
             AskModel const& ask = last_->request.ask;
             last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(what)});
@@ -426,12 +426,14 @@ void Driver::keep(std::vector<News> news) {
 }
 
 void Driver::on_request(std::string const& method, Json id, Json params) {
-    if (method == "session/request_permission") return ask_permission(std::move(id), json::View(params));
+    if (method == "session/request_permission")
+        return ask_permission(std::move(id), json::View(params));
     rpc_.refuse(id, rpc::method_not_found, "This client has no " + method + ".");
 }
 
 void Driver::ask_permission(Json id, json::View params) {
-    Ask ask{asks_ + 1, std::move(id), params["options"].exists() ? params["options"].copy() : Json()};
+    Ask ask{asks_ + 1, std::move(id),
+            params["options"].exists() ? params["options"].copy() : Json()};
     bool const ours = params["sessionId"].string_or("") == acp_session_;
     if (!ours || !prompt_ || !sent_ || open_asks_.size() >= asks_open_max)
         return answer_ask(ask, false, true);

@@ -23,8 +23,8 @@ struct Prompt {
 
 class Driver : public std::enable_shared_from_this<Driver> {
 public:
-    // All outlive this. `rested`: it takes a prompt again after one that was cancelled; `gone`: once,
-    // when the process has ended and its prompt was answered, perhaps from inside prompt().
+    // All outlive this. `rested`: it takes a prompt again after one that was cancelled; `gone`:
+    // once, when the process has ended and its prompt was answered, perhaps from inside prompt().
     struct Told {
         std::function<void()> rested, gone;
     };

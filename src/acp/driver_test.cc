@@ -26,7 +26,10 @@ Settings settings() {
     return out;
 }
 
-class DriverTest : public testing::Test {
+using testing::FakeLoop;
+using testing::FakeProcesses;
+
+class DriverTest : public ::testing::Test {
 protected:
     // The prompt of step 1 of turn 1; what it leads to is in said.
     void prompt(std::string const& text = "hello", std::uint32_t attempt = 1) {
@@ -45,8 +48,11 @@ protected:
         loop.run();
     }
     static ViewMessage message_of(ViewMessage::Role role, std::string const& text, Seq seq) {
-        return {role, InputSource::prompt,
-                Json::trusted(R"([{"type":"text","text":")" + text + "\"}]"), {}, seq};
+        return {role,
+                InputSource::prompt,
+                Json::trusted(R"([{"type":"text","text":")" + text + "\"}]"),
+                {},
+                seq};
     }
     void take(Command::Body body) {
         if (auto const* c = std::get_if<AgentAttach>(&body)) {
@@ -341,8 +347,9 @@ TEST_F(DriverTest, APermissionIsAskedForAndAnsweredByKind) {
     programs->tell(session, {2, 1, true, false});  // of another attempt
     EXPECT_EQ(last_line().find("outcome"), std::string::npos);
     programs->tell(session, {1, 1, true, false});
-    EXPECT_NE(last_line().find(R"("id":77,"result":{"outcome":{"outcome":"selected","optionId":"b"}})"),
-              std::string::npos);
+    EXPECT_NE(
+        last_line().find(R"("id":77,"result":{"outcome":{"outcome":"selected","optionId":"b"}})"),
+        std::string::npos);
     asks(usual_options);
     programs->tell(session, {1, 2, false, false});
     EXPECT_NE(last_line().find(R"("optionId":"c")"), std::string::npos);

@@ -57,7 +57,8 @@ void RpcPeer::take_answer(json::View message) {
 }
 
 void RpcPeer::call(std::string_view method, Json const& params, Done done) {
-    if (closed_) return done(std::unexpected(RpcError{rpc::closed, "the connection is closed", {}}));
+    if (closed_)
+        return done(std::unexpected(RpcError{rpc::closed, "the connection is closed", {}}));
     std::int64_t const id = ++last_;
     calls_.emplace(id, std::move(done));
     json::Writer out;

@@ -43,7 +43,8 @@ TEST_F(RpcPeerTest, AnAnswerGoesToWhoeverAskedAndOnce) {
 }
 
 TEST_F(RpcPeerTest, WhatIsNoMessageIsSkipped) {
-    EXPECT_TRUE(peer.receive("hello\n\n  \n[1]\n{\"a\":1,\"a\":2}\n\xff\n{\"id\":9,\"result\":1}\n"));
+    EXPECT_TRUE(
+        peer.receive("hello\n\n  \n[1]\n{\"a\":1,\"a\":2}\n\xff\n{\"id\":9,\"result\":1}\n"));
     EXPECT_EQ(heard.size(), 0U);
     EXPECT_EQ(peer.skipped(), 5U);
 }

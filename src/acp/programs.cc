@@ -38,7 +38,8 @@ void Programs::go_on(SessionId session) {
                 if (*alive) (this->*then)(session);
             });
         };
-        Driver::Told told{[later] { later(&Programs::go_on); }, [later] { later(&Programs::gone); }};
+        Driver::Told told{[later] { later(&Programs::go_on); },
+                          [later] { later(&Programs::gone); }};
         slot.driver = std::make_shared<Driver>(settings_, processes_, loop_, session, told);
     }
     auto const driver = slot.driver;

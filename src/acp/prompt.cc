@@ -95,7 +95,8 @@ public:
             if (type == "text") return text(part["text"].string_or(""));
             if (type == "image" && images && there) return image(part, *file->second);
             if (type == "data") return text(std::string(part["data"].raw()));
-            text("[" + type + " " + part["name"].string_or("") + " was sent, and this agent takes none]");
+            text("[" + type + " " + part["name"].string_or("") +
+                 " was sent, and this agent takes none]");
         });
     }
     [[nodiscard]] Json take() { return out_.end_array().json(); }

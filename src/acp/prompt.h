@@ -8,11 +8,11 @@
 namespace dormouse::acp {
 
 struct PromptTerms {
-    bool images = false;          // the program takes them
-    bool tell_past = false;       // it has lost its past, or never had it
-    bool go_on = false;           // it had this prompt in an attempt before, or may have had
-    bool sure = false;            // … it had
-    std::size_t past_bytes = 0;   // room for the past
+    bool images = false;         // the program takes them
+    bool tell_past = false;      // it has lost its past, or never had it
+    bool go_on = false;          // it had this prompt in an attempt before, or may have had
+    bool sure = false;           // … it had
+    std::size_t past_bytes = 0;  // room for the past
 };
 
 // An array of content blocks. The last one holds `marker`, by which the prompt is known again.

@@ -55,7 +55,8 @@ Scribe::Heard Scribe::hear(json::View update) {
         json::Writer body;
         body.begin_object();
         json::View const entries = update["entries"];
-        body.member("entries", within(entries.exists() ? entries : json::View("[]"), value_bytes_max));
+        body.member("entries",
+                    within(entries.exists() ? entries : json::View("[]"), value_bytes_max));
         plan.body = body.end_object().json();
         out.news.push_back(std::move(plan));
     }
@@ -131,8 +132,8 @@ Scribe::Heard Scribe::hear_tool(json::View update) {
         call.locations = within(places, value_bytes_max / 4);
     News news = news_of(id, call);
     // What streams while it works is kept once, with its end.
-    std::string const told = std::string(session::text(call.status)) + call.title +
-                             std::string(call.input.text());
+    std::string const told =
+        std::string(session::text(call.status)) + call.title + std::string(call.input.text());
     if (!is_new && told == call.told) return out;
     call.told = told;
     out.news = flush();

@@ -16,12 +16,13 @@ class Scribe {
 public:
     static constexpr std::size_t piece_bytes_max = std::size_t{64} << 10;  // then it is kept
     static constexpr std::size_t message_bytes_max = std::size_t{1} << 20;
-    static constexpr std::size_t value_bytes_max = std::size_t{256} << 10;  // of an input, an output
+    static constexpr std::size_t value_bytes_max = std::size_t{256}
+                                                   << 10;  // of an input, an output
 
     struct Heard {
-        std::vector<session::News> news = {};       // to be kept, in this order
-        std::optional<port::Delta> delta = {};      // shown at once
-        std::string title = {};                     // the program's own name of the session
+        std::vector<session::News> news = {};   // to be kept, in this order
+        std::optional<port::Delta> delta = {};  // shown at once
+        std::string title = {};                 // the program's own name of the session
     };
 
     // One `update` of session/update. What is not known says nothing.

@@ -65,10 +65,12 @@ TEST_F(ScribeTest, ReasoningIsAPartOfItsOwn) {
 TEST_F(ScribeTest, AToolCallIsKeptWhenItChangesAndWithItsEnd) {
     (void)hear(chunk("I look"));
     std::string const call = R"("toolCallId":"t1","kind":"read","title":"ls","rawInput":{"p":1})";
-    EXPECT_EQ(hear(R"({"sessionUpdate":"tool_call","status":"pending",)" + call + "}"),
-              R"(message+[{"type":"text","text":"I look"}] t1:pending{"kind":"read","input":{"p":1}})");
-    EXPECT_EQ(hear(R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"in_progress"})"),
-              R"(t1:in_progress{"kind":"read","input":{"p":1}})");
+    EXPECT_EQ(
+        hear(R"({"sessionUpdate":"tool_call","status":"pending",)" + call + "}"),
+        R"(message+[{"type":"text","text":"I look"}] t1:pending{"kind":"read","input":{"p":1}})");
+    EXPECT_EQ(
+        hear(R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"in_progress"})"),
+        R"(t1:in_progress{"kind":"read","input":{"p":1}})");
     std::string const some = R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","content":)";
     EXPECT_EQ(hear(some + R"([{"type":"content","content":{"type":"text","text":"a"}}]})"), "");
     EXPECT_EQ(hear(some + R"([{"type":"content","content":{"type":"text","text":"ab"}}],)"

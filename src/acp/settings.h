@@ -19,10 +19,10 @@ struct McpServer {
 };
 
 struct Settings {
-    std::string agent;              // its id
-    std::string path = {};          // of the program, for people
-    std::vector<std::string> argv;  // argv[0] is a path
-    std::string unavailable = {};   // why it can not be started; empty: it can
+    std::string agent;                          // its id
+    std::string path = {};                      // of the program, for people
+    std::vector<std::string> argv;              // argv[0] is a path
+    std::string unavailable = {};               // why it can not be started; empty: it can
     std::vector<std::string> environment = {};  // NAME=value: all that it gets
     std::vector<std::string> secrets = {};      // values that may stand in nothing that is told
     std::vector<std::string> wants = {};        // variables that it usually needs, and does not get

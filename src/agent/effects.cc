@@ -125,7 +125,8 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
     if (agent->program && request.program)
         return agent->program->prompt(std::move(request), std::move(delta), std::move(done));
     if (request.program || !agent->model) {
-        Trouble const gone{"agent_gone", "The agent '" + request.agent + "' is of another kind now."};
+        Trouble const gone{"agent_gone",
+                           "The agent '" + request.agent + "' is of another kind now."};
         return done(gone_outcome(request, gone));
     }
     models_.ask(*agent, std::move(request), std::move(delta), std::move(done));

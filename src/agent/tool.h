@@ -134,7 +134,7 @@ struct Agent {
     std::vector<std::string> tools;
     session::TurnTerms terms = {};
     std::string instructions = {};
-    std::string model_id = "scripted";  // what lists show
+    std::string model_id = "scripted";      // what lists show
     std::shared_ptr<Program> program = {};  // set: it is prompted, and there is no model
 };
 

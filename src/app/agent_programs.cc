@@ -64,8 +64,8 @@ std::array<Preset, 3> const& presets() {
 Preset const* preset_of(config::AgentProgram const& program) {
     std::string const name = fs::path(program.command.front()).filename().string();
     for (Preset const& preset : presets()) {
-        bool const named = name == preset.id ||
-                           std::ranges::find(preset.programs, name) != preset.programs.end();
+        bool const named =
+            name == preset.id || std::ranges::find(preset.programs, name) != preset.programs.end();
         if (named) return &preset;
     }
     return nullptr;
@@ -202,8 +202,8 @@ agent::Agent make_program_agent(config::Agent const& from, std::string const& fo
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
     if (!means.loop || !means.entropy) return out;
-    out.program = std::make_shared<acp::Programs>(settings_of(from, folder, means),
-                                                  means.processes, *means.loop);
+    out.program = std::make_shared<acp::Programs>(settings_of(from, folder, means), means.processes,
+                                                  *means.loop);
     return out;
 }
 

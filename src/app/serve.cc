@@ -422,8 +422,8 @@ int serve(cli::ServeOptions const& options) {
     if (!tls) return complain(tls.error());
     World world;
     auto const mail = std::make_shared<agent::MailSlot>();
-    auto registry = assemble(*config, {world.http, world.processes, world.clock, mail,
-                                       &world.loop, &world.entropy});
+    auto registry = assemble(
+        *config, {world.http, world.processes, world.clock, mail, &world.loop, &world.entropy});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

@@ -3,8 +3,8 @@
 
 #include "port/world.h"
 #include "session/command.h"
-#include "session/program.h"
 #include "session/effect.h"
+#include "session/program.h"
 #include "session/view.h"
 
 #include <stop_token>
@@ -42,8 +42,9 @@ struct TurnRequest {
 };
 
 // Each start gets exactly one outcome, or none after stop(); a program that is prompted tells what
-// it does before it (AgentAttach, AgentNews, AgentAsk), and AgentNews after it too. Outcomes and deltas come on the loop;
-// an outcome may come before start returns. stop() of an effect that is not running does nothing.
+// it does before it (AgentAttach, AgentNews, AgentAsk), and AgentNews after it too. Outcomes and
+// deltas come on the loop; an outcome may come before start returns. stop() of an effect that is
+// not running does nothing.
 class Effects {
 public:
     virtual ~Effects() = default;

@@ -31,7 +31,7 @@ struct ProcessSpec {
     std::string cwd = {};           // empty: that of this process
     std::vector<std::string> environment = {};  // NAME=value: all that it gets
     std::string input = {};                     // its standard input
-    Duration time_limit{600'000};  // Duration::max(): none
+    Duration time_limit{600'000};               // Duration::max(): none
     std::size_t output_max = std::size_t{1} << 20;
     std::size_t error_kept = std::size_t{16} << 10;
     std::size_t side_max = std::size_t{64} << 10;

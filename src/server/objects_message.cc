@@ -130,7 +130,8 @@ public:
             out_.member("raw", member("input")).end_object();
         } else if (tool_.status == AgentToolStatus::in_progress) {
             begin("running");
-            out_.member("title", text_or_null(tool_.title)).member_raw("metadata", member("locations"));
+            out_.member("title", text_or_null(tool_.title))
+                .member_raw("metadata", member("locations"));
             end(tool_.started);
         } else {
             settled();
@@ -175,8 +176,7 @@ void write_agent_tool(json::Writer& out, Place const& place, std::size_t index,
     AgentToolPart part(out, tool);
     write_part_head(out, place, index, "tool");
     out.member("callID", tool.id).member("tool", part.name()).key("state");
-    wire::CallView const* const asked =
-        tool.asked == 0 ? nullptr : &history.calls().at(tool.asked);
+    wire::CallView const* const asked = tool.asked == 0 ? nullptr : &history.calls().at(tool.asked);
     if (asked && asked->waiting()) {
         part.waiting(asked->pauses.back());
     } else {

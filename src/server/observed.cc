@@ -38,14 +38,13 @@ struct EventLine {
                                  {"reason", text(event.terms.reason)}});
     }
     void operator()(AgentAttached const& event) const {
-        log.info("agent attached", {{"sessionID", session},
-                                    {"acpSessionID", event.acp_session},
-                                    {"how", event.how}});
+        log.info("agent attached",
+                 {{"sessionID", session}, {"acpSessionID", event.acp_session}, {"how", event.how}});
     }
     void operator()(AgentDetached const& event) const {
-        log.warn("agent detached", {{"sessionID", session},
-                                    {"code", event.error.code},
-                                    {"why", event.error.message}});
+        log.warn(
+            "agent detached",
+            {{"sessionID", session}, {"code", event.error.code}, {"why", event.error.message}});
     }
     void operator()(Expired const& event) const {
         log.info("call expired",

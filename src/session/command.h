@@ -276,8 +276,8 @@ struct AgentAsk {
 
 struct AgentFailure {
     enum class How : std::uint8_t {
-        died,      // or could not be reached: it may be started again
-        refused,   // trying again would give the same
+        died,     // or could not be reached: it may be started again
+        refused,  // trying again would give the same
     };
     TurnNo turn = 0;
     std::uint32_t step = 0;
@@ -303,11 +303,11 @@ struct Found {
 };
 
 struct Command {
-    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                              GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
-                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair, TaskAsk,
-                              SendMail, TakeMail, ReleaseMail, AgentAttach, AgentNews, AgentReply,
-                              AgentAsk, AgentFailure>;
+    using Body =
+        std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
+                     GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
+                     Change, Delete, Deliver, Undelivered, Repair, TaskAsk, SendMail, TakeMail,
+                     ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure>;
     Time at{};
     Random random{};
     Actor by{};

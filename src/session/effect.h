@@ -22,7 +22,7 @@ struct AskModel {
     std::uint32_t attempt = 0;
     Seq view_seq = 0;
     std::uint32_t failures = 0;  // of this step, in a row; what a crash cut off is none
-    bool program = false;        // outcomes: AgentAttach, AgentNews, AgentAsk; AgentReply or AgentFailure
+    bool program = false;  // outcomes: AgentAttach, AgentNews, AgentAsk; AgentReply or AgentFailure
     friend bool operator==(AskModel const&, AskModel const&) = default;
 };
 

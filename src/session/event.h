@@ -367,16 +367,16 @@ struct AgentPrompted {
 // The program has a session of its own for this one: a new one, or the one that it had.
 struct AgentAttached {
     std::string acp_session;
-    std::string how;       // new, load, resume
-    std::string program;   // its name and version
-    bool told = false;     // the past was told to it, because it had lost it
+    std::string how;      // new, load, resume
+    std::string program;  // its name and version
+    bool told = false;    // the past was told to it, because it had lost it
 };
 
 // The prompt that was under way has no answer: the program is gone, or refused.
 struct AgentDetached {
     Trouble error;
-    std::optional<Time> retry_at;    // when it is started again
-    std::vector<std::string> lost;   // its tool calls whose outcome nobody knows
+    std::optional<Time> retry_at;   // when it is started again
+    std::vector<std::string> lost;  // its tool calls whose outcome nobody knows
     bool died = false;
 };
 
@@ -417,16 +417,14 @@ struct AgentGranted {
 };
 
 struct Event {
-    using Body =
-        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
-                     ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
-                     GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
-                     Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
-                     StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
-                     TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
-                     AgentPrompted, AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked,
-                     AgentGranted>;
+    using Body = std::variant<
+        SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested, ModelReplied,
+        ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused, GateAsked, GateDecided,
+        GateMissing, GateBack, Submitted, Voted, Reassigned, Polled, Progressed, Claimed, Expired,
+        Cancelled, InDoubt, Note, TurnEnded, StatusChanged, Forked, SessionChanged, SessionEnded,
+        SessionDeleted, ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
+        TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced, AgentPrompted,
+        AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked, AgentGranted>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

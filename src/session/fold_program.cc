@@ -67,8 +67,8 @@ void prompt_program(State& state, Event const& event, AgentPrompted const& e) {
     turn.program.message = 0;
     set_timer(state, 0, TimerKind::model_retry, std::nullopt);
     set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
-    owe(state, {{event.seq, 0},
-                AskModel{turn.no, e.step, e.attempt, e.view_seq, turn.failures, true}});
+    owe(state,
+        {{event.seq, 0}, AskModel{turn.no, e.step, e.attempt, e.view_seq, turn.failures, true}});
 }
 
 void detach_program(State& state, Event const& event, AgentDetached const& e) {
@@ -160,10 +160,14 @@ void grant_to_program(State& state, Event const& event, AgentGranted const& e) {
 
 void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool cancelled) {
     if (!state.turn) return;
-    Verdict verdict{call.no,        seq,
-                    call.spec.ask_attempt, call.spec.ask,
-                    call.spec.model_id,    call.spec.tool,
-                    call.spec.input_digest, approved,
+    Verdict verdict{call.no,
+                    seq,
+                    call.spec.ask_attempt,
+                    call.spec.ask,
+                    call.spec.model_id,
+                    call.spec.tool,
+                    call.spec.input_digest,
+                    approved,
                     cancelled};
     keep(state, std::move(verdict));
 }

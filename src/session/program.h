@@ -19,7 +19,8 @@ enum class AgentToolStatus : std::uint8_t { pending, in_progress, completed, fai
 
 struct News {
     NewsKind kind = NewsKind::message;
-    // Of a message, an array of text and reasoning parts; else an object (docs/reference/events.md).
+    // Of a message, an array of text and reasoning parts; else an object
+    // (docs/reference/events.md).
     Json body = {};
     bool begins = false;  // of a message: not the rest of the one before
     std::string tool_call = {};
@@ -39,7 +40,7 @@ struct Verdict {
     Sha256 input_digest = {};
     bool approved = false;
     bool cancelled = false;  // nobody said anything
-    bool granted = false;    // an approval that was asked for again, and given without asking: spent
+    bool granted = false;  // an approval that was asked for again, and given without asking: spent
     friend bool operator==(Verdict const&, Verdict const&) = default;
 };
 
@@ -50,8 +51,8 @@ struct ProgramTurn {
     bool heard = false;         // it had the prompt of this step: something came back
     bool go_on = false;         // a person said that it is to go on
     std::map<std::string, std::string> tools = {};  // open ones: its id → title
-    std::vector<std::string> lost = {};  // titles of those whose outcome nobody knows
-    std::vector<Verdict> verdicts = {};  // oldest first
+    std::vector<std::string> lost = {};             // titles of those whose outcome nobody knows
+    std::vector<Verdict> verdicts = {};             // oldest first
     friend bool operator==(ProgramTurn const&, ProgramTurn const&) = default;
 };
 
@@ -59,7 +60,7 @@ struct ProgramTurn {
 struct AgentContext {
     std::string acp_session;  // the program's own id of it; empty: none yet
     std::string cwd;
-    Seq seen = 0;      // the program was told all up to this event
+    Seq seen = 0;        // the program was told all up to this event
     bool again = false;  // an attempt before this one may have reached the program
     ProgramTurn turn = {};
     bool titled = false;  // its title is a person's, or was given before

@@ -51,8 +51,8 @@ public:
         return when(std::move(reply));
     }
     Decision fails(AgentFailure::How how = AgentFailure::How::died) {
-        return when(AgentFailure{
-            turn().no, turn().step, turn().attempt, {"agent_crashed", "exit 1"}, how});
+        return when(
+            AgentFailure{turn().no, turn().step, turn().attempt, {"agent_crashed", "exit 1"}, how});
     }
 };
 

@@ -239,7 +239,7 @@ struct State {
     Seq asked_view = 0;                            // view_seq of the newest request
     std::vector<ConversationState> conversations;  // the newest ones; whoever woke last is last
 
-    std::string acp_session;          // the agent's program's own id of it
+    std::string acp_session;           // the agent's program's own id of it
     std::vector<Time> program_deaths;  // the newest ones, oldest first
 
     // Kept by apply(), equal to what the rest of the state says (a property test recomputes them).

@@ -267,8 +267,8 @@ struct Read {
              read_usage(data["usage"])};
     }
     void operator()(AgentAsked& e) const {
-        e = {pending(), read_call_spec(data["call"]), number("step"), message(),
-             read_pause_terms(data), time("timeout")};
+        e = {pending(), read_call_spec(data["call"]), number("step"),
+             message(), read_pause_terms(data),       time("timeout")};
     }
     void operator()(AgentGranted& e) const {
         e = {call(), number("attempt"), number("ask"), string("toolCallID")};

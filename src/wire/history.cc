@@ -360,8 +360,8 @@ struct HistoryFold {
         if (e.what.kind == NewsKind::plan) return;
         if (e.what.kind == NewsKind::tool) return tell_of_tool(e);
         MessageView& message = program_message(e.message, e.turn);
-        message.parts = message.parts.text() == "[]" ? e.what.body
-                                                     : joined_parts(message.parts, e.what.body);
+        message.parts =
+            message.parts.text() == "[]" ? e.what.body : joined_parts(message.parts, e.what.body);
     }
     void operator()(AgentAsked const& e) const {
         MessageView& message = program_message(e.message, event.turn);
@@ -417,9 +417,8 @@ private:
         auto const known = h.agent_tools_.find(e.what.tool_call);
         bool const has = known != h.agent_tools_.end();
         if (!has && e.message == 0) return;  // of a journal that is read from its middle
-        MessageView& message =
-            has && e.message == 0 ? h.messages_.at(known->second)
-                                  : program_message(e.message, e.turn);
+        MessageView& message = has && e.message == 0 ? h.messages_.at(known->second)
+                                                     : program_message(e.message, e.turn);
         AgentToolView& tool = agent_tool(e.what.tool_call, message);
         tool.status = e.what.status;
         tool.unknown = false;

@@ -215,7 +215,7 @@ private:
     std::map<Seq, MailView> mails_;
     std::map<Seq, SentView> sent_;
     std::map<std::string, Seq> agent_tools_;  // of the newest turn: its id → its message
-    std::vector<Seq> unread_;  // mails and bounces that no request has seen
+    std::vector<Seq> unread_;                 // mails and bounces that no request has seen
     Json forked_;
     std::optional<SessionId> forked_from_;
 };

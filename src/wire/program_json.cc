@@ -22,8 +22,8 @@ News read_news(json::View object) {
     out.begins = object["begins"].boolean_or(false);
     out.tool_call = object["toolCallID"].string_or("");
     out.title = object["title"].string_or("");
-    out.status = parse<AgentToolStatus>(object["status"].string_or(""))
-                     .value_or(AgentToolStatus::pending);
+    out.status =
+        parse<AgentToolStatus>(object["status"].string_or("")).value_or(AgentToolStatus::pending);
     if (object["body"].exists()) out.body = object["body"].copy();
     return out;
 }

@@ -29,10 +29,12 @@ std::optional<Time> next_start(Decider const& d) {
                            limits::retry_base * (1 << std::min(state.turn->failures, 6U)));
 }
 
+// With a death now.
 bool dies_too_often(Decider const& d) {
     auto const& deaths = d.state.program_deaths;
-    return deaths.size() >= limits::program_deaths_max &&
-           d.at - deaths.front() <= limits::program_deaths_time;
+    constexpr std::size_t before = limits::program_deaths_max - 1;
+    return deaths.size() >= before &&
+           d.at - deaths[deaths.size() - before] <= limits::program_deaths_time;
 }
 
 std::vector<std::string> open_tools(OpenTurn const& turn) {
@@ -101,8 +103,7 @@ void prompt_again(Decider& d) {
     OpenTurn const& turn = *d.state.turn;
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
-    std::string const marker =
-        marker_of(d.state.id, turn.no, step) + std::to_string(attempt);
+    std::string const marker = marker_of(d.state.id, turn.no, step) + std::to_string(attempt);
     d.emit(AgentPrompted{step, attempt, d.state.head, d.epoch, marker});
 }
 
@@ -110,9 +111,10 @@ void lose_program(Decider& d, Trouble error, bool died) {
     OpenTurn const& turn = *d.state.turn;
     bool const goes_on = turn.terms.program == OnRestart::resume || turn.program.go_on;
     AgentDetached detached{error, std::nullopt, open_tools(turn), died};
-    if (died && goes_on) detached.retry_at = next_start(d);
+    bool const too_often = died && dies_too_often(d);
+    if (died && goes_on && !too_often) detached.retry_at = next_start(d);
     d.emit(std::move(detached));
-    if (died && dies_too_often(d)) {
+    if (too_often) {
         d.emit(StatusChanged{d.state.lifecycle, Lifecycle::error,
                              "The agent's program died " +
                                  std::to_string(limits::program_deaths_max) +
