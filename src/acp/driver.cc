@@ -441,6 +441,7 @@ void Driver::ask_permission(Json id, json::View params) {
     json::View const call = params["toolCall"];
     json::View const input = call["rawInput"];
     keep(scribe_.flush());
+    scribe_.end_message();
     AskModel const& owed = prompt_->request.ask;
     AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}};
     out.spec.model_id = call["toolCallId"].string_or("");

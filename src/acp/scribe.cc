@@ -71,8 +71,7 @@ Scribe::Heard Scribe::hear_text(json::View update, bool reasoning) {
     bool const other = !id.empty() && !message_id_.empty() && id != message_id_;
     if (other) {
         out.news = flush();
-        begun_ = false;
-        bytes_ = 0;
+        end_message();
     }
     if (!id.empty()) message_id_ = std::move(id);
     if (text.empty()) return out;
@@ -137,8 +136,7 @@ Scribe::Heard Scribe::hear_tool(json::View update) {
     if (!is_new && told == call.told) return out;
     call.told = told;
     out.news = flush();
-    begun_ = false;
-    bytes_ = 0;
+    end_message();
     out.news.push_back(std::move(news));
     if (!is_open(call.status)) tools_.erase(at);
     return out;

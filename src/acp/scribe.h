@@ -29,6 +29,11 @@ public:
     [[nodiscard]] Heard hear(json::View update);
     // What was said and is not kept yet.
     [[nodiscard]] std::vector<session::News> flush();
+    // What it says next is another message.
+    void end_message() {
+        begun_ = false;
+        bytes_ = 0;
+    }
     [[nodiscard]] bool has_text() const { return !parts_.empty(); }
     // Another prompt begins.
     void reset() { *this = {}; }

@@ -76,8 +76,12 @@ public:
 
     void ask_to_end() {
         forget_input();
-        close(input_);  // whoever talks with us knows what that means
-        terminate();
+        close(input_);  // whoever talks with us knows what that means, and may tidy up
+        if (reaped_ || terminating_) return;
+        timer_.expires_after(ProcessHost::grace);
+        timer_.async_wait([self = shared_from_this()](auto const& error) {
+            if (!error) self->terminate();
+        });
     }
 
     // At the end of the server: at once, and without telling anybody.

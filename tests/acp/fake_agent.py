@@ -4,7 +4,7 @@ standard library. What it remembers lies in the folder $FAKE_STATE, as a real ag
 
 The last line of a prompt that is no marker decides:
   crash           it dies, each time                crash once      … only the first time
-  vanish once     it dies before it has kept the prompt
+  vanish          it dies before it has kept the prompt; vanish once: only the first time
   hang            no answer until it is cancelled   deaf            … not even then
   tool NAME       a tool call, and what came of it  halfway once    dies while a tool runs
   ask NAME        wants to be allowed that tool     ask once NAME   … and dies while it waits, once
@@ -64,10 +64,10 @@ class Session:
         self.history.append([role, text])
         self.file.write_text(json.dumps(self.history))
 
-    def update(self, kind, **more):
+    def update(self, what, **more):
         send({
             'method': 'session/update',
-            'params': {'sessionId': self.name, 'update': {'sessionUpdate': kind, **more}},
+            'params': {'sessionId': self.name, 'update': {'sessionUpdate': what, **more}},
         })
 
     def say(self, text, kind='agent_message_chunk'):
@@ -179,7 +179,7 @@ def prompt(number, params):
     whole = '\n'.join(block.get('text', f'[{block["type"]}]') for block in params['prompt'])
     text = wanted(params['prompt'])
     log('prompt', text=whole, wanted=text, session=session.name)
-    if text == 'vanish once' and first_time('vanished'):
+    if text == 'vanish' or (text == 'vanish once' and first_time('vanished')):
         die()
     session.keep('user', whole)
     if text == 'crash' or (text == 'crash once' and first_time('crashed')):
