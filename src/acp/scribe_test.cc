@@ -117,9 +117,9 @@ TEST_F(ScribeTest, LongTextIsKeptInPiecesAndCutAtItsLimit) {
 
 TEST_F(ScribeTest, LargeOutputsAreCut) {
     std::string const large(std::size_t{300} << 10, 'y');
-    std::string const heard = hear(
-        R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","rawOutput":")" +
-        large + "\"}");
+    std::string const begin =
+        R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed",)";
+    std::string const heard = hear(begin + R"("rawOutput":")" + large + "\"}");
     EXPECT_LT(heard.size(), Scribe::value_bytes_max + 200);
     EXPECT_NE(heard.find("[cut: it was longer]"), std::string::npos);
 }

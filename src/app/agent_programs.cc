@@ -71,25 +71,25 @@ Preset const* preset_of(config::AgentProgram const& program) {
     return nullptr;
 }
 
-std::string variable(char const* name) {
+std::string value_of(char const* name) {
     char const* const value = std::getenv(name);
     return value ? value : "";
 }
 
-bool can_run(fs::path const& path) {
+bool is_runnable(fs::path const& path) {
     std::error_code ignored;
     return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
 Names folders_of(Preset const* preset) {
     Names out;
-    std::string const path = variable("PATH");
+    std::string const path = value_of("PATH");
     for (std::size_t at = 0; at <= path.size();) {
         std::size_t const end = std::min(path.find(':', at), path.size());
         if (end > at) out.push_back(path.substr(at, end - at));
         at = end + 1;
     }
-    std::string const home = variable("HOME");
+    std::string const home = value_of("HOME");
     if (!preset || home.empty()) return out;
     for (std::string const& folder : preset->folders) out.push_back(home + "/" + folder);
     return out;
@@ -97,9 +97,9 @@ Names folders_of(Preset const* preset) {
 
 // "": it is not there.
 std::string find_program(std::string const& name, Preset const* preset) {
-    if (name.contains('/')) return can_run(name) ? name : "";
+    if (name.contains('/')) return is_runnable(name) ? name : "";
     for (std::string const& folder : folders_of(preset)) {
-        if (can_run(fs::path(folder) / name)) return (fs::path(folder) / name).string();
+        if (is_runnable(fs::path(folder) / name)) return (fs::path(folder) / name).string();
     }
     return "";
 }
@@ -114,7 +114,7 @@ std::string find_first(Names const& names, Preset const* preset) {
 // It ends with us, even if we are killed.
 Names bound_to_us(Names argv) {
     constexpr std::string_view setpriv = "/usr/bin/setpriv";
-    if (!can_run(setpriv)) return argv;
+    if (!is_runnable(setpriv)) return argv;
     argv.insert(argv.begin(), {std::string(setpriv), "--pdeathsig", "KILL", "--"});
     return argv;
 }
@@ -123,7 +123,7 @@ void add_variables(acp::Settings& out, config::AgentProgram const& program, Pres
     out.environment = usual_environment();
     for (char const* const name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
                                    "XDG_STATE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
-        if (std::string const value = variable(name); !value.empty())
+        if (std::string const value = value_of(name); !value.empty())
             out.environment.push_back(std::string(name) + "=" + value);
     }
     out.environment.emplace_back("TERM=dumb");
@@ -133,7 +133,7 @@ void add_variables(acp::Settings& out, config::AgentProgram const& program, Pres
     auto const [repeats, end] = std::ranges::unique(names);
     names.erase(repeats, end);
     for (std::string const& name : names) {
-        std::string const value = variable(name.c_str());
+        std::string const value = value_of(name.c_str());
         if (value.empty()) {
             out.wants.push_back(name);
         } else {

@@ -1,9 +1,9 @@
 #include "server/handlers.h"
-#include "server/objects.h"
 
 #include "json/json.h"
 #include "runner/reading.h"
 #include "server/metrics.h"
+#include "server/objects.h"
 #include "server/openapi.h"
 #include "session/limits.h"
 #include "wire/names.h"
@@ -31,14 +31,6 @@ void get_ready(Api& api, ExchangePtr const& x) {
             x->json(200, R"({"ready":true})");
         });
 }
-
-namespace {
-
-std::optional<std::string> text_or_null(std::string const& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-}
-
-}  // namespace
 
 void get_agents(Api& api, ExchangePtr const& x) {
     json::Writer out;

@@ -7,7 +7,7 @@ The last line of a prompt that is no marker decides:
   vanish          it dies before it has kept the prompt; vanish once: only the first time
   hang            no answer until it is cancelled   deaf            … not even then
   tool NAME       a tool call, and what came of it  halfway once    dies while a tool runs
-  ask NAME        wants to be allowed that tool     ask once NAME   … and dies while it waits, once
+  ask NAME        wants to be allowed that tool     ask once NAME   … and dies meanwhile, once
   late            says something after its answer   junk            writes what is no message
   think           reasons first                     big N           N bytes of text
   refuse          answers with an error             title T         names the session
@@ -190,8 +190,7 @@ def prompt(number, params):
         with lock:
             sys.stdout.write('this is no message\n{"jsonrpc":"2.0"}\n')
         session.update('from_the_future', content={'type': 'text', 'text': 'hidden'})
-        send({'method': 'session/update', 'params': {'sessionId': 'another', 'update': {
-            'sessionUpdate': 'agent_message_chunk', 'content': {'type': 'text', 'text': 'foreign'}}}})
+        Session('another').say('foreign')
     if text == 'refuse':
         return send({'id': number, 'error': {'code': -32603, 'message': 'no credit left'}})
     cancelled.clear()
@@ -245,7 +244,8 @@ def serve(message):
         cancelled.set()
     elif method == 'session/prompt':
         if '--login' in FLAGS:
-            return send({'id': number, 'error': {'code': -32000, 'message': 'Authentication required'}})
+            error = {'code': -32000, 'message': 'Authentication required'}
+            return send({'id': number, 'error': error})
         threading.Thread(target=prompt, args=(number, params), daemon=True).start()
     elif method == 'initialize':
         send({'id': number, 'result': initialize(params)})

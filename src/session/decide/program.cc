@@ -9,7 +9,7 @@ namespace dormouse::session {
 
 namespace {
 
-template <class Outcome> bool is_current(State const& state, Outcome const& c) {
+template <class Outcome> bool is_newest(State const& state, Outcome const& c) {
     if (!state.turn || !state.turn->request || !state.turn->terms.program) return false;
     return state.turn->no == c.turn && state.turn->step == c.step &&
            state.turn->request->attempt == c.attempt;
@@ -125,7 +125,7 @@ void lose_program(Decider& d, Trouble error, bool died) {
 }
 
 Judged judge(Decider& d, AgentAttach const& c) {
-    if (is_current(d.state, c)) d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told});
+    if (is_newest(d.state, c)) d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told});
     return done(d);
 }
 
@@ -134,7 +134,7 @@ Judged judge(Decider& d, AgentNews const& c) {
         tell_late(d, c);
         return done(d);
     }
-    if (!is_current(d.state, c)) return done(d);
+    if (!is_newest(d.state, c)) return done(d);
     std::uint32_t const known = d.state.turn->program.updates;
     if (c.number <= known) return done(d);
     if (c.number > known + 1) return too_early();
@@ -143,7 +143,7 @@ Judged judge(Decider& d, AgentNews const& c) {
 }
 
 Judged judge(Decider& d, AgentReply const& c) {
-    if (!is_current(d.state, c)) return done(d);
+    if (!is_newest(d.state, c)) return done(d);
     if (c.updates > d.state.turn->program.updates) return too_early();
     if (c.last) tell(d, c.attempt, c.updates + 1, c.turn, *c.last);
     cancel_asks(d);
@@ -152,7 +152,7 @@ Judged judge(Decider& d, AgentReply const& c) {
 }
 
 Judged judge(Decider& d, AgentAsk const& c) {
-    if (!is_current(d.state, c) || asked_before(d.state, c.spec)) return done(d);
+    if (!is_newest(d.state, c) || asked_before(d.state, c.spec)) return done(d);
     if (c.updates > d.state.turn->program.updates) return too_early();
     if (Verdict const* const grant = grant_for(d.state, c)) {
         d.emit(AgentGranted{grant->call, c.attempt, c.spec.ask, c.spec.model_id});
@@ -165,7 +165,7 @@ Judged judge(Decider& d, AgentAsk const& c) {
 }
 
 Judged judge(Decider& d, AgentFailure const& c) {
-    if (!is_current(d.state, c)) return done(d);
+    if (!is_newest(d.state, c)) return done(d);
     if (c.how == AgentFailure::How::died) {
         lose_program(d, c.error, true);
         return done(d);
