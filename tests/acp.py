@@ -159,6 +159,7 @@ class OnePrompt(Programs):
         wait_for(lambda: self.log('cancel'), what='cancel')
         self.assertStatus(self.server.prompt(session, 'hello'), 200)
         self.assertIn('You said: hello', self.server.said(session))
+        self.assertNotIn('hang', self.log('prompt')[1]['text'])
         self.assertEqual(len(self.log('initialize')), 1)
 
     def test_it_gets_its_own_environment_and_folder(self):

@@ -61,6 +61,7 @@ struct Fold {
         turn.started = event.at;
         turn.terms = e.terms;
         turn.newest_item = event.seq;
+        turn.program.seen = state.program_seen;
         if (e.again) {
             turn.program.go_on = e.terms.program.has_value();
             turn.by = state.last_turn->by;

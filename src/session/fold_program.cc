@@ -15,7 +15,7 @@ std::string marker_of(SessionId const& session, TurnNo turn, std::uint32_t step)
 
 AgentContext agent_context(State const& state) {
     OpenTurn const& turn = *state.turn;
-    AgentContext out{state.acp_session, state.cwd, state.committed_view, turn.attempt > 1,
+    AgentContext out{state.acp_session, state.cwd, turn.program.seen, turn.attempt > 1,
                      turn.program};
     out.titled = !state.title.empty();
     return out;
@@ -95,6 +95,7 @@ void hear_program(State& state, Event const& event, AgentUpdate const& e) {
     ProgramTurn& program = state.turn->program;
     program.updates = e.number;
     program.heard = true;
+    state.program_seen = state.turn->request->view_seq;
     if (begins) program.message = event.seq;
     if (e.what.kind != NewsKind::tool) return;
     if (is_open(e.what.status)) {
@@ -117,7 +118,8 @@ void end_prompt(State& state, AgentReplied const& e) {
     state.usage = sum(state.usage, e.usage);
     ++state.steps;
     turn.finish = e.finish;
-    turn.program = {};
+    state.program_seen = state.committed_view;
+    turn.program = {.seen = state.program_seen};
     state.program_deaths.clear();
 }
 
@@ -131,6 +133,7 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
         turn.program.message = event.seq;
     }
     turn.program.heard = true;
+    if (turn.request) state.program_seen = turn.request->view_seq;
     Call call;
     call.no = ++state.calls_ever;
     CHECK(call.no == e.pending.call);

@@ -46,6 +46,7 @@ struct Verdict {
 
 // Of the open turn of a session whose agent is a program.
 struct ProgramTurn {
+    Seq seen = 0;               // what it was told before this step goes up to there
     std::uint32_t updates = 0;  // of this attempt, that were taken
     Seq message = 0;            // to which what it says next belongs; 0: none yet
     bool heard = false;         // it had the prompt of this step: something came back

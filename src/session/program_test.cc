@@ -234,6 +234,26 @@ TEST(Program, SteeringWaitsForTheTurnAndAnInterruptEndsIt) {
               "turn_ended input_received turn_started agent_prompted");
 }
 
+TEST(Program, WhatWasToldInATurnThatWasCancelledIsNotToldAgain) {
+    Program given;
+    (void)given.says("working");
+    (void)given.cancel_turn();
+    Seq const before = given.state.head;
+    (void)given.prompt("another");
+    EXPECT_GT(agent_context(given.state).seen, 2U);
+    EXPECT_LE(agent_context(given.state).seen, before);
+    (void)given.restart();  // this turn's own is still to be told
+    EXPECT_LE(agent_context(given.state).seen, before);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, WhatItNeverHadIsToldWithTheNextPrompt) {
+    Program given;
+    (void)given.fails(AgentFailure::How::refused);
+    (void)given.prompt("another");
+    EXPECT_EQ(agent_context(given.state).seen, 0U);
+}
+
 TEST(Program, WhatItSaysAfterItsAnswerIsKept) {
     Program given;
     (void)given.answers();

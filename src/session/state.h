@@ -239,6 +239,7 @@ struct State {
     Seq asked_view = 0;                            // view_seq of the newest request
     std::vector<ConversationState> conversations;  // the newest ones; whoever woke last is last
 
+    Seq program_seen = 0;              // view_seq of the newest prompt that it surely had
     std::string acp_session;           // the agent's program's own id of it
     std::vector<Time> program_deaths;  // the newest ones, oldest first
 

@@ -58,7 +58,7 @@ Verdict read_verdict(json::View v) {
 
 void write_program_turn(json::Writer& out, ProgramTurn const& turn) {
     if (turn == ProgramTurn()) return;
-    out.key("program").begin_object().member("updates", turn.updates);
+    out.key("program").begin_object().member("seen", turn.seen).member("updates", turn.updates);
     out.member("message", turn.message).member("heard", turn.heard).member("goOn", turn.go_on);
     out.key("tools").begin_array();
     for (auto const& [id, title] : turn.tools) out.begin_array().value(id).value(title).end_array();
@@ -71,6 +71,7 @@ void write_program_turn(json::Writer& out, ProgramTurn const& turn) {
 
 ProgramTurn read_program_turn(json::View object) {
     ProgramTurn out;
+    out.seen = static_cast<Seq>(object["seen"].integer_or(0));
     out.updates = static_cast<std::uint32_t>(object["updates"].integer_or(0));
     out.message = static_cast<Seq>(object["message"].integer_or(0));
     out.heard = object["heard"].boolean_or(false);

@@ -270,6 +270,7 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     state.tasks_ever = number(v, "tasksEver");
     for (json::View task : list(v["tasks"])) read_task(state, task);
     read_mail_state(state, v);
+    state.program_seen = seq(v, "programSeen");
     state.acp_session = string(v, "acpSession");
     for (json::View at : list(v["programDeaths"]))
         state.program_deaths.push_back(from_ms(at.integer_or(0)));

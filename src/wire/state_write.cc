@@ -242,6 +242,7 @@ std::string write_state(State const& state) {
     out.end_array();
     if (state.tasks_ever != 0) write_tasks(out, state);
     write_mail_state(out, state);
+    if (state.program_seen != 0) out.member("programSeen", state.program_seen);
     if (!state.acp_session.empty()) out.member("acpSession", state.acp_session);
     if (!state.program_deaths.empty()) {
         out.key("programDeaths").begin_array();
