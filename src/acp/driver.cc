@@ -375,6 +375,7 @@ void Driver::cancel() {
     if (!prompt_) return;
     last_ = std::exchange(prompt_, std::nullopt);
     last_->request.view = {};
+    keep(scribe_.flush());
     if (!sent_) return rest();
     cancelling_ = true;
     for (Ask const& ask : std::exchange(open_asks_, {})) answer_ask(ask, false, true);

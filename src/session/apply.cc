@@ -294,6 +294,9 @@ struct Fold {
     void operator()(TurnEnded const& e) const {
         CHECK(state.turn && state.turn->no == e.turn && state.calls.empty());
         OpenTurn& turn = *state.turn;
+        // What was cancelled is not told with the next prompt, whether it was delivered or not.
+        if (turn.terms.program && e.finish == FinishReason::cancelled)
+            state.program_seen = std::max(state.program_seen, state.asked_view);
         abandon_request(turn);
         if (turn.unchecked != 0) disown(state, {turn.unchecked, 0});
         set_timer(state, 0, TimerKind::model_retry, std::nullopt);

@@ -236,7 +236,6 @@ TEST(Program, SteeringWaitsForTheTurnAndAnInterruptEndsIt) {
 
 TEST(Program, WhatWasToldInATurnThatWasCancelledIsNotToldAgain) {
     Program given;
-    (void)given.says("working");
     (void)given.cancel_turn();
     Seq const before = given.state.head;
     (void)given.prompt("another");
