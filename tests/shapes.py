@@ -162,6 +162,7 @@ MEDIA = {
 }
 PART = {
     'text': {**PART_HEAD, 'type': str, 'text': str, 'synthetic': bool},
+    'reasoning': {**PART_HEAD, 'type': str, 'text': str},
     'image': {**PART_HEAD, **MEDIA},
     'file': {**PART_HEAD, **MEDIA},
     'tool': {

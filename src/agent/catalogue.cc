@@ -8,7 +8,14 @@ namespace dormouse::agent {
 std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
     std::vector<port::AgentEntry> out;
     for (Agent const& agent : registry_.agents()) {
-        out.push_back({agent.id, "model", agent.description, agent.model_id, agent.tools});
+        port::AgentEntry entry{agent.id, "model", agent.description, agent.model_id, agent.tools};
+        if (agent.program) {
+            entry.kind = "acp";
+            entry.model.clear();
+            entry.unavailable = agent.program->unavailable();
+            entry.path = agent.program->path();
+        }
+        out.push_back(std::move(entry));
     }
     return out;
 }

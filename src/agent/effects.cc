@@ -106,15 +106,28 @@ Verdict ask_guarded(Gate const& gate, GateCall const& call) {
     }
 }
 
+Command::Body gone_outcome(port::ModelRequest const& request, Trouble const& gone) {
+    AskModel const& ask = request.ask;
+    if (request.program)
+        return AgentFailure{ask.turn, ask.step, ask.attempt, gone, AgentFailure::How::refused};
+    return ModelFailure{ask.turn, ask.step, ask.attempt, gone, false, std::nullopt};
+}
+
 }  // namespace
 
 void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                              port::Outcome done) {
-    AskModel const& ask = request.ask;
     Agent const* const agent = registry_.agent(request.agent);
     if (!agent) {
         Trouble const gone{"agent_gone", "There is no agent '" + request.agent + "' any more."};
-        return done(ModelFailure{ask.turn, ask.step, ask.attempt, gone, false, std::nullopt});
+        return done(gone_outcome(request, gone));
+    }
+    if (agent->program && request.program)
+        return agent->program->prompt(std::move(request), std::move(delta), std::move(done));
+    if (request.program || !agent->model) {
+        Trouble const gone{"agent_gone",
+                           "The agent '" + request.agent + "' is of another kind now."};
+        return done(gone_outcome(request, gone));
     }
     models_.ask(*agent, std::move(request), std::move(delta), std::move(done));
 }
@@ -246,8 +259,22 @@ void AgentEffects::keep(Key key, std::shared_ptr<bool> const& over, StopTool sto
     };
 }
 
+void AgentEffects::tell_agent(SessionId session, std::string const& agent, TellAgent const& what) {
+    Agent const* const found = registry_.agent(agent);
+    if (found && found->program) found->program->tell(session, what);
+}
+
+std::optional<Time> AgentEffects::model_until(SessionId session, EffectId id) const {
+    if (auto const until = models_.until(session, id)) return until;
+    for (Agent const& agent : registry_.agents())
+        if (agent.program && agent.program->prompting(session, id)) return Time::max();
+    return std::nullopt;
+}
+
 void AgentEffects::stop(SessionId session, EffectId id) {
     if (id.call == 0) models_.stop(session, id);
+    for (Agent const& agent : registry_.agents())
+        if (agent.program && id.call == 0) agent.program->stop(session, id);
     // Taken out first: what ends may look at what runs.
     if (auto stopped = running_.extract({session, id})) stopped.mapped()();
 }

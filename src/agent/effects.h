@@ -32,11 +32,11 @@ public:
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
     void ask_turn(port::TurnRequest request, port::Outcome done) override;
+    void tell_agent(SessionId session, std::string const& agent,
+                    session::TellAgent const& what) override;
     void stop(SessionId session, session::EffectId id) override;
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
-                                                  session::EffectId id) const override {
-        return models_.until(session, id);
-    }
+                                                  session::EffectId id) const override;
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return registry_.gate(gate) != nullptr;
     }

@@ -5,6 +5,7 @@
 #include <dormouse/error.h>
 
 #include "agent/model.h"
+#include "agent/program.h"
 #include "json/schema.h"
 #include "port/effects.h"
 #include "session/vocabulary.h"
@@ -133,7 +134,8 @@ struct Agent {
     std::vector<std::string> tools;
     session::TurnTerms terms = {};
     std::string instructions = {};
-    std::string model_id = "scripted";  // what lists show
+    std::string model_id = "scripted";      // what lists show
+    std::shared_ptr<Program> program = {};  // set: it is prompted, and there is no model
 };
 
 // `*` stands for any text, also none; nothing else is special.

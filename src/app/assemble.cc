@@ -2,12 +2,14 @@
 
 #include "agent/builtin.h"
 #include "agent/demo.h"
+#include "app/agent_programs.h"
 #include "app/models.h"
 #include "app/tools.h"
 #include "json/json.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 namespace dormouse::app {
@@ -84,6 +86,7 @@ void add_agent_tools(agent::Registry& registry, config::Config const& config) {
 
 void add_agents(agent::Registry& registry, config::Config const& config, Models const& models) {
     for (config::Agent const& from : config.agents) {
+        if (!from.program.command.empty()) continue;
         auto const model = std::ranges::find(config.models, from.model, &config::Model::id);
         agent::Agent out;
         out.id = from.id;
@@ -97,6 +100,21 @@ void add_agents(agent::Registry& registry, config::Config const& config, Models 
         out.instructions = from.instructions;
         out.model_id = from.model;
         registry.add(std::move(out));
+    }
+}
+
+// Those of the configuration, and what is installed. Seen from the folder of the file, or ours.
+void add_programs(agent::Registry& registry, config::Config const& config, Means const& means) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    fs::path const here = fs::current_path(ignored);
+    std::string const folder =
+        config.file.empty() ? here.string() : fs::absolute(config.file).parent_path().string();
+    for (config::Agent const& from : config.agents) {
+        if (!from.program.command.empty()) registry.add(make_program_agent(from, folder, means));
+    }
+    for (config::Agent const& from : installed_agents()) {
+        if (!registry.agent(from.id)) registry.add(make_program_agent(from, folder, means));
     }
 }
 
@@ -132,6 +150,7 @@ std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
     add_agent_tools(registry, config);
     add_agents(registry, config, models);
+    add_programs(registry, config, means);
     return registry;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What models and tools reach the world with.
 
+#include "acp/settings.h"
 #include "agent/builtin.h"
 #include "port/http.h"
 #include "port/process.h"
@@ -14,6 +15,11 @@ struct Means {
     port::Processes& processes;
     port::Clock const& clock;
     std::shared_ptr<agent::MailSlot> mail = {};
+    // Without them agents that are programs can be named, and not run.
+    port::Loop* loop = nullptr;
+    port::Entropy* entropy = nullptr;
+    // Of each session of such an agent. May be empty.
+    std::function<std::vector<acp::McpServer>(SessionId const&)> mcp_servers = {};
 };
 
 }  // namespace dormouse::app

@@ -23,7 +23,7 @@ std::vector<server::Metrics::ModelLoad> model_loads(agent::Registry const& regis
     std::vector<Load> out;
     std::set<agent::Model const*> seen;
     for (agent::Agent const& agent : registry.agents()) {
-        if (!seen.insert(agent.model.get()).second) continue;
+        if (!agent.model || !seen.insert(agent.model.get()).second) continue;
         auto const same = std::ranges::find(out, agent.model_id, &Load::model);
         Load& load = same != out.end() ? *same : out.emplace_back(Load{agent.model_id});
         load.running += requests.running(*agent.model);

@@ -1,3 +1,4 @@
+#include "app/agent_programs.h"
 #include "app/assemble.h"
 #include "app/observe.h"
 #include "app/programs.h"
@@ -124,8 +125,9 @@ std::set<std::string, std::less<>> programs_of(config::Config const& config) {
     for (config::Agent const& agent : config.agents) {
         bool const has = std::ranges::any_of(
             agent.tools, [&](std::string const& tool) { return tools.contains(tool); });
-        if (has) out.insert(agent.id);
+        if (has || !agent.program.command.empty()) out.insert(agent.id);
     }
+    for (config::Agent const& agent : installed_agents()) out.insert(agent.id);
     return out;
 }
 
@@ -135,6 +137,7 @@ struct World {
     io::SystemClock clock;
     io::CurlHttpClient http{loop};
     io::ProcessHost processes{loop};
+    io::SystemEntropy entropy;
 };
 
 struct Secrets {
@@ -419,7 +422,8 @@ int serve(cli::ServeOptions const& options) {
     if (!tls) return complain(tls.error());
     World world;
     auto const mail = std::make_shared<agent::MailSlot>();
-    auto registry = assemble(*config, {world.http, world.processes, world.clock, mail});
+    auto registry = assemble(
+        *config, {world.http, world.processes, world.clock, mail, &world.loop, &world.entropy});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

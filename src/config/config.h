@@ -107,6 +107,17 @@ struct Model {
     friend bool operator==(Model const&, Model const&) = default;
 };
 
+// One that speaks ACP, in the place of a model.
+struct AgentProgram {
+    std::vector<std::string> command = {};  // empty: there is none
+    std::vector<std::string> roots = {};    // absolute; empty: the folder of the file
+    std::vector<std::string> env_allow = {};
+    session::OnRestart on_restart = session::OnRestart::resume;
+    Duration idle_stop{600'000};
+    std::uint32_t history_tokens = 16'000;
+    friend bool operator==(AgentProgram const&, AgentProgram const&) = default;
+};
+
 struct Agent {
     std::string id;
     std::string description = {};
@@ -116,6 +127,7 @@ struct Agent {
     session::Join join = {};
     std::uint32_t tool_concurrency = 8;
     std::uint32_t step_limit = 50;
+    AgentProgram program = {};
     friend bool operator==(Agent const&, Agent const&) = default;
 };
 

@@ -130,6 +130,21 @@ constexpr std::string_view text =
 #tool_concurrency = 8
 #step_limit = 50
 
+# A program that speaks ACP instead of a model. opencode, claude and gemini are there without an
+# entry when they are installed.
+#[[agent]]
+#id = "coder"
+#acp = ["opencode", "acp"]
+# The folders in which its sessions may work, and environment variables that it gets.
+#roots = ["~/src"]
+#env_allow = ["OPENAI_API_KEY"]
+# When it died in the middle of a turn: "resume" starts it again, "ask" waits for a person.
+#on_restart = "resume"
+# It is put away when its session was idle for so long.
+#idle_stop = "10m"
+# How much of the past it is told when it has lost it.
+#history_tokens = 16000
+
 # A tool that is a web service.
 #[[tool]]
 #name = "deploy"

@@ -181,7 +181,7 @@ constexpr Key all[] = {
 
     {"agent", "id", Kind::text, "", "How sessions name it.", 1, 64, {}, Form::id, true},
     {"agent", "description", Kind::text, "", "What it is for, for people.", 0, text_max},
-    {"agent", "model", Kind::text, "", "The id of a [[model]].", 1, 64, {}, Form::id, true},
+    {"agent", "model", Kind::text, "", "The id of a [[model]].", 1, 64, {}, Form::id},
     {"agent", "instructions", Kind::text, "", "What the model is told before anything else.", 0,
      prose_max},
     {"agent",
@@ -198,6 +198,28 @@ constexpr Key all[] = {
     {"agent", "tool_concurrency", Kind::number, "8", "Tools of one session that run at once.", 1,
      64},
     {"agent", "step_limit", Kind::number, "50", "Steps of one turn.", 1, 10'000},
+    {"agent", "acp", Kind::texts, "",
+     "program: instead of a model one that speaks ACP, and its arguments; or opencode, claude, "
+     "gemini.",
+     0, text_max},
+    {"agent", "roots", Kind::texts, "",
+     "program: the folders in which its sessions may work; the folder of this file.", 1, text_max},
+    {"agent",
+     "env_allow",
+     Kind::texts,
+     "[]",
+     "program: environment variables that it gets.",
+     1,
+     128,
+     {},
+     Form::variables},
+    {"agent", "on_restart", Kind::word, "\"resume\"",
+     "program: when it died in mid-turn it is started again, or a person is asked.", 0, 0,
+     "resume, ask"},
+    {"agent", "idle_stop", Kind::duration, "\"10m\"",
+     "program: it is put away when its session was idle for so long.", second, day},
+    {"agent", "history_tokens", Kind::number, "16000",
+     "program: how much of the past it is told when it has lost it.", 100, many},
 
     {"tool", "name", Kind::text, "", "How the model names it.", 1, 64, {}, Form::tool, true},
     {"tool", "kind", Kind::word, "", "A web service or a program.", 0, 0, "http, command",
@@ -523,9 +545,7 @@ constexpr Key all[] = {
 
 // Sections ("") and keys that later releases bring.
 constexpr std::pair<std::string_view, std::string_view> later[] = {
-    {"", "mcp"},          {"store", "index"},     {"limits", "inbox"},     {"agent", "acp"},
-    {"agent", "roots"},   {"agent", "env_allow"}, {"agent", "on_restart"}, {"agent", "idle_stop"},
-    {"agent", "sandbox"}, {"agent", "run_as"},
+    {"", "mcp"}, {"store", "index"}, {"limits", "inbox"}, {"agent", "sandbox"}, {"agent", "run_as"},
 };
 
 }  // namespace

@@ -36,6 +36,8 @@ Sample sample(Key const& key) {
         return {
             "", "[[model]]", {{"id", "\"m\""}, {"kind", "\"openai-chat\""}, {"model", "\"gpt\""}}};
     }
+    if (key.section == "agent" && key.about.starts_with("program:"))
+        return {"", "[[agent]]", {{"id", "\"a\""}, {"acp", "[\"node\"]"}}};
     if (key.section == "agent") {
         return {model + "[[model]]\nid = \"a\"\nkind = \"scripted\"\n",
                 "[[agent]]",
@@ -145,6 +147,7 @@ std::string good_value(Key const& key) {
         case Kind::texts:
             if (key.name == "command") return R"(["node", "x"])";
             if (key.name == "events" || key.name == "on") return R"(["expired"])";
+            if (key.name == "roots") return R"(["work"])";
             if (key.name == "reasons") return R"(["approval"])";
             return "[" + in_quotes(good_text(key.form)) + "]";
         case Kind::text:

@@ -1,5 +1,6 @@
 #include "config/parts.h"
 
+#include <filesystem>
 #include <utility>
 
 namespace dormouse::config {
@@ -75,8 +76,53 @@ Model read_model(Section const& section, Reading const& reading) {
     return out;
 }
 
-Agent read_agent(Section const& section, Reading const& /*reading*/) {
+namespace {
+
+// `~` is the home directory; what is no absolute path is seen from the file's folder.
+std::string root_of(Reading const& reading, std::string root) {
+    if (root == "~" || root.starts_with("~/"))
+        root = reading.world.variable("HOME").value_or("") + root.substr(1);
+    return (std::filesystem::path(reading.folder) / root).lexically_normal().string();
+}
+
+AgentProgram read_program(Section const& section, Reading const& reading) {
+    AgentProgram out;
+    section.read("acp", out.command);
+    section.read("roots", out.roots);
+    section.read("env_allow", out.env_allow);
+    section.read("idle_stop", out.idle_stop);
+    section.read("history_tokens", out.history_tokens);
+    if (auto const word = section.word("on_restart"))
+        out.on_restart = static_cast<session::OnRestart>(*word);
+    for (std::string& root : out.roots) {
+        root = root_of(reading, std::move(root));
+        if (!reading.world.is_folder(root))
+            section.report("roots", "names no folder: " + root, "make it, or name another one");
+    }
+    if (section.node("acp") && (out.command.empty() || out.command.front().empty()))
+        section.report("acp", "names no program", "write for example [\"opencode\", \"acp\"]");
+    for (std::string const& name : out.env_allow) {
+        if (name.starts_with("DORMOUSE_"))
+            section.report("env_allow", "names " + name + ", which no agent gets", "leave it out");
+    }
+    for (std::string_view const name :
+         {"model", "instructions", "tools", "join", "tool_concurrency", "step_limit"})
+        section.forbid(name, "has no meaning for a program (acp), which has its own");
+    return out;
+}
+
+}  // namespace
+
+Agent read_agent(Section const& section, Reading const& reading) {
     Agent out;
+    if (section.given("acp")) {
+        out.program = read_program(section, reading);
+    } else {
+        section.require("model", "name a [[model]], or a program with acp");
+        for (std::string_view const name :
+             {"roots", "env_allow", "on_restart", "idle_stop", "history_tokens"})
+            section.forbid(name, "has a meaning for programs (acp) only");
+    }
     section.read("id", out.id);
     section.read("description", out.description);
     section.read("model", out.model);

@@ -42,7 +42,8 @@ Json misfits(port::Catalogue const& catalogue, State const& state, Submit const&
 std::optional<Error> misplaced(port::Catalogue const& catalogue, State const& state,
                                Submit const& command) {
     Call const* const call = open_pause(state, command.pending);
-    if (!call) return std::nullopt;
+    // The agent's program asked, and its tools are its own.
+    if (!call || call->spec.ask != 0) return std::nullopt;
     bool const by_gate = call->pause && call->pause->by_gate;
     auto const& gates = call->spec.terms.gates;
     if (by_gate && call->gates_passed < gates.size() &&

@@ -42,13 +42,15 @@ public:
           output_(context, spawned.output.release()),
           error_(context, spawned.error.release()),
           side_(context, spawned.side.release()),
-          timer_(context) {}
+          timer_(context),
+          to_write_(spec_.input) {}
 
     void watch(Done done) {
         done_ = std::move(done);
         wait_for_exit();
         for (asio::posix::stream_descriptor* stream : {&output_, &error_, &side_}) read(*stream);
         write();
+        if (spec_.time_limit == Duration::max()) return;
         timer_.expires_after(spec_.time_limit);
         timer_.async_wait([self = shared_from_this()](auto const& error) {
             if (!error) self->on_time();
@@ -59,6 +61,27 @@ public:
     void forget_outcome() {
         silent_ = true;
         terminate();
+    }
+
+    void say(std::string_view bytes) {
+        if (reaped_ || !input_.is_open()) return;
+        bool const idle = to_write_.empty();
+        to_write_ += bytes;
+        if (to_write_.size() - written_ > port::Processes::backlog_max) {
+            (void)flooded();
+        } else if (idle) {
+            write();
+        }
+    }
+
+    void ask_to_end() {
+        forget_input();
+        close(input_);  // whoever talks with us knows what that means, and may tidy up
+        if (reaped_ || terminating_) return;
+        timer_.expires_after(ProcessHost::grace);
+        timer_.async_wait([self = shared_from_this()](auto const& error) {
+            if (!error) self->terminate();
+        });
     }
 
     // At the end of the server: at once, and without telling anybody.
@@ -111,6 +134,10 @@ private:
                 end_.error.erase(0, end_.error.size() - spec_.error_kept);
             return error_total_ <= error_max || flooded();
         }
+        if (&stream == &output_ && spec_.on_output) {
+            if (!silent_) spec_.on_output(bytes);
+            return true;
+        }
         bool const side = &stream == &side_;
         std::string& kept = side ? end_.side : end_.output;
         kept += bytes;
@@ -124,18 +151,32 @@ private:
     }
 
     void write() {
-        if (written_ == spec_.input.size()) return close(input_);
+        if (written_ == to_write_.size()) {
+            to_write_.clear();
+            written_ = 0;
+            if (!spec_.on_output) close(input_);
+            return;
+        }
         input_.async_wait(Stream::wait_write, [self = shared_from_this()](auto const& error) {
             if (!error && !self->reaped_) self->write_some();
         });
     }
 
     void write_some() {
-        std::string_view const rest = std::string_view(spec_.input).substr(written_);
+        if (to_write_.empty()) return;
+        std::string_view const rest = std::string_view(to_write_).substr(written_);
         ssize_t const put = ::write(input_.native_handle(), rest.data(), rest.size());
-        if (put < 0 && errno != EAGAIN && errno != EINTR) return close(input_);  // it does not read
+        if (put < 0 && errno != EAGAIN && errno != EINTR) {  // it does not read
+            forget_input();
+            return close(input_);
+        }
         if (put > 0) written_ += static_cast<std::size_t>(put);
         write();
+    }
+
+    void forget_input() {
+        to_write_.clear();
+        written_ = 0;
     }
 
     void on_time() {
@@ -200,7 +241,8 @@ private:
     Done done_;
     ProcessEnd end_;
     std::optional<ProcessEnd::How> forced_;  // why we ended it
-    std::size_t written_ = 0;
+    std::string to_write_;
+    std::size_t written_ = 0;  // of it
     std::size_t error_total_ = 0;
     bool terminating_ = false;
     bool silent_ = false;
@@ -234,6 +276,16 @@ port::Processes::Number ProcessHost::start(ProcessSpec spec, port::Fn<void(Proce
         if (!ended.mapped()->silent()) done(std::move(end));
     });
     return number;
+}
+
+void ProcessHost::write(Number process, std::string_view bytes) {
+    if (auto const found = children_.find(process); found != children_.end())
+        found->second->say(bytes);
+}
+
+void ProcessHost::end(Number process) {
+    if (auto const found = children_.find(process); found != children_.end())
+        found->second->ask_to_end();
 }
 
 void ProcessHost::stop(Number process) {

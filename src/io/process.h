@@ -27,6 +27,8 @@ public:
 
     Number start(port::ProcessSpec spec, port::Fn<void(port::ProcessEnd)> done) override;
     void stop(Number process) override;
+    void write(Number process, std::string_view bytes) override;
+    void end(Number process) override;
     [[nodiscard]] std::size_t running() const { return children_.size(); }
 
 private:

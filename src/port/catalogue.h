@@ -17,6 +17,8 @@ struct AgentEntry {
     std::string description;
     std::string model;
     std::vector<std::string> tools;
+    std::string unavailable = {};  // why it can not be started; empty: it can
+    std::string path = {};         // of a program
 };
 
 class Catalogue {

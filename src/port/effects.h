@@ -4,6 +4,7 @@
 #include "port/world.h"
 #include "session/command.h"
 #include "session/effect.h"
+#include "session/program.h"
 #include "session/view.h"
 
 #include <stop_token>
@@ -29,6 +30,7 @@ struct ModelRequest {
     session::AskModel ask;
     session::ModelView view;
     session::EffectId id = {};
+    std::optional<session::AgentContext> program = {};  // set: a program is prompted
 };
 
 struct TurnRequest {
@@ -39,8 +41,10 @@ struct TurnRequest {
     session::EffectId id = {};
 };
 
-// Each start gets exactly one outcome, or none after stop(). Outcomes and deltas come on the loop;
-// an outcome may come before start returns. stop() of an effect that is not running does nothing.
+// Each start gets exactly one outcome, or none after stop(); a program that is prompted tells what
+// it does before it (AgentAttach, AgentNews, AgentAsk), and AgentNews after it too. Outcomes and
+// deltas come on the loop; an outcome may come before start returns. stop() of an effect that is
+// not running does nothing.
 class Effects {
 public:
     virtual ~Effects() = default;
@@ -55,6 +59,9 @@ public:
     virtual void ask_turn(TurnRequest request, Outcome done) {  // NOLINT(*-value-param): kept
         done(session::TurnOutcome{request.ask.turn, request.ask.ended});
     }
+    // To the program that is prompted. Without outcome.
+    virtual void tell_agent(SessionId /*session*/, std::string const& /*agent*/,
+                            session::TellAgent const& /*what*/) {}
     virtual void stop(SessionId session, session::EffectId id) = 0;
     // Until when a request to a model that was asked for may take: for ever while it waits for its
     // turn. nullopt: as long as is usual.

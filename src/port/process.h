@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dormouse::port {
@@ -30,12 +31,15 @@ struct ProcessSpec {
     std::string cwd = {};           // empty: that of this process
     std::vector<std::string> environment = {};  // NAME=value: all that it gets
     std::string input = {};                     // its standard input
-    Duration time_limit{600'000};
+    Duration time_limit{600'000};               // Duration::max(): none
     std::size_t output_max = std::size_t{1} << 20;
     std::size_t error_kept = std::size_t{16} << 10;
     std::size_t side_max = std::size_t{64} << 10;
     // Asked when it has exited by itself: may what it left behind in its group go on? Empty: no.
     std::function<bool(ProcessEnd const&)> may_leave_behind = {};
+    // Set for one that is talked with: its output is handed over as it comes, and not kept; its
+    // input stays open for write(). On the loop; it may not stop the process from inside.
+    std::function<void(std::string_view)> on_output = {};
 };
 
 // Each program leads a process group of its own, gets descriptors 0 to 3 and no others, and leaves
@@ -48,6 +52,12 @@ public:
     virtual Number start(ProcessSpec spec, Fn<void(ProcessEnd)> done) = 0;
     // Asks the group to end and soon makes it. Of one that has ended: nothing.
     virtual void stop(Number process) = 0;
+    // To the input of one that is talked with. One that does not read is ended once
+    // `backlog_max` bytes wait for it.
+    static constexpr std::size_t backlog_max = std::size_t{64} << 20;
+    virtual void write(Number /*process*/, std::string_view /*bytes*/) {}
+    // As stop(), but its end is told.
+    virtual void end(Number process) { stop(process); }
 };
 
 }  // namespace dormouse::port

@@ -46,6 +46,8 @@ void Lane::start(Effect const& effect) {
         host_.effects().poll_tool(id_, effect.id, state_->agent, *poll, std::move(done));
     } else if (auto const* turn = std::get_if<AskTurn>(&effect.what)) {
         ask_turn(effect, *turn);
+    } else if (auto const* tell = std::get_if<TellAgent>(&effect.what)) {
+        host_.effects().tell_agent(id_, state_->agent, *tell);
     } else {
         host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
                                  std::move(done));
@@ -81,6 +83,7 @@ std::optional<Time> Lane::next_time() const {
 
 void Lane::ask_model(Effect const& effect, AskModel const& ask) {
     port::ModelRequest request{id_, state_->agent, ask, {}, effect.id};
+    if (ask.program) request.program = agent_context(*state_);
     if (recent_from_start()) {
         wire::History history(id_);
         for (wire::RecordPtr const& record : recent_) history.add(*record);

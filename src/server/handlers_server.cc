@@ -1,9 +1,9 @@
 #include "server/handlers.h"
-#include "server/objects.h"
 
 #include "json/json.h"
 #include "runner/reading.h"
 #include "server/metrics.h"
+#include "server/objects.h"
 #include "server/openapi.h"
 #include "session/limits.h"
 #include "wire/names.h"
@@ -39,8 +39,9 @@ void get_agents(Api& api, ExchangePtr const& x) {
         out.begin_object()
             .member("id", agent.id)
             .member("kind", agent.kind)
-            .member("available", true);
-        out.member_null("reason").member("model", agent.model).key("tools").begin_array();
+            .member("available", agent.unavailable.empty());
+        out.member("reason", text_or_null(agent.unavailable));
+        out.member("model", text_or_null(agent.model)).key("tools").begin_array();
         for (std::string const& tool : agent.tools) out.value(tool);
         out.end_array()
             .key("can")
@@ -48,7 +49,7 @@ void get_agents(Api& api, ExchangePtr const& x) {
             .member("load", false)
             .member("resume", false)
             .end_object();
-        out.member_null("path").member_null("version").end_object();
+        out.member("path", text_or_null(agent.path)).member_null("version").end_object();
     }
     x->json(200, out.end_array().member_null("next").end_object().take());
 }

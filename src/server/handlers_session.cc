@@ -80,6 +80,21 @@ void check_alias(Body& body, std::string const& alias) {
     if (alias.starts_with("ses_")) body.refuse("alias", "must not begin with ses_");
 }
 
+// Whether the agent may work there it says itself, when it is started.
+void check_cwd(Api& api, Body& body, Create const& create) {
+    constexpr std::size_t most = 4'096;
+    auto const agents = api.services().catalogue.agents();
+    bool const program = std::ranges::any_of(agents, [&](port::AgentEntry const& agent) {
+        return agent.id == create.agent && agent.kind == "acp";
+    });
+    if (!program) {
+        body.refuse("cwd", "only agents that are programs (acp) work in a folder");
+    } else if (!create.cwd.starts_with('/') || create.cwd.size() > most ||
+               create.cwd.find('\0') != std::string::npos) {
+        body.refuse("cwd", "must be an absolute path of at most 4096 bytes");
+    }
+}
+
 std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"agentID", "alias", "title", "cwd", "labels", "prompt"});
     Create create;
@@ -92,8 +107,7 @@ std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
     if (!is_name(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     check_alias(body, create.alias);
-    if (!create.cwd.empty())
-        body.refuse("cwd", "only sessions of programs have one; they come in a later release");
+    if (!create.cwd.empty()) check_cwd(api, body, create);
     bool const known = api.services().catalogue.has_agent(create.agent);
     if (!body.error() && !known)
         body.refuse("agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");

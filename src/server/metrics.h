@@ -109,6 +109,10 @@ public:
     void ask_turn(port::TurnRequest request, port::Outcome done) override {
         to_.ask_turn(std::move(request), std::move(done));
     }
+    void tell_agent(SessionId session, std::string const& agent,
+                    session::TellAgent const& what) override {
+        to_.tell_agent(session, agent, what);
+    }
     void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
     [[nodiscard]] std::optional<std::uint64_t> view_tokens(
         std::string const& agent) const override {

@@ -46,6 +46,12 @@ struct Subject {
     std::string operator()(Cancelled const& e) const {
         return e.receipt ? pending(e.receipt->pending) : part(e.call);
     }
+    std::string operator()(AgentPrompted const&) const { return turn(); }
+    std::string operator()(AgentReplied const&) const { return turn(); }
+    std::string operator()(AgentUpdate const& e) const {
+        return e.message == 0 ? turn() : message(e.message);
+    }
+    std::string operator()(AgentAsked const& e) const { return pending(e.pending); }
     std::string operator()(TaskStarted const& e) const { return task(e.task); }
     std::string operator()(TaskChanged const& e) const { return task(e.task); }
     std::string operator()(TaskCleared const&) const { return "null"; }

@@ -110,6 +110,81 @@ void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
     out.end_object().end_object();
 }
 
+// What the program told of a tool call of its own.
+class AgentToolPart {
+public:
+    AgentToolPart(json::Writer& out, wire::AgentToolView const& tool)
+        : out_(out), tool_(tool), body_(tool.body) {}
+
+    [[nodiscard]] std::string name() const { return "acp:" + body_["kind"].string_or("other"); }
+
+    // While it wants to be allowed.
+    void waiting(wire::PauseView const& pause) {
+        begin("waiting_async");
+        out_.member("pendingID", pause.pending.text()).member_null("output");
+        end(pause.created);
+    }
+    void state() {
+        if (tool_.status == AgentToolStatus::pending) {
+            begin("pending");
+            out_.member("raw", member("input")).end_object();
+        } else if (tool_.status == AgentToolStatus::in_progress) {
+            begin("running");
+            out_.member("title", text_or_null(tool_.title))
+                .member_raw("metadata", member("locations"));
+            end(tool_.started);
+        } else {
+            settled();
+        }
+    }
+
+private:
+    [[nodiscard]] std::string_view member(std::string_view name) const {
+        json::View const value = body_[name];
+        return value.exists() ? value.raw() : "null";
+    }
+    void begin(std::string_view status) {
+        out_.begin_object().member("status", status).member_raw("input", member("input"));
+    }
+    void end(Time start) {
+        out_.key("time").begin_object().member("start", to_ms(start)).end_object().end_object();
+    }
+    void settled() {
+        bool const failed = tool_.status == AgentToolStatus::failed;
+        begin(failed ? "error" : "completed");
+        if (failed) {
+            json::View const output = body_["output"];
+            std::string const text = output.exists() ? output.string_or(output.raw()) : "failed";
+            out_.member("error", tool_.unknown ? "outcome unknown" : text);
+            out_.member("reason", tool_.unknown ? "unknown" : "failed");
+        } else {
+            out_.member_raw("output", member("output")).member("title", text_or_null(tool_.title));
+        }
+        out_.member_raw("metadata", member("locations"));
+        if (!failed) out_.member_null("artifactID");
+        out_.key("time").begin_object().member("start", to_ms(tool_.started));
+        out_.member("end", to_ms(tool_.changed)).end_object().end_object();
+    }
+
+    json::Writer& out_;
+    wire::AgentToolView const& tool_;
+    json::View const body_;
+};
+
+void write_agent_tool(json::Writer& out, Place const& place, std::size_t index,
+                      wire::History const& history, wire::AgentToolView const& tool) {
+    AgentToolPart part(out, tool);
+    write_part_head(out, place, index, "tool");
+    out.member("callID", tool.id).member("tool", part.name()).key("state");
+    wire::CallView const* const asked = tool.asked == 0 ? nullptr : &history.calls().at(tool.asked);
+    if (asked && asked->waiting()) {
+        part.waiting(asked->pauses.back());
+    } else {
+        part.state();
+    }
+    out.end_object();
+}
+
 }  // namespace
 
 std::string tool_part_object(State const& state, wire::History const& history, CallNo call) {
@@ -142,6 +217,8 @@ std::string message_object(State const& state, wire::History const& history, Seq
         write_content_part(out, place, index++, part);
     });
     for (CallNo no : message.calls) write_tool_part(out, place, index++, history.calls().at(no));
+    for (wire::AgentToolView const& tool : message.agent_tools)
+        write_agent_tool(out, place, index++, history, tool);
     out.end_array().member_null("error").key("usage");
     if (message.usage) {
         out.begin_object().member("inputTokens", message.usage->input_tokens);

@@ -92,7 +92,8 @@ std::string session_object(State const& state) {
                state.parent ? std::optional(state.parent->session.text()) : std::nullopt);
     out.member("forkedFrom",
                state.forked_from ? std::optional(state.forked_from->text()) : std::nullopt);
-    out.member_null("acpSessionID").member("cwd", text_or_null(state.cwd));
+    out.member("acpSessionID", text_or_null(state.acp_session))
+        .member("cwd", text_or_null(state.cwd));
     out.member_raw("labels", state.labels.is_null() ? "{}" : state.labels.text());
     out.member("seq", state.head).member("messageCount", state.messages).key("usage");
     write_usage(out, state.usage, state.steps);

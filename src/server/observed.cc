@@ -32,6 +32,20 @@ struct EventLine {
                                  {"pendingID", event.pending.text()},
                                  {"reason", text(event.terms.reason)}});
     }
+    void operator()(AgentAsked const& event) const {
+        log.info("call paused", {{"sessionID", session},
+                                 {"pendingID", event.pending.text()},
+                                 {"reason", text(event.terms.reason)}});
+    }
+    void operator()(AgentAttached const& event) const {
+        log.info("agent attached",
+                 {{"sessionID", session}, {"acpSessionID", event.acp_session}, {"how", event.how}});
+    }
+    void operator()(AgentDetached const& event) const {
+        log.warn(
+            "agent detached",
+            {{"sessionID", session}, {"code", event.error.code}, {"why", event.error.message}});
+    }
     void operator()(Expired const& event) const {
         log.info("call expired",
                  {{"sessionID", session}, {"pendingID", event.receipt.pending.text()}});

@@ -61,7 +61,9 @@ struct Fold {
         turn.started = event.at;
         turn.terms = e.terms;
         turn.newest_item = event.seq;
+        turn.program.seen = state.program_seen;
         if (e.again) {
+            turn.program.go_on = e.terms.program.has_value();
             turn.by = state.last_turn->by;
             turn.run = state.last_turn->run;
             turn.step = state.last_turn->step;
@@ -201,6 +203,7 @@ struct Fold {
 
     void operator()(Submitted const& e) const {
         Call& call = call_of(state, e.receipt.pending.call);
+        if (call.spec.ask != 0) add_verdict(state, event.seq, call, e.what.approved, false);
         if (call.question && call.question->pending == e.receipt.pending)
             return call.question.reset();
         if (!call.pause || call.pause->terms.continuation != Continuation::reentry) {
@@ -260,6 +263,8 @@ struct Fold {
     }
 
     void operator()(Expired const& e) const {
+        Call const& call = call_of(state, e.receipt.pending.call);
+        if (call.spec.ask != 0) add_verdict(state, event.seq, call, false, false);
         close_call(state, e.receipt.pending.call, event.seq);
     }
 
@@ -268,6 +273,7 @@ struct Fold {
         bool const question_only =
             e.receipt && call.question && call.question->pending == e.receipt->pending;
         if (question_only) return call.question.reset();
+        if (call.spec.ask != 0) add_verdict(state, event.seq, call, false, true);
         close_call(state, e.call, event.seq);
     }
 
@@ -288,6 +294,9 @@ struct Fold {
     void operator()(TurnEnded const& e) const {
         CHECK(state.turn && state.turn->no == e.turn && state.calls.empty());
         OpenTurn& turn = *state.turn;
+        // What was cancelled is not told with the next prompt, whether it was delivered or not.
+        if (turn.terms.program && e.finish == FinishReason::cancelled)
+            state.program_seen = std::max(state.program_seen, state.asked_view);
         abandon_request(turn);
         if (turn.unchecked != 0) disown(state, {turn.unchecked, 0});
         set_timer(state, 0, TimerKind::model_retry, std::nullopt);
@@ -318,7 +327,10 @@ struct Fold {
 
     void operator()(StatusChanged const& e) const {
         state.lifecycle = e.to;
-        if (e.to == Lifecycle::active) state.ended.reset();
+        if (e.to != Lifecycle::active) return;
+        state.ended.reset();
+        if (state.turn) state.turn->program.go_on = true;
+        state.program_deaths.clear();
     }
 
     void operator()(Forked const& e) const {
@@ -381,6 +393,14 @@ struct Fold {
 
     void operator()(TaskCleared const& e) const { state.tasks.erase(e.task); }
 
+    void operator()(AgentPrompted const& e) const { prompt_program(state, event, e); }
+    void operator()(AgentAttached const& e) const { state.acp_session = e.acp_session; }
+    void operator()(AgentDetached const& e) const { detach_program(state, event, e); }
+    void operator()(AgentUpdate const& e) const { hear_program(state, event, e); }
+    void operator()(AgentReplied const& e) const { end_prompt(state, e); }
+    void operator()(AgentAsked const& e) const { ask_for_program(state, event, e); }
+    void operator()(AgentGranted const& e) const { grant_to_program(state, event, e); }
+
 private:
     void wait_for_place(Task& task, bool queued, Json const& parts) const {
         task.queued = queued ? event.seq : 0;
@@ -400,12 +420,7 @@ private:
         CHECK(mail != state.inbox.end());
         turn.by = mail->by;
     }
-    void abandon_request(OpenTurn& turn) const {
-        if (!turn.request) return;
-        disown(state, {turn.request->since, 0});
-        set_timer(state, 0, TimerKind::give_up, std::nullopt);
-        turn.request.reset();
-    }
+    void abandon_request(OpenTurn& turn) const { session::abandon_request(state, turn); }
 
     // The verdicts of its gates hold, but for other arguments: of those all are asked again.
     void resume(Call& call, Submission const& what) const {
@@ -469,6 +484,8 @@ std::map<EffectId, Effect> due_polls(State const& state, Time now) {
 Activity activity(State const& state) {
     if (!state.turn) return Activity::idle;
     if (state.turn->unchecked != 0) return Activity::busy;
+    // A program that has asked people waits for them, whatever else it does.
+    if (state.turn->terms.program && state.waiting > 0) return Activity::waiting_async;
     if (state.turn->request || state.in_work > 0 || !state.ready.empty()) return Activity::busy;
     if (state.turn->retry || state.calls.size() > state.waiting) return Activity::retry;
     return state.waiting > 0 ? Activity::waiting_async : Activity::idle;
@@ -504,7 +521,13 @@ Derived derive(State const& state) {
         if (call.pause->terms.continuation == Continuation::message)
             derived.message_pauses.insert(no);
     }
-    if (state.turn && state.turn->request) derived.owed.insert({state.turn->request->since, 0});
+    if (state.turn && state.turn->request) {
+        derived.owed.insert({state.turn->request->since, 0});
+        for (Verdict const& verdict : state.turn->program.verdicts) {
+            if (verdict.attempt == state.turn->request->attempt)
+                derived.owed.insert({verdict.seq, verdict.call});
+        }
+    }
     if (state.turn && state.turn->unchecked != 0) derived.owed.insert({state.turn->unchecked, 0});
     for (EndedTurn const& turn : state.untold) derived.owed.insert({turn.since, 0});
     return derived;

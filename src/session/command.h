@@ -235,6 +235,57 @@ struct ReleaseMail {
     MailId mail;
 };
 
+// The program is there and has a session of its own for this one.
+struct AgentAttach {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    std::string acp_session;
+    std::string how;
+    std::string program;
+    bool told = false;
+};
+
+struct AgentNews {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    std::uint32_t number = 0;  // 0: it came after the answer
+    News what;
+};
+
+// Stands behind the news of the numbers up to `updates`.
+struct AgentReply {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    std::uint32_t updates = 0;
+    FinishReason finish = FinishReason::stop;
+    Usage usage;
+    std::optional<News> last = {};  // what it said at the end
+};
+
+struct AgentAsk {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    std::uint32_t updates = 0;
+    CallSpec spec;  // REQUIRES: ask and ask_attempt are set
+    PauseTerms terms;
+};
+
+struct AgentFailure {
+    enum class How : std::uint8_t {
+        died,     // or could not be reached: it may be started again
+        refused,  // trying again would give the same
+    };
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    Trouble error;
+    How how = How::died;
+};
+
 // What was found by key before deciding. The lane looks up what wanted() in key.h names.
 struct Found {
     std::optional<Receipt> receipt;  // of the pause that the command names, when that is closed
@@ -252,10 +303,11 @@ struct Found {
 };
 
 struct Command {
-    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                              GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
-                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair, TaskAsk,
-                              SendMail, TakeMail, ReleaseMail>;
+    using Body =
+        std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
+                     GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
+                     Change, Delete, Deliver, Undelivered, Repair, TaskAsk, SendMail, TakeMail,
+                     ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure>;
     Time at{};
     Random random{};
     Actor by{};

@@ -22,6 +22,7 @@ struct AskModel {
     std::uint32_t attempt = 0;
     Seq view_seq = 0;
     std::uint32_t failures = 0;  // of this step, in a row; what a crash cut off is none
+    bool program = false;  // outcomes: AgentAttach, AgentNews, AgentAsk; AgentReply or AgentFailure
     friend bool operator==(AskModel const&, AskModel const&) = default;
 };
 
@@ -69,9 +70,19 @@ struct AskTurn {
     friend bool operator==(AskTurn const&, AskTurn const&) = default;
 };
 
+// The program is told what was decided on a permission that it asked for. No outcome: it is owed
+// until the prompt ends, and a program that dies is told by the next prompt.
+struct TellAgent {
+    std::uint32_t attempt = 0;
+    std::uint32_t ask = 0;
+    bool approved = false;
+    bool cancelled = false;
+    friend bool operator==(TellAgent const&, TellAgent const&) = default;
+};
+
 struct Effect {
     EffectId id;
-    std::variant<AskModel, RunTool, AskGate, PollTool, AskTurn> what;
+    std::variant<AskModel, RunTool, AskGate, PollTool, AskTurn, TellAgent> what;
     friend bool operator==(Effect const&, Effect const&) = default;
 };
 

@@ -5,6 +5,7 @@
 // ids are made at the edge (dormouse/id.h).
 
 #include "session/mail.h"
+#include "session/program.h"
 #include "session/task.h"
 
 #include <span>
@@ -354,15 +355,76 @@ struct MailBounced {
     Trouble error;
 };
 
+// Intent: the agent's program is prompted with everything up to `view_seq`.
+struct AgentPrompted {
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    Seq view_seq = 0;
+    Epoch epoch = 0;
+    std::string marker;
+};
+
+// The program has a session of its own for this one: a new one, or the one that it had.
+struct AgentAttached {
+    std::string acp_session;
+    std::string how;      // new, load, resume
+    std::string program;  // its name and version
+    bool told = false;    // the past was told to it, because it had lost it
+};
+
+// The prompt that was under way has no answer: the program is gone, or refused.
+struct AgentDetached {
+    Trouble error;
+    std::optional<Time> retry_at;   // when it is started again
+    std::vector<std::string> lost;  // its tool calls whose outcome nobody knows
+    bool died = false;
+};
+
+// What it told. A message, or a tool call, of the message `message`; of the event's own number when
+// it begins one.
+struct AgentUpdate {
+    std::uint32_t attempt = 0;  // 0: after the prompt had its answer
+    std::uint32_t number = 0;   // in the attempt, from 1 without gaps
+    TurnNo turn = 0;
+    Seq message = 0;
+    News what;
+};
+
+// The prompt has its answer.
+struct AgentReplied {
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    FinishReason finish = FinishReason::stop;
+    Usage usage;
+};
+
+// The program asks whether it may.
+struct AgentAsked {
+    PendingId pending;
+    CallSpec spec;
+    std::uint32_t step = 0;
+    Seq message = 0;  // whose tool call it is; the event's own number when it begins one
+    PauseTerms terms;
+    std::optional<Time> deadline;
+};
+
+// It asks again what was allowed before it died: once it may without asking.
+struct AgentGranted {
+    CallNo call = 0;  // that was approved
+    std::uint32_t attempt = 0;
+    std::uint32_t ask = 0;
+    std::string tool_call;
+};
+
 struct Event {
-    using Body =
-        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
-                     ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
-                     GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
-                     Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
-                     StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
-                     TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced>;
+    using Body = std::variant<
+        SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested, ModelReplied,
+        ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused, GateAsked, GateDecided,
+        GateMissing, GateBack, Submitted, Voted, Reassigned, Polled, Progressed, Claimed, Expired,
+        Cancelled, InDoubt, Note, TurnEnded, StatusChanged, Forked, SessionChanged, SessionEnded,
+        SessionDeleted, ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
+        TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced, AgentPrompted,
+        AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked, AgentGranted>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -109,6 +109,16 @@ Effect effect_of(EndedTurn const& turn) {
     return {{turn.since, 0}, std::move(ask)};
 }
 
+void abandon_request(State& state, OpenTurn& turn) {
+    if (!turn.request) return;
+    disown(state, {turn.request->since, 0});
+    for (Verdict const& verdict : turn.program.verdicts) {
+        if (verdict.attempt == turn.request->attempt) disown(state, {verdict.seq, verdict.call});
+    }
+    set_timer(state, 0, TimerKind::give_up, std::nullopt);
+    turn.request.reset();
+}
+
 void disown(State& state, EffectId id) { CHECK(state.owed.erase(id) == 1); }
 
 void close_call(State& state, CallNo no, Seq seq) {
@@ -117,7 +127,9 @@ void close_call(State& state, CallNo no, Seq seq) {
     auto step = state.turn->open_steps.find(call.step);
     CHECK(step != state.turn->open_steps.end());
     if (++step->second.settled == step->second.calls) state.turn->open_steps.erase(step);
-    state.turn->newest_item = seq;
+    // A program that waits for it is told at once, and no prompt is owed for it.
+    bool const told = call.spec.ask != 0 && state.turn->request;
+    if (!told) state.turn->newest_item = seq;
     state.calls.erase(no);
 }
 

@@ -24,6 +24,20 @@ void disown(State& state, EffectId id);
 // The call is settled by the event `seq`: it leaves the state and counts for its step's join.
 void close_call(State& state, CallNo no, Seq seq);
 
+// The request to the model, or the prompt of the program, is not owed any more.
+void abandon_request(State& state, OpenTurn& turn);
+
+// fold_program.cc
+void prompt_program(State& state, Event const& event, AgentPrompted const& e);
+void detach_program(State& state, Event const& event, AgentDetached const& e);
+void hear_program(State& state, Event const& event, AgentUpdate const& e);
+void end_prompt(State& state, AgentReplied const& e);
+void ask_for_program(State& state, Event const& event, AgentAsked const& e);
+void grant_to_program(State& state, Event const& event, AgentGranted const& e);
+// REQUIRES: the call is a permission that it asked for, and still open.
+void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool cancelled);
+[[nodiscard]] Effect effect_of(Verdict const& verdict);
+
 // fold_mail.cc
 void receive_mail(State& state, Event const& event, MailReceived const& e);
 void release_mail(State& state, Event const& event, MailReleased const& e);

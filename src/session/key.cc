@@ -76,6 +76,10 @@ struct Changes {
         open(e.pending, e.deadline, e.terms.external_ref);
     }
     void operator()(GateAsked const& e) const { open(e.pending, e.deadline, e.terms.external_ref); }
+    void operator()(AgentAsked const& e) const {
+        out.push_back(
+            {e.pending, std::nullopt, e.spec.tool, event.at, e.deadline, event.seq, 0, {}});
+    }
     void operator()(InDoubt const& e) const {
         open(e.pending, e.deadline);
         if (e.question) open(*e.question, std::nullopt);

@@ -45,6 +45,10 @@ inline constexpr std::uint32_t mail_hops_max = 16;
 inline constexpr std::uint32_t mail_wakes_per_minute = 10;  // of one conversation, in one session
 inline constexpr std::uint32_t mail_wakes_max = 50;         // likewise, in all
 inline constexpr std::size_t conversations_max = 64;        // that a session remembers
+inline constexpr std::size_t verdicts_max = 32;         // of a turn, told to the agent's program
+inline constexpr std::size_t agent_tools_max = 256;     // of a program, open at once
+inline constexpr std::size_t program_deaths_max = 3;    // within …
+inline constexpr Duration program_deaths_time{60'000};  // … this: it is not started again
 // From here on a session takes no new input and no progress, so that what is open can still be
 // settled.
 inline constexpr std::uint64_t seq_full = seq_max - 1'000'000;
@@ -61,8 +65,8 @@ inline constexpr Duration capability_afterlife{std::int64_t{7} * 24 * 3600 * 100
 inline constexpr Duration claim_max{3'600'000};
 inline constexpr Duration mail_minute{60'000};
 
-static_assert(tool_concurrency_max + 1 + untold_turns_max <= owed_max,
-              "tools and gates in work, one model request, and turns that have ended");
+static_assert(tool_concurrency_max + 1 + untold_turns_max + verdicts_max <= owed_max,
+              "tools and gates in work, one request, turns that have ended, and verdicts");
 static_assert(calls_per_reply_max <= open_calls_max);
 static_assert(output_bytes_max < artifact_bytes_max);
 static_assert(input_file_bytes_max <= artifact_bytes_max);

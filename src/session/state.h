@@ -126,6 +126,7 @@ struct OpenTurn {
     std::optional<FinishReason> finish = {};  // the newest reply asked for nothing more
     Usage usage = {};
     std::optional<Thread> thread = {};  // of the longest conversation that it has read from
+    ProgramTurn program = {};
     friend bool operator==(OpenTurn const&, OpenTurn const&) = default;
 };
 
@@ -238,6 +239,10 @@ struct State {
     Seq asked_view = 0;                            // view_seq of the newest request
     std::vector<ConversationState> conversations;  // the newest ones; whoever woke last is last
 
+    Seq program_seen = 0;              // view_seq of the newest prompt that it surely had
+    std::string acp_session;           // the agent's program's own id of it
+    std::vector<Time> program_deaths;  // the newest ones, oldest first
+
     // Kept by apply(), equal to what the rest of the state says (a property test recomputes them).
     std::set<CallNo> ready;    // phase ready
     std::set<CallNo> to_gate;  // phase ready, and a gate comes first; empty while a slot is free
@@ -277,6 +282,9 @@ void apply(State& state, Event const& event);
 // The open call that this pause (or in-doubt question) belongs to; nullptr when that is closed or
 // never was.
 [[nodiscard]] Call const* open_pause(State const& state, PendingId const& pending);
+
+// REQUIRES: the session's program is prompted.
+[[nodiscard]] AgentContext agent_context(State const& state);
 
 // nullptr: it has not woken this session lately.
 [[nodiscard]] ConversationState const* conversation_of(State const& state,

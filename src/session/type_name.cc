@@ -51,6 +51,13 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "mail_received",
     "mail_released",
     "mail_bounced",
+    "agent_prompted",
+    "attached",
+    "detached",
+    "agent_update",
+    "agent_replied",
+    "agent_asked",
+    "agent_granted",
 };
 
 }  // namespace

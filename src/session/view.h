@@ -34,6 +34,7 @@ struct ViewMessage {
     // Assistant: its calls, each answered right after it, in request order. Late outcome: the one
     // call.
     std::vector<ViewCall> calls;
+    Seq seq = 0;  // the event that brought an input; of others it may be 0
 };
 
 struct ModelView {

@@ -1,3 +1,4 @@
+#include "session/program.h"
 #include "session/task.h"
 
 #include <algorithm>
@@ -23,6 +24,9 @@ constexpr std::array call_status_words{"completed", "failed", "expired", "cancel
 constexpr std::array error_reason_words{"failed", "denied", "expired", "cancelled", "unknown"};
 constexpr std::array actor_type_words{"token",   "webhook", "capability",
                                       "session", "agent",   "runtime"};
+constexpr std::array on_restart_words{"resume", "ask"};
+constexpr std::array news_kind_words{"message", "tool", "plan"};
+constexpr std::array agent_tool_status_words{"pending", "in_progress", "completed", "failed"};
 constexpr std::array task_status_words{"running", "completed", "error", "cancelled", "resumed"};
 
 template <class Words, class E> std::string_view word(Words const& words, E value) {
@@ -50,10 +54,22 @@ std::string_view text(SubmissionKind v) { return word(submission_kind_words, v);
 std::string_view text(CallStatus v) { return word(call_status_words, v); }
 std::string_view text(ErrorReason v) { return word(error_reason_words, v); }
 std::string_view text(ActorType v) { return word(actor_type_words, v); }
+std::string_view text(OnRestart v) { return word(on_restart_words, v); }
+std::string_view text(NewsKind v) { return word(news_kind_words, v); }
+std::string_view text(AgentToolStatus v) { return word(agent_tool_status_words, v); }
 std::string_view text(TaskStatus v) { return word(task_status_words, v); }
 
 template <> std::optional<Lifecycle> parse(std::string_view w) {
     return find<Lifecycle>(lifecycle_words, w);
+}
+template <> std::optional<OnRestart> parse(std::string_view w) {
+    return find<OnRestart>(on_restart_words, w);
+}
+template <> std::optional<NewsKind> parse(std::string_view w) {
+    return find<NewsKind>(news_kind_words, w);
+}
+template <> std::optional<AgentToolStatus> parse(std::string_view w) {
+    return find<AgentToolStatus>(agent_tool_status_words, w);
 }
 template <> std::optional<TaskStatus> parse(std::string_view w) {
     return find<TaskStatus>(task_status_words, w);

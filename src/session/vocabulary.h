@@ -91,6 +91,10 @@ struct Join {
     friend bool operator==(Join const&, Join const&) = default;
 };
 
+// Of an agent that is a program (ACP): what becomes of a turn in whose middle it died. `resume`: it
+// is started again and goes on; `ask`: the session is paused until a person says so.
+enum class OnRestart : std::uint8_t { resume, ask };
+
 // What an agent's configuration says of its turns; written into turn_started, so that replay needs
 // no configuration.
 struct TurnTerms {
@@ -101,6 +105,7 @@ struct TurnTerms {
     // Asked before the first request of the turn, told when it has ended; outermost first.
     std::vector<std::string> before = {};
     std::vector<std::string> after = {};
+    std::optional<OnRestart> program = {};  // set: a program is prompted, and no model asked
     friend bool operator==(TurnTerms const&, TurnTerms const&) = default;
 };
 
@@ -171,6 +176,10 @@ struct CallSpec {
     std::optional<std::string> refused = {};
     // Set when starting the tool is nothing but this registration: the pause rides with the start.
     std::optional<PauseTerms> at_once = {};
+    // Set for a permission that the agent's program asks for: its how many-th of that attempt.
+    // `model_id` is then the program's own id of its tool call.
+    std::uint32_t ask = 0;
+    std::uint32_t ask_attempt = 0;
     friend bool operator==(CallSpec const&, CallSpec const&) = default;
 };
 
@@ -235,6 +244,7 @@ struct Receipt {
 [[nodiscard]] std::string_view text(CallStatus v);
 [[nodiscard]] std::string_view text(ErrorReason v);
 [[nodiscard]] std::string_view text(ActorType v);
+[[nodiscard]] std::string_view text(OnRestart v);
 template <class E> [[nodiscard]] std::optional<E> parse(std::string_view word);
 
 }  // namespace dormouse::session

@@ -2,6 +2,7 @@
 
 #include "wire/mail_json.h"
 #include "wire/names.h"
+#include "wire/program_json.h"
 
 #include <array>
 
@@ -246,6 +247,31 @@ struct Read {
         e.mail = id ? id->seq : 0;
         for (MailTarget& to : read_mail_targets(data["to"])) e.to = std::move(to);
         e.error = trouble();
+    }
+    void operator()(AgentPrompted& e) const {
+        e = {number("step"), number("attempt"), static_cast<Seq>(data["viewSeq"].integer_or(0)),
+             static_cast<Epoch>(data["epoch"].integer_or(0)), string("marker")};
+    }
+    void operator()(AgentAttached& e) const {
+        e = {string("acpSessionID"), string("how"), string("program"), flag("told")};
+    }
+    void operator()(AgentDetached& e) const {
+        e = {trouble(), time("retryAt"), {}, flag("died")};
+        data["lost"].elements([&](json::View title) { e.lost.push_back(title.string_or("")); });
+    }
+    void operator()(AgentUpdate& e) const {
+        e = {number("attempt"), number("number"), 0, message(), read_news(data)};
+    }
+    void operator()(AgentReplied& e) const {
+        e = {number("step"), number("attempt"), word("finishReason", FinishReason::stop),
+             read_usage(data["usage"])};
+    }
+    void operator()(AgentAsked& e) const {
+        e = {pending(), read_call_spec(data["call"]), number("step"),
+             message(), read_pause_terms(data),       time("timeout")};
+    }
+    void operator()(AgentGranted& e) const {
+        e = {call(), number("attempt"), number("ask"), string("toolCallID")};
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include "wire/mail_json.h"
 #include "wire/names.h"
+#include "wire/program_json.h"
 
 namespace dormouse::wire {
 
@@ -274,6 +275,49 @@ struct Write {
         out.member("mailID", numbered_id("mail_", session, e.mail)).key("to");
         write_mail_targets(out, {e.to});
         trouble(e.error);
+    }
+    void operator()(AgentPrompted const& e) const {
+        step(e.step, e.attempt);
+        out.member("viewSeq", e.view_seq).member("epoch", e.epoch).member("marker", e.marker);
+    }
+    void operator()(AgentAttached const& e) const {
+        out.member("acpSessionID", e.acp_session).member("how", e.how);
+        text_member("program", e.program);
+        flag("told", e.told);
+    }
+    void operator()(AgentDetached const& e) const {
+        trouble(e.error);
+        time_member("retryAt", e.retry_at);
+        flag("died", e.died);
+        if (e.lost.empty()) return;
+        out.key("lost").begin_array();
+        for (std::string const& title : e.lost) out.value(title);
+        out.end_array();
+    }
+    void operator()(AgentUpdate const& e) const {
+        out.member("attempt", e.attempt).member("number", e.number);
+        if (e.message != 0) message_id(e.message);
+        write_news(out, e.what);
+    }
+    void operator()(AgentReplied const& e) const {
+        step(e.step, e.attempt);
+        if (e.finish != FinishReason::stop) out.member("finishReason", text(e.finish));
+        out.key("usage");
+        write_usage(out, e.usage);
+    }
+    void operator()(AgentAsked const& e) const {
+        pause(e.pending);
+        out.member("step", e.step);
+        message_id(e.message);
+        out.key("call").begin_object();
+        write_call_spec(out, e.spec);
+        out.end_object();
+        write_pause_terms(out, e.terms);
+        time_member("timeout", e.deadline);
+    }
+    void operator()(AgentGranted const& e) const {
+        out.member("callID", call_text(e.call)).member("attempt", e.attempt);
+        out.member("ask", e.ask).member("toolCallID", e.tool_call);
     }
 
 private:

@@ -1,8 +1,10 @@
 #include "wire/history.h"
 
+#include "json/json.h"
 #include "wire/mail_json.h"
 
 #include <algorithm>
+#include <set>
 
 namespace dormouse::wire {
 
@@ -18,6 +20,47 @@ Json const* value_at(std::vector<std::pair<Seq, Json>> const& values, Seq seq) {
         if (since <= seq) found = &value;
     }
     return found;
+}
+
+// A text that goes on is one part.
+Json joined_parts(Json const& before, Json const& more) {
+    struct Part {
+        std::string type, text;
+        std::string_view raw;
+    };
+    std::vector<Part> parts;
+    for (Json const* const list : {&before, &more}) {
+        json::View(*list).elements([&](json::View part) {
+            std::string const type = part["type"].string_or("");
+            bool const goes_on = (type == "text" || type == "reasoning") && !parts.empty() &&
+                                 parts.back().type == type;
+            if (!goes_on) parts.push_back({type, {}, part.raw()});
+            parts.back().text += part["text"].string_or("");
+        });
+    }
+    json::Writer out;
+    out.begin_array();
+    for (Part const& part : parts) {
+        if (part.type == "text" || part.type == "reasoning") {
+            out.begin_object().member("type", part.type).member("text", part.text).end_object();
+        } else {
+            out.raw(part.raw);
+        }
+    }
+    return out.end_array().json();
+}
+
+// The members of `before`, and those of `more` in their place.
+Json joined_members(Json const& before, Json const& more) {
+    json::Writer out;
+    out.begin_object();
+    std::set<std::string, std::less<>> said;
+    for (Json const* const object : {&more, &before}) {
+        json::View(*object).members([&](std::string_view name, json::View value) {
+            if (said.insert(std::string(name)).second) out.member_raw(name, value.raw());
+        });
+    }
+    return out.end_object().json();
 }
 
 }  // namespace
@@ -164,6 +207,11 @@ struct HistoryFold {
         CallView& call = h.calls_.at(e.receipt.pending.call);
         if (pause.terms.continuation == Continuation::reentry) return edit(call, pause, e.what);
         settle(call.no);
+        if (call.spec.ask != 0 && !e.what.approved) {
+            call.error = ErrorReason::denied;
+            call.error_text = e.what.reason.empty() ? "denied" : "denied: " + e.what.reason;
+            return;
+        }
         call.output = e.what.output;
         call.title = e.what.title;
         call.metadata = e.what.metadata;
@@ -294,6 +342,44 @@ struct HistoryFold {
         if (auto const sent = h.sent_.find(e.mail); sent != h.sent_.end())
             sent->second.bounced.push_back(e);
     }
+    void operator()(AgentPrompted const& e) const {
+        (*this)(ModelRequested{e.step, e.attempt, e.view_seq, e.epoch});
+    }
+    void operator()(AgentReplied const& e) const {
+        if (!h.steps_.empty()) {
+            h.steps_.back().reply = event.seq;
+            h.steps_.back().at = event.at;
+        }
+        TurnView& turn = this->turn(event.turn);
+        turn.usage = sum(turn.usage, e.usage);
+        ++turn.steps;
+        lose_tools();
+    }
+    void operator()(AgentDetached const&) const { lose_tools(); }
+    void operator()(AgentUpdate const& e) const {
+        if (e.what.kind == NewsKind::plan) return;
+        if (e.what.kind == NewsKind::tool) return tell_of_tool(e);
+        MessageView& message = program_message(e.message, e.turn);
+        message.parts =
+            message.parts.text() == "[]" ? e.what.body : joined_parts(message.parts, e.what.body);
+    }
+    void operator()(AgentAsked const& e) const {
+        MessageView& message = program_message(e.message, event.turn);
+        CallView call;
+        call.no = e.pending.call;
+        call.turn = event.turn;
+        call.step = e.step;
+        call.message = message.seq;
+        call.spec = e.spec;
+        call.started = event.seq;
+        call.started_at = event.at;
+        call.inputs.emplace_back(event.seq, e.spec.input);
+        h.calls_.emplace(call.no, std::move(call));
+        open(e.pending, e.terms, e.deadline, "");
+        AgentToolView& tool = agent_tool(e.spec.model_id, message);
+        tool.asked = e.pending.call;
+        if (tool.title.empty()) tool.title = e.terms.message;
+    }
     template <class Other> void operator()(Other const&) const {}
 
     TurnView& turn(TurnNo no) const { return h.partial_ ? h.turns_[no] : h.turns_.at(no); }
@@ -303,6 +389,55 @@ struct HistoryFold {
     }
 
 private:
+    MessageView& program_message(Seq seq, TurnNo turn) const {
+        auto const known = h.messages_.find(seq);
+        if (known != h.messages_.end()) return known->second;
+        MessageView message;
+        message.seq = seq;
+        message.turn = turn;
+        message.assistant = true;
+        message.by_program = true;
+        message.parts = Json::trusted("[]");
+        message.created = event.at;
+        message.shown = event.seq;
+        if (auto const of = h.turns_.find(turn); of != h.turns_.end())
+            of->second.messages.push_back(seq);
+        return h.messages_.emplace(seq, std::move(message)).first->second;
+    }
+    // The one with this id, or a new one of `message`.
+    AgentToolView& agent_tool(std::string const& id, MessageView& message) const {
+        auto const [at, is_new] = h.agent_tools_.try_emplace(id, message.seq);
+        auto& tools = is_new ? message.agent_tools : h.messages_.at(at->second).agent_tools;
+        auto const found = std::ranges::find(tools, id, &AgentToolView::id);
+        if (found != tools.end()) return *found;
+        tools.push_back({id, {}, {}, false, Json::trusted("{}"), 0, event.at, event.at});
+        return tools.back();
+    }
+    void tell_of_tool(AgentUpdate const& e) const {
+        auto const known = h.agent_tools_.find(e.what.tool_call);
+        bool const has = known != h.agent_tools_.end();
+        if (!has && e.message == 0) return;  // of a journal that is read from its middle
+        MessageView& message = has && e.message == 0 ? h.messages_.at(known->second)
+                                                     : program_message(e.message, e.turn);
+        AgentToolView& tool = agent_tool(e.what.tool_call, message);
+        tool.status = e.what.status;
+        tool.unknown = false;
+        tool.changed = event.at;
+        if (!e.what.title.empty()) tool.title = e.what.title;
+        tool.body = joined_members(tool.body, e.what.body);
+    }
+    // What is still open now nobody will hear of again.
+    void lose_tools() const {
+        for (auto const& [id, seq] : h.agent_tools_) {
+            for (AgentToolView& tool : h.messages_.at(seq).agent_tools) {
+                if (tool.id != id || !is_open(tool.status)) continue;
+                tool.unknown = true;
+                tool.status = AgentToolStatus::failed;
+                tool.changed = event.at;
+            }
+        }
+        h.agent_tools_.clear();
+    }
     // A user message that belongs to the turn whose request sees it first.
     MessageView& notice(Json parts) const {
         MessageView message;
@@ -383,6 +518,7 @@ struct Touched {
 
     void operator()(CallPaused const& e) const { out.push_back(e.pending); }
     void operator()(GateAsked const& e) const { out.push_back(e.pending); }
+    void operator()(AgentAsked const& e) const { out.push_back(e.pending); }
     void operator()(Submitted const& e) const { out.push_back(e.receipt.pending); }
     void operator()(Voted const& e) const { out.push_back(e.pending); }
     void operator()(Reassigned const& e) const { out.push_back(e.pending); }

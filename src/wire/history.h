@@ -76,6 +76,18 @@ struct CallView {
     [[nodiscard]] Json input_at(Seq seq) const;  // REQUIRES: the call was made by then
 };
 
+// A tool call of an agent that is a program, as it told of it.
+struct AgentToolView {
+    std::string id;
+    std::string title;
+    session::AgentToolStatus status = session::AgentToolStatus::pending;
+    bool unknown = false;  // the program died, or never said how it ended
+    Json body;             // the newest news of each member
+    CallNo asked = 0;      // the newest permission that it wanted; 0: none
+    Time started{};
+    Time changed{};
+};
+
 struct MessageView {
     Seq seq = 0;
     TurnNo turn = 0;
@@ -84,6 +96,8 @@ struct MessageView {
     session::Actor by;
     Json parts;
     std::vector<CallNo> calls;
+    std::vector<AgentToolView> agent_tools;
+    bool by_program = false;  // what a program told; no reply of a step
     std::optional<session::Usage> usage;
     Time created{};
     std::optional<PendingId> answers;
@@ -200,7 +214,8 @@ private:
     std::map<TaskNo, TaskView> tasks_;
     std::map<Seq, MailView> mails_;
     std::map<Seq, SentView> sent_;
-    std::vector<Seq> unread_;  // mails and bounces that no request has seen
+    std::map<std::string, Seq> agent_tools_;  // of the newest turn: its id → its message
+    std::vector<Seq> unread_;                 // mails and bounces that no request has seen
     Json forked_;
     std::optional<SessionId> forked_from_;
 };

@@ -140,6 +140,7 @@ void write_call_spec(json::Writer& out, CallSpec const& spec) {
     if (spec.terms.time_limit != ToolTerms().time_limit)
         write_duration(out, "timeLimit", spec.terms.time_limit);
     if (spec.refused) out.member("refused", *spec.refused);
+    if (spec.ask != 0) out.member("ask", spec.ask).member("askAttempt", spec.ask_attempt);
     if (!spec.at_once) return;
     out.key("atOnce").begin_object();
     write_pause_terms(out, *spec.at_once);
@@ -163,6 +164,8 @@ CallSpec read_call_spec(json::View object) {
     spec.terms.pause_timeout = read_duration(object["pauseTimeout"]);
     if (auto limit = read_duration(object["timeLimit"])) spec.terms.time_limit = *limit;
     if (auto refused = object["refused"].string()) spec.refused = *refused;
+    spec.ask = static_cast<std::uint32_t>(object["ask"].integer_or(0));
+    spec.ask_attempt = static_cast<std::uint32_t>(object["askAttempt"].integer_or(0));
     if (object["atOnce"].exists()) spec.at_once = read_pause_terms(object["atOnce"]);
     return spec;
 }
@@ -243,6 +246,7 @@ void write_turn_terms(json::Writer& out, TurnTerms const& terms) {
     optional_text(out, "digest", terms.digest);
     if (!terms.before.empty()) write_texts(out, "before", terms.before);
     if (!terms.after.empty()) write_texts(out, "after", terms.after);
+    if (terms.program) out.member("program", text(*terms.program));
 }
 
 TurnTerms read_turn_terms(json::View object) {
@@ -255,6 +259,8 @@ TurnTerms read_turn_terms(json::View object) {
     terms.digest = object["digest"].string_or("");
     terms.before = texts_of(object["before"]);
     terms.after = texts_of(object["after"]);
+    if (auto const word = object["program"].string())
+        terms.program = parse<OnRestart>(*word).value_or(OnRestart::ask);
     return terms;
 }
 

@@ -14,6 +14,7 @@ void fill_from_envelope(Event& event) {
     if (auto* e = std::get_if<TurnStarted>(&event.body)) e->turn = event.turn;
     if (auto* e = std::get_if<TurnEnded>(&event.body)) e->turn = event.turn;
     if (auto* e = std::get_if<TurnTold>(&event.body)) e->turn = event.turn;
+    if (auto* e = std::get_if<AgentUpdate>(&event.body)) e->turn = event.turn;
     if (auto* e = std::get_if<Submitted>(&event.body)) e->receipt.at = event.at;
     if (auto* e = std::get_if<Expired>(&event.body)) e->receipt.at = event.at;
     if (auto* e = std::get_if<Cancelled>(&event.body); e && e->receipt) e->receipt->at = event.at;

@@ -56,8 +56,8 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    9, 9, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4, 6, 2, 2,  2,  5, 3, 4, 3, 3, 2,
-    4, 5, 6, 4, 3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 10, 13, 2, 8, 5, 2, 3};
+    9, 9, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4,  6,  2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6,
+    4, 3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 10, 13, 2, 8, 5, 2, 3, 5, 4, 4, 5, 4, 6, 4};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -132,6 +132,8 @@ CallSpec rich_call() {
     spec.terms.pause_timeout = Duration(5'000);
     spec.terms.time_limit = Duration(30'000);
     spec.refused = "no such tool";
+    spec.ask = 2;
+    spec.ask_attempt = 3;
     spec.at_once = rich_pause();
     return spec;
 }
@@ -186,7 +188,7 @@ void add_tasks_and_mail(Add const& add) {
 
 // Each type with every field filled in.
 std::vector<Event> one_of_each() {
-    TurnTerms terms{{2, true}, 3, 12, "sha256:x", {"limits", "notes"}, {"audit"}};
+    TurnTerms terms{{2, true}, 3, 12, "sha256:x", {"limits", "notes"}, {"audit"}, OnRestart::ask};
     std::vector<Event> out;
     auto const add = [&](Event::Body body, TurnNo turn = 3) {
         out.push_back(event(std::move(body), turn));
@@ -240,6 +242,15 @@ std::vector<Event> one_of_each() {
     add(TurnChecked{});
     add(TurnTold{3});
     add_tasks_and_mail([&](Event::Body body) { add(std::move(body)); });
+    add(AgentPrompted{1, 2, 41, 5, "dormouse:x/3.1.2"});
+    add(AgentAttached{"ses_1", "load", "opencode 1.18", true});
+    add(AgentDetached{{"agent_crashed", "exit 1"}, at(1'000), {"a", "b"}, true});
+    add(AgentUpdate{2, 3, 3, 12, {NewsKind::message, Json::trusted("[]"), true}});
+    add(AgentUpdate{
+        2, 4, 3, 0, {NewsKind::tool, value, false, "t1", "ls", AgentToolStatus::failed}});
+    add(AgentReplied{1, 2, FinishReason::length, {1, 2, 3}});
+    add(AgentAsked{pending(), rich_call(), 1, 12, rich_pause(), at(9'000)});
+    add(AgentGranted{9, 2, 1, "t2"});
     return out;
 }
 

@@ -118,6 +118,32 @@ TEST(StateJson, TurnsThatAreNotCheckedOrNotToldStandInIt) {
     expect_same_after_a_round_trip(given);
 }
 
+TEST(StateJson, AProgramInTheMiddleOfATurnStandsInIt) {
+    Given given;
+    given.terms.program = OnRestart::ask;
+    (void)given.create();
+    (void)given.prompt("please");
+    (void)given.when(AgentAttach{1, 1, 1, "s1", "new", "fake 1"});
+    News work{NewsKind::tool, Json::trusted("{}"), false, "t1", "ls", AgentToolStatus::pending};
+    (void)given.when(AgentNews{1, 1, 1, 1, work});
+    AgentAsk ask{1, 1, 1, 1, plain("acp:execute"), pause_for(PauseReason::approval)};
+    ask.spec.ask = ask.spec.ask_attempt = 1;
+    ask.spec.input_digest = sha256(json::canonical(ask.spec.input));
+    ask.terms.continuation = Continuation::tool_response;
+    (void)given.when(ask);
+    expect_same_after_a_round_trip(given);
+    (void)given.submit(given.pending(1), decision(true));
+    ASSERT_EQ(given.turn().program.verdicts.size(), 1U);
+    expect_same_after_a_round_trip(given);
+    (void)given.when(AgentFailure{1, 1, 1, {"agent_crashed", "gone"}, AgentFailure::How::died});
+    ASSERT_EQ(given.state.lifecycle, Lifecycle::paused);
+    expect_same_after_a_round_trip(given);
+    (void)given.move(Move::To::resume);
+    expect_same_after_a_round_trip(given);
+    (void)given.cancel_turn();
+    expect_same_after_a_round_trip(given);
+}
+
 TEST(StateJson, ASessionThatWasForkedKeepsItsOrigin) {
     Given given;
     SessionId const origin = SessionId::make(3, {});

@@ -1,5 +1,6 @@
 #include "wire/event_json.h"
 #include "wire/names.h"
+#include "wire/program_json.h"
 #include "wire/state_json.h"
 
 #include "session/fold.h"
@@ -99,7 +100,10 @@ void read_request(State& state, OpenTurn& turn, json::View v) {
             Request{number(r, "attempt"), seq(r, "viewSeq"), seq(r, "epoch"), seq(r, "since")};
         owe(state, {{turn.request->since, 0},
                     AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq,
-                             turn.failures}});
+                             turn.failures, turn.terms.program.has_value()}});
+        for (Verdict const& verdict : turn.program.verdicts) {
+            if (verdict.attempt == turn.request->attempt) owe(state, effect_of(verdict));
+        }
         set_timer(state, 0, TimerKind::give_up, time(r, "giveUpAt"));
     }
     if (json::View r = v["retry"]; r.exists()) {
@@ -152,6 +156,7 @@ OpenTurn read_turn(State& state, json::View v) {
     if (v["thread"].exists()) turn.thread = read_thread(v["thread"]);
     turn.terms = read_turn_terms(v["terms"]);
     turn.usage = read_usage(v["usage"]);
+    turn.program = read_program_turn(v["program"]);
     if (turn.unchecked != 0) owe(state, effect_of(turn));
     read_request(state, turn, v);
     for (json::View step : list(v["openSteps"])) {
@@ -265,6 +270,10 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     state.tasks_ever = number(v, "tasksEver");
     for (json::View task : list(v["tasks"])) read_task(state, task);
     read_mail_state(state, v);
+    state.program_seen = seq(v, "programSeen");
+    state.acp_session = string(v, "acpSession");
+    for (json::View at : list(v["programDeaths"]))
+        state.program_deaths.push_back(from_ms(at.integer_or(0)));
     return state;
 }
 

@@ -2,6 +2,7 @@
 
 #include "wire/event_json.h"
 #include "wire/names.h"
+#include "wire/program_json.h"
 
 namespace dormouse::wire {
 
@@ -124,6 +125,7 @@ void write_turn(json::Writer& out, State const& state, OpenTurn const& turn) {
     out.end_object().key("usage");
     write_usage(out, turn.usage);
     write_request(out, state, turn);
+    write_program_turn(out, turn.program);
     out.key("openSteps").begin_array();
     for (auto const& [step, calls] : turn.open_steps) {
         out.begin_array()
@@ -240,6 +242,13 @@ std::string write_state(State const& state) {
     out.end_array();
     if (state.tasks_ever != 0) write_tasks(out, state);
     write_mail_state(out, state);
+    if (state.program_seen != 0) out.member("programSeen", state.program_seen);
+    if (!state.acp_session.empty()) out.member("acpSession", state.acp_session);
+    if (!state.program_deaths.empty()) {
+        out.key("programDeaths").begin_array();
+        for (Time const at : state.program_deaths) out.value(to_ms(at));
+        out.end_array();
+    }
     return out.end_object().take();
 }
 

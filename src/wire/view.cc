@@ -42,17 +42,41 @@ public:
 private:
     void collect_steps() {
         for (StepView const& step : history_.steps()) {
-            if (step.reply != 0 && step.reply <= view_seq_) committed_.push_back(step);
+            if (step.reply == 0 || step.reply > view_seq_) continue;
+            // What a program told stands among the items.
+            if (history_.messages().contains(step.reply)) committed_.push_back(step);
         }
     }
 
     void collect_inputs() {
         for (auto const& [seq, message] : history_.messages()) {
             bool const seen = message.shown != 0 && message.shown <= view_seq_ && !message.dropped;
+            if (message.by_program && seen) items_.push_back({message.shown, told(message)});
             if (message.assistant || !seen || message.answers) continue;
             items_.push_back(
-                {message.shown, {ViewMessage::Role::user, message.source, message.parts, {}}});
+                {message.shown,
+                 {ViewMessage::Role::user, message.source, message.parts, {}, message.shown}});
         }
+    }
+
+    // A message of a program: its texts, and its tool calls with what became of them.
+    static ViewMessage told(MessageView const& message) {
+        ViewMessage out{
+            ViewMessage::Role::assistant, InputSource::prompt, message.parts, {}, message.shown};
+        for (AgentToolView const& tool : message.agent_tools) {
+            ViewCall call;
+            call.model_id = tool.id;
+            call.tool = tool.title;
+            json::View const body(tool.body);
+            call.input = body["input"].exists() ? body["input"].copy() : Json();
+            call.output = body["output"].exists() ? body["output"].copy() : Json();
+            call.open = is_open(tool.status);
+            if (tool.status == AgentToolStatus::failed)
+                call.error = tool.unknown ? ErrorReason::unknown : ErrorReason::failed;
+            if (call.error) call.error_text = tool.unknown ? "outcome unknown" : "failed";
+            out.calls.push_back(std::move(call));
+        }
+        return out;
     }
 
     // The view_seq of the first request that saw the reply `message`.
@@ -85,6 +109,7 @@ private:
 
     void collect_late_outcomes() {
         for (auto const& [no, call] : history_.calls()) {
+            if (call.spec.ask != 0) continue;  // the program itself was told
             if (!settled_by(call, view_seq_) || settled_by(call, first_sight(call.message)))
                 continue;
             ViewMessage late{ViewMessage::Role::user,

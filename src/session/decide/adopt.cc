@@ -60,7 +60,11 @@ Judged judge(Decider& d, Adopt const& c) {
     for (CallNo no : cut_off) verdict(d, d.state.calls.at(no));
     if (d.state.turn && d.state.turn->request && d.state.turn->request->epoch < d.epoch) {
         OpenTurn const& turn = *d.state.turn;
-        d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
+        if (turn.terms.program) {
+            lose_program(d, {"restarted", "The server stopped while the agent worked."}, false);
+        } else {
+            d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
+        }
     }
     ask_gates_anew(d, c);
     return done(d);

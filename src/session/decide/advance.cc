@@ -102,6 +102,7 @@ void cancel_rest(Decider& d) {
 
 void ask_model(Decider& d) {
     OpenTurn const& turn = *d.state.turn;
+    if (turn.terms.program) return prompt_again(d);
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
     d.emit(ModelRequested{step, attempt, d.state.head, d.epoch});

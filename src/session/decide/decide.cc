@@ -25,6 +25,7 @@ void Decider::emit(Event::Body body) {
     event.turn = state.turn ? state.turn->no : 0;
     if (auto const* started = std::get_if<TurnStarted>(&body)) event.turn = started->turn;
     if (auto const* told = std::get_if<TurnTold>(&body)) event.turn = told->turn;
+    if (auto const* update = std::get_if<AgentUpdate>(&body)) event.turn = update->turn;
     event.body = std::move(body);
     for (PendingChange& change : pending_changes(state, event))
         pending.push_back(std::move(change));

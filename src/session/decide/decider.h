@@ -58,6 +58,11 @@ void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error,
 void cancel_call(Decider& d, CallNo call, std::string const& why);
 void start_tool(Decider& d, CallNo call);
 
+// program.cc: intent to prompt the agent's program; and what follows when the prompt that is under
+// way will have no answer.
+void prompt_again(Decider& d);
+void lose_program(Decider& d, Trouble error, bool died);
+
 // time.cc: everything that is due by the command's time (rule 9).
 void fall_due(Decider& d);
 [[nodiscard]] std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool,
@@ -132,6 +137,11 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, SendMail const& c);
 [[nodiscard]] Judged judge(Decider& d, TakeMail const& c);
 [[nodiscard]] Judged judge(Decider& d, ReleaseMail const& c);
+[[nodiscard]] Judged judge(Decider& d, AgentAttach const& c);
+[[nodiscard]] Judged judge(Decider& d, AgentNews const& c);
+[[nodiscard]] Judged judge(Decider& d, AgentReply const& c);
+[[nodiscard]] Judged judge(Decider& d, AgentAsk const& c);
+[[nodiscard]] Judged judge(Decider& d, AgentFailure const& c);
 
 [[nodiscard]] inline Judged done(Decider const& d) { return Answer{.seq = d.state.head}; }
 [[nodiscard]] bool is_full(State const& state);

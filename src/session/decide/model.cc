@@ -64,6 +64,8 @@ void refuse_calls(Decider& d, CallNo first) {
 }  // namespace
 
 void give_up_model(Decider& d) {
+    if (d.state.turn->terms.program)
+        return lose_program(d, {"agent_crashed", "Nobody drives the agent's program."}, true);
     fail_model(d, {"model_failed", "The model did not answer in time."}, true, std::nullopt);
 }
 

@@ -79,13 +79,19 @@ Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
         return fail(Code::session_busy,
                     "The session is in a turn; it waits for " + open_ids(state) + ".");
     }
-    bool const own_turn = idle || when == PromptMode::queue || !state.turn;
+    // A program takes nothing in the middle of a prompt.
+    bool const programmed = state.turn && state.turn->terms.program;
+    bool const own_turn = idle || when == PromptMode::queue || !state.turn || programmed;
     if (own_turn && state.queue.size() >= d.limits.queue) {
         return fail(Code::queue_full,
                     "The session's queue is full (" + std::to_string(d.limits.queue) + ").");
     }
     if (auto error = refuse_files(state, c.files)) return std::unexpected(*std::move(error));
-    if (!own_turn && when == PromptMode::interrupt) interrupt(d);
+    if (programmed && when == PromptMode::interrupt) {
+        end_turn(d, FinishReason::cancelled, std::nullopt, "interrupted by a prompt");
+    } else if (!own_turn && when == PromptMode::interrupt) {
+        interrupt(d);
+    }
     Json const parts = keep_files(d, c.parts, c.files);
     TurnNo const turn = own_turn ? state.turns + 1 : state.turn->no;
     Answer answer;

@@ -100,6 +100,10 @@ std::optional<Error> refuse(State const& state, Call const& call, Offer const& o
     bool const job = by.type == ActorType::capability || by.type == ActorType::webhook;
     if (job && terms.reason != PauseReason::tool_result) return wrong_kind(terms.reason).error();
     if (!fits(terms.reason, offer.what.kind)) return wrong_kind(terms.reason).error();
+    if (call.spec.ask != 0 && !offer.what.arguments.is_null()) {
+        return Error{Code::invalid_arguments,
+                     "The arguments of an agent's own tool can not be changed; allow it or not."};
+    }
     if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {
         std::string const shown = digest_text(call.spec.input_digest);
         return Error{Code::input_changed, "The arguments are not those that you were shown.",

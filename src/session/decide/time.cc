@@ -94,6 +94,7 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::mail: return release_due_mail(d);
         case TimerKind::model_retry: {
             OpenTurn const& turn = *d.state.turn;
+            if (turn.terms.program) return prompt_again(d);
             return d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
         }
     }

@@ -88,7 +88,9 @@ namespace dormouse::session::testing {
     if (state.timers.size() != state.timer_at.size()) out += "timers differ; ";
     for (auto const& [id, effect] : state.owed) {
         // Interceptors of turns have their limit from whoever asks them.
-        bool const turn = std::holds_alternative<AskTurn>(effect.what);
+        // A verdict is owed as long as the prompt is.
+        bool const turn = std::holds_alternative<AskTurn>(effect.what) ||
+                          std::holds_alternative<TellAgent>(effect.what);
         if (!turn && !state.timer_at.contains({id.call, TimerKind::give_up}))
             out += "owed for ever; ";
     }

@@ -1,0 +1,490 @@
+#include "acp/driver.h"
+
+#include "acp/prompt.h"
+#include "base/check.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::acp {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr Duration flush_every{2'000};
+constexpr std::size_t replay_max = std::size_t{16} << 20;
+constexpr std::size_t error_kept = std::size_t{64} << 10;
+constexpr std::size_t asks_open_max = 64;
+constexpr std::size_t title_max = 200;
+
+std::string version_of(json::View info) {
+    std::string out = info["name"].string_or("");
+    std::string const version = info["version"].string_or("");
+    return version.empty() ? out : out + " " + version;
+}
+
+bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
+
+FinishReason finish_of(std::string const& reason) {
+    if (reason == "max_tokens") return FinishReason::length;
+    if (reason == "max_turn_requests") return FinishReason::step_limit;
+    if (reason == "refusal") return FinishReason::refusal;
+    if (reason == "cancelled") return FinishReason::cancelled;
+    return FinishReason::stop;
+}
+
+Usage usage_of(json::View usage) {
+    return {usage["inputTokens"].integer_or(0), usage["outputTokens"].integer_or(0),
+            usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)};
+}
+
+// Agents say in many ways that they do not know a session.
+bool says_unknown(RpcError const& error) {
+    if (error.code == rpc::not_found) return true;
+    std::string const all = error.message + " " + error.data;
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"not found", "Invalid session",
+                                                "No previous session", "\"service\":\"session\"",
+                                                "no such session"},
+        [&](std::string_view word) { return all.find(word) != std::string::npos; });
+}
+
+}  // namespace
+
+Driver::Driver(Settings const& settings, port::Processes& processes, port::Loop& loop,
+               SessionId session, Told told)
+    : settings_(settings),
+      processes_(processes),
+      loop_(loop),
+      session_(session),
+      told_(std::move(told)),
+      rpc_({[this](std::string const& line) {
+                if (process_) processes_.write(*process_, line);
+            },
+            [this](std::string const& method, Json id, Json params) {
+                on_request(method, std::move(id), std::move(params));
+            },
+            [this](std::string const& method, Json const& params) {
+                if (method == "session/update") on_update(json::View(params));
+            }}) {}
+
+void Driver::prompt(Prompt prompt) {
+    CHECK(idle() && phase_ != Phase::gone);
+    prompt_ = std::move(prompt);
+    updates_ = asks_ = 0;
+    sent_ = false;
+    ++turn_of_clock_;
+    scribe_.reset();
+    if (phase_ == Phase::none) return start();
+    limit_start();
+    if (phase_ == Phase::starting || phase_ == Phase::attaching) return;  // the way there goes on
+    if (phase_ == Phase::ready && acp_session_ == prompt_->request.program->acp_session)
+        return send_prompt();
+    attach();
+}
+
+void Driver::adopt(Prompt prompt) {
+    prompt_->delta = std::move(prompt.delta);
+    prompt_->done = std::move(prompt.done);
+}
+
+void Driver::start() {
+    auto const folder = settings_.folder(prompt_->request.program->cwd);
+    if (!folder) return fail(AgentFailure::How::refused, "agent_refused", folder.error().detail);
+    cwd_ = *folder;
+    port::ProcessSpec spec;
+    spec.argv = settings_.argv;
+    spec.cwd = cwd_;
+    spec.environment = settings_.environment;
+    if (!settings_.password_variable.empty()) {
+        password_ = settings_.random();
+        spec.environment.push_back(settings_.password_variable + "=" + password_);
+    }
+    spec.time_limit = Duration::max();
+    spec.error_kept = error_kept;
+    spec.on_output = [weak = weak_from_this()](std::string_view bytes) {
+        if (auto const self = weak.lock()) self->on_output(bytes);
+    };
+    process_ = processes_.start(
+        std::move(spec), [self = shared_from_this()](port::ProcessEnd end) { self->on_end(end); });
+    limit_start();
+    initialize();
+}
+
+// Programs may take their time to start, but not for ever.
+void Driver::limit_start() {
+    loop_.after(settings_.start_limit, [weak = weak_from_this(), turn = turn_of_clock_] {
+        auto const self = weak.lock();
+        if (!self || self->turn_of_clock_ != turn || self->sent_ || !self->prompt_) return;
+        if (self->phase_ == Phase::gone) return;
+        self->why_ended_ = "it was not ready in " +
+                           std::to_string(self->settings_.start_limit.count() / 1000) + " s";
+        self->end();
+    });
+}
+
+void Driver::on_output(std::string_view bytes) {
+    auto const alive = shared_from_this();
+    if (rpc_.receive(bytes)) return;
+    why_ended_ = "it wrote a line longer than 32 MiB";
+    end();
+}
+
+void Driver::end() {
+    ending_ = true;
+    if (process_) processes_.end(*process_);
+}
+
+void Driver::on_end(port::ProcessEnd const& end) {
+    auto const alive = shared_from_this();
+    phase_ = Phase::gone;
+    ending_ = true;
+    process_.reset();
+    error_tail_ = end.error;
+    if (why_ended_.empty()) {
+        using How = port::ProcessEnd::How;
+        std::string const status = std::to_string(end.status);
+        switch (end.how) {
+            case How::exited: why_ended_ = "it ended with status " + status; break;
+            case How::signalled: why_ended_ = "it was ended by signal " + status; break;
+            case How::not_started: why_ended_ = "it could not be started: " + end.error; break;
+            default: why_ended_ = "it wrote too much"; break;
+        }
+    }
+    rpc_.close();
+    if (prompt_) fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
+    told_.gone();
+}
+
+// The last line that it complained with.
+std::string Driver::last_words() const {
+    std::string_view text(error_tail_);
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r'))
+        text.remove_suffix(1);
+    text = text.substr(text.rfind('\n') + 1);
+    constexpr std::size_t most = 200;
+    if (text.empty() || why_ended_.ends_with(text)) return "";
+    return without_secrets(": " + std::string(text.substr(0, most)));
+}
+
+std::string Driver::without_secrets(std::string text) const {
+    auto const hide = [&](std::string const& secret) {
+        if (secret.size() < 6) return;
+        for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 3))
+            text.replace(at, secret.size(), "***");
+    };
+    for (std::string const& secret : settings_.secrets) hide(secret);
+    hide(password_);
+    return text;
+}
+
+void Driver::initialize() {
+    phase_ = Phase::starting;
+    json::Writer out;
+    out.begin_object().member("protocolVersion", 1).key("clientCapabilities").begin_object();
+    out.key("fs").begin_object().member("readTextFile", false).member("writeTextFile", false);
+    out.end_object().member("terminal", false).end_object().key("clientInfo").begin_object();
+    out.member("name", "dormouse").member("version", "0.1").end_object().end_object();
+    rpc_.call("initialize", out.json(), [this](RpcPeer::Answer answer) {
+        if (!answer) return refuse(answer.error());
+        initialized(json::View(*answer));
+    });
+}
+
+void Driver::initialized(json::View result) {
+    auto const version = result["protocolVersion"].integer();
+    if (version != 1) {
+        return fail(AgentFailure::How::refused, "agent_refused",
+                    "The agent speaks version " + std::string(result["protocolVersion"].raw()) +
+                        " of ACP, and this release version 1.");
+    }
+    json::View const can = result["agentCapabilities"];
+    can_load_ = can["loadSession"].boolean_or(false);
+    can_resume_ = offers(can["sessionCapabilities"]["resume"]);
+    images_ = can["promptCapabilities"]["image"].boolean_or(false);
+    program_ = version_of(result["agentInfo"]);
+    bool const loses = settings_.never_load || program_.starts_with("gemini");
+    can_load_ = can_load_ && !loses;
+    phase_ = Phase::initialized;
+    attach();
+}
+
+// A prompt that may have been delivered is looked for in a replay; else resuming is quicker.
+void Driver::attach() {
+    if (!prompt_) return rest();
+    AgentContext const& context = *prompt_->request.program;
+    bool const looks = context.again && !context.turn.heard;
+    phase_ = Phase::attaching;
+    if (context.acp_session.empty()) return open_new(false);
+    if (can_load_ && (looks || !can_resume_)) return take_up("session/load", "load");
+    if (can_resume_) return take_up("session/resume", "resume");
+    open_new(true);
+}
+
+Json Driver::session_params(std::string const& acp_session) const {
+    json::Writer out;
+    out.begin_object();
+    if (!acp_session.empty()) out.member("sessionId", acp_session);
+    out.member("cwd", cwd_).key("mcpServers").begin_array();
+    if (settings_.mcp_servers) {
+        for (McpServer const& server : settings_.mcp_servers(session_)) {
+            out.begin_object().member("name", server.name).member("command", server.command);
+            out.key("args").begin_array();
+            for (std::string const& argument : server.args) out.value(argument);
+            out.end_array().key("env").begin_array();
+            for (auto const& [name, value] : server.env)
+                out.begin_object().member("name", name).member("value", value).end_object();
+            out.end_array().end_object();
+        }
+    }
+    return out.end_array().end_object().json();
+}
+
+// `told`: it had a session of its own, which is lost.
+void Driver::open_new(bool told) {
+    rpc_.call("session/new", session_params(""), [this, told](RpcPeer::Answer answer) {
+        if (!answer) return refuse(answer.error());
+        json::View const result(*answer);
+        acp_session_ = result["sessionId"].string_or("");
+        if (acp_session_.empty())
+            return fail(AgentFailure::How::refused, "agent_refused",
+                        "The agent answered session/new without a sessionId.");
+        attached("new", told, result);
+    });
+}
+
+void Driver::take_up(std::string const& method, std::string const& how) {
+    std::string const known = prompt_->request.program->acp_session;
+    acp_session_ = known;
+    replaying_ = how == "load";
+    replay_.clear();
+    rpc_.call(method, session_params(known), [this, how](RpcPeer::Answer answer) {
+        replaying_ = false;
+        if (answer) {
+            replayed_ = how == "load";
+            return attached(how, false, json::View(*answer));
+        }
+        acp_session_.clear();
+        if (says_unknown(answer.error())) return open_new(true);
+        refuse(answer.error());
+    });
+}
+
+void Driver::attached(std::string how, bool told, json::View /*result*/) {
+    phase_ = Phase::ready;
+    if (!prompt_) return rest();
+    AskModel const& ask = prompt_->request.ask;
+    told_past_ = how == "new" && has_past(prompt_->request);
+    bool const says = told || told_past_;
+    prompt_->done(
+        AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, std::move(how), program_, says});
+    if (prompt_) send_prompt();
+}
+
+void Driver::send_prompt() {
+    port::ModelRequest const& request = prompt_->request;
+    AskModel const& ask = request.ask;
+    AgentContext const& context = *request.program;
+    std::string const marker = marker_of(session_, ask.turn, ask.step);
+    PromptTerms terms{.images = images_, .past_bytes = settings_.past_bytes};
+    terms.tell_past = std::exchange(told_past_, false);
+    bool const found = replayed_ && holds_marker(replay_, marker, ask.attempt);
+    bool const missed = replayed_ && !found;
+    terms.sure = context.again && (context.turn.heard || found);
+    terms.go_on = terms.sure || (context.again && !missed) || !context.turn.verdicts.empty();
+    replayed_ = false;
+    replay_.clear();
+    json::Writer out;
+    out.begin_object().member("sessionId", acp_session_);
+    out.member("prompt", prompt_blocks(request, terms, marker + std::to_string(ask.attempt)));
+    sent_ = true;
+    rpc_.call("session/prompt", out.end_object().json(),
+              [this](RpcPeer::Answer answer) { answered(std::move(answer)); });
+}
+
+void Driver::answered(RpcPeer::Answer answer) {
+    open_asks_.clear();
+    sent_ = false;
+    if (std::exchange(cancelling_, false)) return after_cancel();
+    if (!prompt_) return;
+    if (!answer) return refuse(answer.error());
+    json::View const result(*answer);
+    AskModel const& ask = prompt_->request.ask;
+    AgentReply reply{ask.turn, ask.step, ask.attempt, updates_};
+    reply.finish = finish_of(result["stopReason"].string_or("end_turn"));
+    reply.usage = usage_of(result["usage"]);
+    auto said = scribe_.flush();
+    if (!said.empty()) reply.last = std::move(said.back());
+    last_ = std::exchange(prompt_, std::nullopt);
+    last_->request.view = {};
+    last_->done(std::move(reply));
+    rest();
+}
+
+// Another may have come meanwhile; whoever owns this gives it when asked again.
+void Driver::after_cancel() {
+    scribe_.reset();
+    rest();
+    told_.rested();
+}
+
+// Put away after a while without prompts.
+void Driver::rest() {
+    ++turn_of_clock_;
+    loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = turn_of_clock_] {
+        auto const self = weak.lock();
+        if (!self || self->turn_of_clock_ != turn || self->prompt_) return;
+        self->end();
+    });
+}
+
+void Driver::refuse(RpcError const& error) {
+    if (error.code == rpc::closed) return;  // its end is told
+    if (!prompt_) return rest();
+    std::string const said = without_secrets(
+        error.message + (error.data.empty() || error.data.size() > 300 ? "" : " " + error.data));
+    if (error.code == rpc::login_required) {
+        std::string keys;
+        for (std::string const& name : settings_.wants) keys += (keys.empty() ? "" : ", ") + name;
+        return fail(AgentFailure::How::refused, "agent_login",
+                    "The agent wants a login or a key: " + said + "." +
+                        (keys.empty() ? "" : " Not passed to it: " + keys + "."));
+    }
+    // Of a session that it knew a moment ago: it is taken up, or told, anew.
+    bool const lost = phase_ == Phase::ready && says_unknown(error);
+    if (lost) acp_session_.clear();
+    fail(lost ? AgentFailure::How::died : AgentFailure::How::refused,
+         lost ? "agent_crashed" : "agent_refused", "The agent refused: " + said);
+}
+
+void Driver::fail(AgentFailure::How how, std::string code, std::string message) {
+    if (!prompt_) return;
+    AskModel const& ask = prompt_->request.ask;
+    keep(scribe_.flush());
+    AgentFailure failure{
+        ask.turn, ask.step, ask.attempt, {std::move(code), std::move(message)}, how};
+    Prompt prompt = *std::exchange(prompt_, std::nullopt);
+    prompt.done(std::move(failure));
+    if (process_) return phase_ == Phase::ready ? rest() : end();
+    ending_ = true;
+    if (std::exchange(phase_, Phase::gone) == Phase::none) told_.gone();  // it never began
+}
+
+void Driver::cancel() {
+    if (!prompt_) return;
+    last_ = std::exchange(prompt_, std::nullopt);
+    last_->request.view = {};
+    keep(scribe_.flush());
+    if (!sent_) return rest();
+    cancelling_ = true;
+    for (Ask const& ask : std::exchange(open_asks_, {})) answer_ask(ask, false, true);
+    json::Writer out;
+    out.begin_object().member("sessionId", acp_session_).end_object();
+    rpc_.notify("session/cancel", out.json());
+    ++turn_of_clock_;
+    loop_.after(settings_.cancel_limit, [weak = weak_from_this(), turn = turn_of_clock_] {
+        auto const self = weak.lock();
+        if (!self || self->turn_of_clock_ != turn || !self->cancelling_) return;
+        self->why_ended_ = "it did not stop when it was asked to";
+        self->end();
+    });
+}
+
+void Driver::on_update(json::View params) {
+    if (params["sessionId"].string_or("") != acp_session_) return;  // not ours
+    json::View const update = params["update"];
+    if (replaying_) {
+        bool const user = update["sessionUpdate"].string_or("") == "user_message_chunk";
+        if (user && replay_.size() < replay_max)
+            replay_ += update["content"]["text"].string_or("") + "\n";
+        return;
+    }
+    auto heard = scribe_.hear(update);
+    if (heard.delta && prompt_) prompt_->delta(*std::move(heard.delta));
+    keep(std::move(heard.news));
+    if (!heard.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
+        prompt_->done(Change{heard.title.substr(0, title_max), {}, {}, {}});
+    if (!scribe_.has_text() || std::exchange(flush_due_, true)) return;
+    loop_.after(flush_every, [weak = weak_from_this()] {
+        auto const self = weak.lock();
+        if (!self) return;
+        self->flush_due_ = false;
+        self->keep(self->scribe_.flush());
+    });
+}
+
+void Driver::keep(std::vector<News> news) {
+    for (News& what : news) {
+        if (prompt_ && (sent_ || phase_ == Phase::gone)) {
+            AskModel const& ask = prompt_->request.ask;
+            prompt_->done(AgentNews{ask.turn, ask.step, ask.attempt, ++updates_, std::move(what)});
+        } else if (last_) {
+            AskModel const& ask = last_->request.ask;
+            last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(what)});
+        }
+    }
+}
+
+void Driver::on_request(std::string const& method, Json id, Json params) {
+    if (method == "session/request_permission")
+        return ask_permission(std::move(id), json::View(params));
+    rpc_.refuse(id, rpc::method_not_found, "This client has no " + method + ".");
+}
+
+void Driver::ask_permission(Json id, json::View params) {
+    Ask ask{asks_ + 1, std::move(id),
+            params["options"].exists() ? params["options"].copy() : Json()};
+    bool const ours = params["sessionId"].string_or("") == acp_session_;
+    if (!ours || !prompt_ || !sent_ || open_asks_.size() >= asks_open_max)
+        return answer_ask(ask, false, true);
+    ++asks_;
+    json::View const call = params["toolCall"];
+    json::View const input = call["rawInput"];
+    keep(scribe_.flush());
+    scribe_.end_message();
+    AskModel const& owed = prompt_->request.ask;
+    AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}};
+    out.spec.model_id = call["toolCallId"].string_or("");
+    out.spec.tool = "acp:" + call["kind"].string_or("other");
+    out.spec.input = input.exists() ? json::compact(input.copy()) : Json();
+    out.spec.input_digest = sha256(json::canonical(out.spec.input));
+    out.spec.ask = ask.number;
+    out.spec.ask_attempt = owed.attempt;
+    out.terms.reason = PauseReason::approval;
+    out.terms.message = call["title"].string_or("");
+    if (out.terms.message.empty()) out.terms.message = "The agent asks for " + out.spec.tool;
+    open_asks_.push_back(std::move(ask));
+    prompt_->done(std::move(out));
+}
+
+void Driver::tell(TellAgent const& what) {
+    if (!prompt_ || prompt_->request.ask.attempt != what.attempt) return;
+    auto const found = std::ranges::find(open_asks_, what.ask, &Ask::number);
+    if (found == open_asks_.end()) return;
+    Ask const ask = std::move(*found);
+    open_asks_.erase(found);
+    answer_ask(ask, what.approved, what.cancelled);
+}
+
+// By kind, never by id: each program names them as it likes. Once is preferred to always.
+void Driver::answer_ask(Ask const& ask, bool approved, bool cancelled) {
+    std::string once, always;
+    json::View(ask.options).elements([&](json::View option) {
+        std::string const kind = option["kind"].string_or("");
+        std::string const id = option["optionId"].string_or("");
+        if (kind == (approved ? "allow_once" : "reject_once") && once.empty()) once = id;
+        if (kind == (approved ? "allow_always" : "reject_always") && always.empty()) always = id;
+    });
+    std::string const chosen = once.empty() ? always : once;
+    json::Writer out;
+    out.begin_object().key("outcome").begin_object();
+    if (cancelled || chosen.empty()) {
+        out.member("outcome", "cancelled");
+    } else {
+        out.member("outcome", "selected").member("optionId", chosen);
+    }
+    rpc_.respond(ask.id, out.end_object().end_object().json());
+}
+
+}  // namespace dormouse::acp

@@ -1,0 +1,117 @@
+#pragma once
+// One process of an agent's program, for one session of ours: from its start over the session of
+// its own that it is given to the prompts, one at a time. A state machine over port::Processes; on
+// the loop.
+
+#include "acp/json_rpc.h"
+#include "acp/scribe.h"
+#include "acp/settings.h"
+#include "port/effects.h"
+#include "port/process.h"
+
+#include <memory>
+#include <optional>
+
+namespace dormouse::acp {
+
+// One that is to be answered.
+struct Prompt {
+    port::ModelRequest request;
+    port::Fn<void(port::Delta)> delta;
+    port::Outcome done;
+};
+
+class Driver : public std::enable_shared_from_this<Driver> {
+public:
+    // All outlive this. `rested`: it takes a prompt again after one that was cancelled; `gone`:
+    // once, when the process has ended and its prompt was answered, perhaps from inside prompt().
+    struct Told {
+        std::function<void()> rested, gone;
+    };
+    Driver(Settings const& settings, port::Processes& processes, port::Loop& loop,
+           SessionId session, Told told);
+
+    // REQUIRES: none is under way.
+    void prompt(Prompt prompt);
+    // The same prompt is asked for again by whoever has forgotten that it is under way.
+    void adopt(Prompt prompt);
+    void tell(session::TellAgent const& what);
+    // The prompt is not wanted any more: the program is asked to stop, and ended if it does not.
+    void cancel();
+    void end();  // the process
+
+    [[nodiscard]] bool prompting(session::EffectId id) const {
+        return prompt_ && prompt_->request.id == id;
+    }
+    [[nodiscard]] bool idle() const { return !prompt_ && !cancelling_ && !ending_; }
+
+private:
+    // In starting and attaching an answer of the program's is waited for.
+    enum class Phase : std::uint8_t { none, starting, initialized, attaching, ready, gone };
+    struct Ask {
+        std::uint32_t number = 0;
+        Json id;       // of the request
+        Json options;  // an array
+    };
+
+    void start();
+    void on_output(std::string_view bytes);
+    void on_end(port::ProcessEnd const& end);
+    void on_request(std::string const& method, Json id, Json params);
+    void on_update(json::View params);
+    void keep(std::vector<session::News> news);
+
+    void initialize();
+    void initialized(json::View result);
+    void attach();
+    void open_new(bool told);
+    void take_up(std::string const& method, std::string const& how);
+    void attached(std::string how, bool told, json::View result);
+    void send_prompt();
+    void answered(RpcPeer::Answer answer);
+    void after_cancel();
+    void rest();
+
+    void ask_permission(Json id, json::View params);
+    void answer_ask(Ask const& ask, bool approved, bool cancelled);
+
+    void fail(session::AgentFailure::How how, std::string code, std::string message);
+    void refuse(RpcError const& error);
+    void limit_start();
+    [[nodiscard]] std::string without_secrets(std::string text) const;
+    [[nodiscard]] std::string last_words() const;
+    [[nodiscard]] Json session_params(std::string const& acp_session) const;
+
+    Settings const& settings_;
+    port::Processes& processes_;
+    port::Loop& loop_;
+    SessionId const session_;
+    Told const told_;
+
+    Phase phase_ = Phase::none;
+    std::optional<port::Processes::Number> process_;
+    RpcPeer rpc_;
+    Scribe scribe_;
+    std::optional<Prompt> prompt_;
+    std::optional<Prompt> last_;  // answered; what comes late is told to whoever asked it
+    std::uint32_t updates_ = 0;   // of the prompt
+    std::uint32_t asks_ = 0;
+    std::vector<Ask> open_asks_;
+    std::uint64_t turn_of_clock_ = 0;  // timers of an earlier one mean nothing
+
+    std::string cwd_;
+    std::string acp_session_;
+    std::string program_;  // name and version
+    bool can_load_ = false, can_resume_ = false, images_ = false;
+    bool replaying_ = false;
+    std::string replay_;  // the user's messages in it
+    bool told_past_ = false, replayed_ = false;
+    bool sent_ = false;        // the prompt was
+    bool cancelling_ = false;  // its answer is still to come, and nobody wants it
+    bool ending_ = false;
+    bool flush_due_ = false;
+    std::string error_tail_, password_;
+    std::string why_ended_;
+};
+
+}  // namespace dormouse::acp

@@ -1,0 +1,436 @@
+#include "acp/testing/fakes.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::acp {
+namespace {
+
+using namespace session;
+
+Settings settings() {
+    Settings out;
+    out.agent = "fake";
+    out.argv = {"/bin/agent"};
+    out.environment = {"KEY=s3cr3t-value"};
+    out.secrets = {"s3cr3t-value"};
+    out.wants = {"OTHER_KEY"};
+    out.password_variable = "PASSWORD";
+    out.folder = [](std::string const& cwd) -> Result<std::string> {
+        if (cwd == "/etc") return fail(Code::bad_value, "cwd is outside of the agent's roots");
+        return cwd.empty() ? "/work" : cwd;
+    };
+    out.random = [] { return std::string("random"); };
+    out.mcp_servers = [](SessionId const&) {
+        return std::vector<McpServer>{{"dormouse", "/bin/dm", {"mcp"}, {{"A", "b"}}}};
+    };
+    return out;
+}
+
+using testing::FakeLoop;
+using testing::FakeProcesses;
+
+class DriverTest : public ::testing::Test {
+protected:
+    // The prompt of step 1 of turn 1; what it leads to is in said.
+    void prompt(std::string const& text = "hello", std::uint32_t attempt = 1) {
+        port::ModelRequest request;
+        request.session = session;
+        request.agent = "fake";
+        request.ask = {1, 1, attempt, 9, 0, true};
+        request.id = {100 + attempt, 0};
+        context.again = attempt > 1;
+        request.program = context;
+        for (ViewMessage const& message : past) request.view.messages.push_back(message);
+        request.view.messages.push_back(message_of(ViewMessage::Role::user, text, 9));
+        programs->prompt(
+            std::move(request), [this](port::Delta delta) { streamed += delta.text; },
+            [this](Command::Body body) { take(std::move(body)); });
+        loop.run();
+    }
+    static ViewMessage message_of(ViewMessage::Role role, std::string const& text, Seq seq) {
+        return {role,
+                InputSource::prompt,
+                Json::trusted(R"([{"type":"text","text":")" + text + "\"}]"),
+                {},
+                seq};
+    }
+    void take(Command::Body body) {
+        if (auto const* c = std::get_if<AgentAttach>(&body)) {
+            context.acp_session = c->acp_session;
+            add("attach:" + c->how + ":" + c->acp_session + (c->told ? ":told" : ""));
+        } else if (auto const* c = std::get_if<AgentNews>(&body)) {
+            add("news" + std::to_string(c->number));
+        } else if (auto const* c = std::get_if<AgentAsk>(&body)) {
+            add("ask" + std::to_string(c->spec.ask) + ":" + c->spec.tool + ":" +
+                std::string(c->spec.input.text()));
+        } else if (auto const* c = std::get_if<AgentReply>(&body)) {
+            add("reply:" + std::string(session::text(c->finish)) + ":" +
+                std::to_string(c->updates) +
+                (c->last ? ":" + std::string(c->last->body.text()) : ""));
+        } else if (auto const* c = std::get_if<AgentFailure>(&body)) {
+            bool const died = c->how == AgentFailure::How::died;
+            add((died ? "died:" : "refused:") + c->error.code);
+            why = c->error.message;
+        }
+    }
+    void add(std::string const& word) { said += (said.empty() ? "" : " ") + word; }
+    std::string taken() { return std::exchange(said, {}); }
+    // Up to the prompt.
+    void ready(std::string const& capabilities = R"({"loadSession":true})") {
+        processes.answer("initialize", R"({"protocolVersion":1,"agentCapabilities":)" +
+                                           capabilities +
+                                           R"(,"agentInfo":{"name":"fake","version":"1"}})");
+    }
+    void attach() {
+        ready();
+        processes.answer("session/new", R"({"sessionId":"s1"})");
+    }
+    void update(std::string const& body, std::string const& of = "s1") {
+        processes.say(R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":")" + of +
+                      R"(","update":)" + body + "}}");
+    }
+    void chunk(std::string const& text, std::string const& kind = "agent_message_chunk") {
+        update(R"({"sessionUpdate":")" + kind + R"(","content":{"type":"text","text":")" + text +
+               "\"}}");
+    }
+    void asks(std::string const& options) {
+        processes.say(R"({"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":)"
+                      R"({"sessionId":"s1","toolCall":{"toolCallId":"t1","kind":"execute",)"
+                      R"("title":"rm","rawInput":{"a":1}},"options":)" +
+                      options + "}}");
+    }
+    std::string last_line() { return processes.newest().lines.back(); }
+    // The text of the newest session/prompt.
+    std::string prompted() {
+        auto const& lines = processes.newest().lines;
+        for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+            if (line->find("session/prompt") != std::string::npos) return *line;
+        }
+        return "";
+    }
+
+    SessionId session = SessionId::make(7, {1});
+    FakeLoop loop;
+    FakeProcesses processes;
+    Settings own = settings();
+    std::unique_ptr<Programs> programs = std::make_unique<Programs>(own, processes, loop);
+    AgentContext context;
+    std::vector<ViewMessage> past;
+    std::string said, streamed, why;
+};
+
+constexpr auto usual_options =
+    R"([{"optionId":"a","kind":"allow_always"},{"optionId":"b","kind":"allow_once"},)"
+    R"({"optionId":"c","kind":"reject_once"}])";
+
+TEST_F(DriverTest, APromptGoesThroughTheHandshakeAndItsAnswerComesBack) {
+    prompt();
+    attach();
+    EXPECT_EQ(taken(), "attach:new:s1");
+    EXPECT_EQ(processes.methods(), "initialize session/new session/prompt");
+    EXPECT_NE(prompted().find("hello"), std::string::npos);
+    EXPECT_NE(prompted().find("<!-- " + marker_of(session, 1, 1) + "1 -->"), std::string::npos);
+    chunk("Hi ");
+    chunk("there");
+    EXPECT_EQ(streamed, "Hi there");
+    processes.answer("session/prompt", R"({"stopReason":"end_turn"})");
+    EXPECT_EQ(taken(), R"(reply:stop:0:[{"type":"text","text":"Hi there"}])");
+}
+
+TEST_F(DriverTest, TheProcessGetsItsFolderItsEnvironmentAndOurServer) {
+    context.cwd = "/src";
+    prompt();
+    auto const& spec = processes.newest().spec;
+    EXPECT_EQ(spec.cwd, "/src");
+    EXPECT_EQ(spec.environment, (std::vector<std::string>{"KEY=s3cr3t-value", "PASSWORD=random"}));
+    ready();
+    EXPECT_NE(last_line().find(R"("cwd":"/src","mcpServers":[{"name":"dormouse","command":)"
+                               R"("/bin/dm","args":["mcp"],"env":[{"name":"A","value":"b"}]}])"),
+              std::string::npos)
+        << last_line();
+}
+
+TEST_F(DriverTest, AFolderThatMayNotBeStartsNothing) {
+    context.cwd = "/etc";
+    prompt();
+    EXPECT_EQ(taken(), "refused:agent_refused");
+    EXPECT_TRUE(processes.all.empty());
+}
+
+TEST_F(DriverTest, ASecondPromptGoesToTheSameProcess) {
+    prompt();
+    attach();
+    processes.answer("session/prompt", R"({"stopReason":"max_tokens"})");
+    EXPECT_EQ(taken(), "attach:new:s1 reply:length:0");
+    prompt("more");
+    EXPECT_EQ(processes.all.size(), 1U);
+    EXPECT_NE(prompted().find("more"), std::string::npos);
+}
+
+TEST_F(DriverTest, TextIsKeptEveryTwoSecondsAndAToolAtOnce) {
+    prompt();
+    attach();
+    (void)taken();
+    chunk("slow");
+    EXPECT_EQ(taken(), "");
+    loop.pass(Duration(2'000));
+    EXPECT_EQ(taken(), "news1");
+    update(R"({"sessionUpdate":"tool_call","toolCallId":"t","status":"pending"})");
+    EXPECT_EQ(taken(), "news2");
+    processes.answer("session/prompt", "{}");
+    EXPECT_EQ(taken(), "reply:stop:2");
+    chunk("late");
+    loop.pass(Duration(2'000));
+    EXPECT_EQ(taken(), "news0");
+}
+
+TEST_F(DriverTest, UpdatesOfOtherSessionsAndUnknownRequestsChangeNothing) {
+    prompt();
+    attach();
+    (void)taken();
+    update(R"({"sessionUpdate":"tool_call","toolCallId":"t"})", "s2");
+    processes.say(R"({"id":5,"method":"fs/write_text_file","params":{"path":"/etc/x"}})");
+    EXPECT_NE(last_line().find("-32601"), std::string::npos);
+    EXPECT_EQ(taken(), "");
+}
+
+TEST_F(DriverTest, ADeathIsToldWithItsLastWordsAndWithoutSecrets) {
+    prompt();
+    attach();
+    chunk("I was");
+    processes.die("a\nbad key s3cr3t-value\n");
+    EXPECT_EQ(taken(), "attach:new:s1 news1 died:agent_crashed");
+    EXPECT_EQ(why, "it was ended by signal 9: bad key ***");
+}
+
+TEST_F(DriverTest, AfterADeathTheReplayTellsWhetherThePromptWasDelivered) {
+    prompt();
+    attach();
+    processes.die();
+    loop.run();
+    prompt("hello", 2);
+    ready();
+    EXPECT_EQ(processes.methods(), "initialize session/load");
+    chunk("before <!-- " + marker_of(session, 1, 1) + "1 -->", "user_message_chunk");
+    chunk("an old answer");
+    processes.answer("session/load", "null");
+    EXPECT_EQ(taken(), "attach:new:s1 died:agent_crashed attach:load:s1");
+    EXPECT_EQ(streamed, "");
+    EXPECT_EQ(prompted().find("hello"), std::string::npos);
+    EXPECT_NE(prompted().find("Go on where you were"), std::string::npos);
+    EXPECT_NE(prompted().find(marker_of(session, 1, 1) + "2"), std::string::npos);
+}
+
+TEST_F(DriverTest, WhatIsNotInTheReplayIsSentAgainAsItWas) {
+    prompt();
+    attach();
+    processes.die();
+    loop.run();
+    prompt("hello", 2);
+    ready();
+    chunk("something else " + marker_of(session, 1, 1) + "22", "user_message_chunk");
+    processes.answer("session/load", "{}");
+    EXPECT_NE(prompted().find("hello"), std::string::npos);
+    EXPECT_EQ(prompted().find("connection was lost"), std::string::npos);
+}
+
+TEST_F(DriverTest, WithoutAReplayNobodyKnowsAndThePromptSaysSo) {
+    prompt();
+    attach();
+    processes.die();
+    loop.run();
+    prompt("hello", 2);
+    ready(R"({"sessionCapabilities":{"resume":{}}})");
+    processes.answer("session/resume", "{}");
+    EXPECT_NE(prompted().find("You may have begun"), std::string::npos);
+    EXPECT_NE(prompted().find("hello"), std::string::npos);
+}
+
+TEST_F(DriverTest, WhatWasLostAndWhatWasDecidedIsTold) {
+    context.acp_session = "s1";
+    context.turn.heard = true;
+    context.turn.lost = {"rm -rf x"};
+    context.turn.verdicts = {{1, 5, 1, 1, "t1", "acp:execute", {}, true, false, false}};
+    prompt("hello", 2);
+    ready(R"({"loadSession":true,"sessionCapabilities":{"resume":{}}})");
+    EXPECT_EQ(processes.methods(), "initialize session/resume");
+    processes.answer("session/resume", "{}");
+    EXPECT_NE(prompted().find("rm -rf x"), std::string::npos);
+    EXPECT_NE(prompted().find("You may now do what you had asked for (acp:execute, call t1)"),
+              std::string::npos);
+}
+
+TEST_F(DriverTest, OneThatCanTakeUpNothingIsToldThePast) {
+    context.acp_session = "old";
+    past = {message_of(ViewMessage::Role::user, "first", 3),
+            message_of(ViewMessage::Role::assistant, "answer", 4)};
+    context.seen = 5;
+    prompt("second");
+    ready("{}");
+    processes.answer("session/new", R"({"sessionId":"s2"})");
+    EXPECT_EQ(taken(), "attach:new:s2:told");
+    EXPECT_NE(prompted().find(R"(user: first\n\nassistant: answer\n\nContinue from here.)"),
+              std::string::npos)
+        << prompted();
+    processes.answer("session/prompt", "{}");
+    prompt("third");
+    EXPECT_EQ(prompted().find("Previous conversation"), std::string::npos);
+}
+
+TEST_F(DriverTest, OfALongPastTheNewestIsTold) {
+    own.past_bytes = 60;
+    programs = std::make_unique<Programs>(own, processes, loop);
+    past = {message_of(ViewMessage::Role::user, "the oldest of all messages, and long", 3),
+            message_of(ViewMessage::Role::assistant, "the newest answer", 4)};
+    context.seen = 5;
+    prompt("second");
+    attach();
+    EXPECT_EQ(prompted().find("oldest"), std::string::npos);
+    EXPECT_NE(prompted().find("the newest answer"), std::string::npos);
+    EXPECT_NE(prompted().find("earlier messages are left out"), std::string::npos);
+}
+
+TEST_F(DriverTest, ASessionThatTheAgentLostIsANewOneAndSaidToBe) {
+    for (std::string const message : {"Resource not found", "Session not found: x"}) {
+        programs = std::make_unique<Programs>(own, processes, loop);
+        context.acp_session = "old";
+        past = {message_of(ViewMessage::Role::user, "first", 3)};
+        context.seen = 5;
+        prompt("second");
+        ready();
+        processes.refuse("session/load", -32603, message);
+        processes.answer("session/new", R"({"sessionId":"s2"})");
+        EXPECT_EQ(taken(), "attach:new:s2:told") << message;
+    }
+}
+
+TEST_F(DriverTest, AnotherRefusalToLoadIsNoReasonForANewSession) {
+    context.acp_session = "old";
+    prompt();
+    ready();
+    processes.refuse("session/load", -32603, "disk full");
+    EXPECT_EQ(taken(), "refused:agent_refused");
+    EXPECT_NE(why.find("disk full"), std::string::npos);
+    EXPECT_TRUE(processes.newest().asked_to_end);
+}
+
+TEST_F(DriverTest, TheLoadOfGeminiIsNeverAskedFor) {
+    context.acp_session = "old";
+    prompt();
+    processes.answer("initialize",
+                     R"({"protocolVersion":1,"agentCapabilities":{"loadSession":true},)"
+                     R"("agentInfo":{"name":"gemini-cli"}})");
+    EXPECT_EQ(processes.methods(), "initialize session/new");
+}
+
+TEST_F(DriverTest, AMissingLoginNamesTheKeysThatWereNotPassed) {
+    prompt();
+    attach();
+    processes.refuse("session/prompt", -32000, "Authentication required");
+    EXPECT_EQ(taken(), "attach:new:s1 refused:agent_login");
+    EXPECT_NE(why.find("OTHER_KEY"), std::string::npos);
+}
+
+TEST_F(DriverTest, AnotherVersionOfTheProtocolIsRefused) {
+    prompt();
+    processes.answer("initialize", R"({"protocolVersion":2})");
+    EXPECT_EQ(taken(), "refused:agent_refused");
+    EXPECT_NE(why.find("version 2"), std::string::npos);
+}
+
+TEST_F(DriverTest, APermissionIsAskedForAndAnsweredByKind) {
+    prompt();
+    attach();
+    (void)taken();
+    asks(usual_options);
+    EXPECT_EQ(taken(), R"(ask1:acp:execute:{"a":1})");
+    programs->tell(session, {2, 1, true, false});  // of another attempt
+    EXPECT_EQ(last_line().find("outcome"), std::string::npos);
+    programs->tell(session, {1, 1, true, false});
+    EXPECT_NE(
+        last_line().find(R"("id":77,"result":{"outcome":{"outcome":"selected","optionId":"b"}})"),
+        std::string::npos);
+    asks(usual_options);
+    programs->tell(session, {1, 2, false, false});
+    EXPECT_NE(last_line().find(R"("optionId":"c")"), std::string::npos);
+    asks(R"([{"optionId":"a","kind":"allow_always"}])");
+    programs->tell(session, {1, 3, false, false});
+    EXPECT_NE(last_line().find(R"({"outcome":"cancelled"})"), std::string::npos);
+}
+
+TEST_F(DriverTest, ACancelTakesQuestionsBackAndWaitsForTheAnswer) {
+    prompt();
+    attach();
+    asks(usual_options);
+    (void)taken();
+    programs->stop(session, {101, 0});
+    EXPECT_EQ(processes.methods(), "initialize session/new session/prompt session/cancel");
+    prompt("next", 2);  // waits for the answer
+    EXPECT_EQ(prompted().find("next"), std::string::npos);
+    processes.answer("session/prompt", R"({"stopReason":"cancelled"})");
+    loop.run();
+    EXPECT_NE(prompted().find("next"), std::string::npos);
+    EXPECT_EQ(taken(), "");
+}
+
+TEST_F(DriverTest, OneThatDoesNotStopIsEnded) {
+    prompt();
+    attach();
+    programs->stop(session, {101, 0});
+    prompt("next");
+    loop.pass(Duration(10'000));
+    ASSERT_TRUE(processes.newest().asked_to_end);
+    (void)taken();
+    processes.die();
+    loop.run();
+    EXPECT_EQ(processes.all.size(), 2U);
+    EXPECT_EQ(taken(), "");
+}
+
+TEST_F(DriverTest, OneThatIsNotReadyInTimeIsEnded) {
+    prompt();
+    loop.pass(Duration(90'000));
+    EXPECT_TRUE(processes.newest().asked_to_end);
+    processes.die();
+    EXPECT_EQ(taken(), "died:agent_crashed");
+    EXPECT_NE(why.find("not ready in 90 s"), std::string::npos);
+}
+
+TEST_F(DriverTest, AnIdleOneIsPutAwayAndStartedAgain) {
+    prompt();
+    attach();
+    processes.answer("session/prompt", "{}");
+    loop.pass(Duration(599'000));
+    EXPECT_FALSE(processes.newest().asked_to_end);
+    loop.pass(Duration(1'000));
+    EXPECT_TRUE(processes.newest().asked_to_end);
+    (void)taken();
+    prompt("again");  // before it has ended: never two processes on one session
+    EXPECT_EQ(processes.all.size(), 1U);
+    processes.die();
+    loop.run();
+    EXPECT_EQ(processes.all.size(), 2U);
+    EXPECT_EQ(taken(), "");
+}
+
+TEST_F(DriverTest, ThePromptThatIsUnderWayIsNotSentTwice) {
+    prompt();
+    attach();
+    (void)taken();
+    prompt();  // the lane has forgotten, and asks for the same effect again
+    EXPECT_TRUE(programs->prompting(session, {101, 0}));
+    processes.answer("session/prompt", "{}");
+    EXPECT_EQ(taken(), "reply:stop:0");
+    EXPECT_EQ(processes.methods(), "initialize session/new session/prompt");
+}
+
+TEST_F(DriverTest, WhatIsNotInstalledIsRefusedWithTheReason) {
+    own.unavailable = "There is no program fake.";
+    programs = std::make_unique<Programs>(own, processes, loop);
+    prompt();
+    EXPECT_EQ(taken(), "refused:agent_unavailable");
+    EXPECT_EQ(why, "There is no program fake.");
+}
+
+}  // namespace
+}  // namespace dormouse::acp

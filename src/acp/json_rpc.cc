@@ -1,0 +1,101 @@
+#include "acp/json_rpc.h"
+
+#include <utility>
+
+namespace dormouse::acp {
+
+bool RpcPeer::receive(std::string_view bytes) {
+    while (!bytes.empty() && !closed_) {
+        auto const end = bytes.find('\n');
+        if (rest_.size() + std::min(end, bytes.size()) > line_bytes_max) return false;
+        rest_ += bytes.substr(0, end);
+        if (end == std::string_view::npos) return true;
+        bytes.remove_prefix(end + 1);
+        std::string const line = std::exchange(rest_, {});
+        take(line);
+    }
+    return true;
+}
+
+void RpcPeer::take(std::string_view line) {
+    auto const checked = json::check(line);
+    if (!checked || json::View(*checked).kind() != json::Kind::object) {
+        if (line.find_first_not_of(" \r\t") != std::string_view::npos) ++skipped_;
+        return;
+    }
+    json::View const message(*checked);
+    auto const method = message["method"].string();
+    if (!method) return take_answer(message);
+    json::View const params = message["params"];
+    Json given = params.exists() ? params.copy() : Json::trusted("{}");
+    json::View const id = message["id"];
+    if (!id.exists() || id.is_null()) {
+        handlers_.notification(*method, std::move(given));
+    } else {
+        handlers_.request(*method, id.copy(), std::move(given));
+    }
+}
+
+void RpcPeer::take_answer(json::View message) {
+    auto const id = message["id"].integer();
+    auto const found = id ? calls_.find(*id) : calls_.end();
+    if (found == calls_.end()) {
+        ++skipped_;
+        return;
+    }
+    Done done = std::move(found->second);
+    calls_.erase(found);
+    json::View const error = message["error"];
+    if (error.exists() && !error.is_null()) {
+        json::View const data = error["data"];
+        return done(std::unexpected(RpcError{error["code"].integer_or(rpc::internal),
+                                             error["message"].string_or(""),
+                                             data.exists() ? std::string(data.raw()) : ""}));
+    }
+    json::View const result = message["result"];
+    done(result.exists() ? result.copy() : Json());
+}
+
+void RpcPeer::call(std::string_view method, Json const& params, Done done) {
+    if (closed_)
+        return done(std::unexpected(RpcError{rpc::closed, "the connection is closed", {}}));
+    std::int64_t const id = ++last_;
+    calls_.emplace(id, std::move(done));
+    json::Writer out;
+    out.begin_object().member("jsonrpc", "2.0").member("id", id).member("method", method);
+    out.member("params", json::compact(params)).end_object();
+    handlers_.send(out.take() + "\n");
+}
+
+void RpcPeer::notify(std::string_view method, Json const& params) {
+    if (closed_) return;
+    json::Writer out;
+    out.begin_object().member("jsonrpc", "2.0").member("method", method);
+    out.member("params", json::compact(params)).end_object();
+    handlers_.send(out.take() + "\n");
+}
+
+void RpcPeer::respond(Json const& id, Json const& result) {
+    if (closed_) return;
+    json::Writer out;
+    out.begin_object().member("jsonrpc", "2.0").member("id", id);
+    out.member("result", json::compact(result)).end_object();
+    handlers_.send(out.take() + "\n");
+}
+
+void RpcPeer::refuse(Json const& id, std::int64_t code, std::string_view message) {
+    if (closed_) return;
+    json::Writer out;
+    out.begin_object().member("jsonrpc", "2.0").member("id", id).key("error").begin_object();
+    out.member("code", code).member("message", message).end_object().end_object();
+    handlers_.send(out.take() + "\n");
+}
+
+void RpcPeer::close() {
+    closed_ = true;
+    auto open = std::exchange(calls_, {});
+    for (auto& [id, done] : open)
+        done(std::unexpected(RpcError{rpc::closed, "the program is gone", {}}));
+}
+
+}  // namespace dormouse::acp

@@ -1,0 +1,70 @@
+#pragma once
+// JSON-RPC 2.0 over a pair of pipes, one message a line: bytes in, calls and answers out. Does no
+// I/O: whoever owns it hands in what was read and writes what `send` is given.
+
+#include "json/json.h"
+#include "port/world.h"
+
+#include <expected>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace dormouse::acp {
+
+struct RpcError {
+    std::int64_t code = 0;
+    std::string message;
+    std::string data;  // as JSON text, or empty
+};
+namespace rpc {
+inline constexpr std::int64_t invalid_params = -32602;
+inline constexpr std::int64_t method_not_found = -32601;
+inline constexpr std::int64_t internal = -32603;
+inline constexpr std::int64_t login_required = -32000;
+inline constexpr std::int64_t not_found = -32002;
+inline constexpr std::int64_t closed = -1;  // ours: the connection ended before the answer
+}  // namespace rpc
+
+class RpcPeer {
+public:
+    using Answer = std::expected<Json, RpcError>;
+    using Done = port::Fn<void(Answer)>;
+    struct Handlers {
+        std::function<void(std::string)> send;  // one line with its end
+        // A request of the other side; `id` goes back in respond() or refuse().
+        std::function<void(std::string const& method, Json id, Json params)> request;
+        std::function<void(std::string const& method, Json params)> notification;
+    };
+    static constexpr std::size_t line_bytes_max = std::size_t{32} << 20;
+
+    explicit RpcPeer(Handlers handlers) : handlers_(std::move(handlers)) {}
+
+    // False: a line is longer than may be, and nothing more is read. What is no message is skipped.
+    // A handler may destroy what owns this only after receive() returned.
+    [[nodiscard]] bool receive(std::string_view bytes);
+
+    // `done` comes once: with the answer, or with rpc::closed.
+    void call(std::string_view method, Json const& params, Done done);
+    void notify(std::string_view method, Json const& params);
+    void respond(Json const& id, Json const& result);
+    void refuse(Json const& id, std::int64_t code, std::string_view message);
+    // Every open call is answered with rpc::closed; nothing is sent any more.
+    void close();
+
+    [[nodiscard]] std::size_t skipped() const { return skipped_; }
+
+private:
+    void take(std::string_view line);
+    void take_answer(json::View message);
+
+    Handlers handlers_;
+    std::string rest_;  // of a line that has not ended yet
+    std::map<std::int64_t, Done> calls_;
+    std::int64_t last_ = 0;
+    std::size_t skipped_ = 0;
+    bool closed_ = false;
+};
+
+}  // namespace dormouse::acp

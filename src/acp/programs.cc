@@ -1,0 +1,81 @@
+#include "acp/programs.h"
+
+#include <utility>
+
+namespace dormouse::acp {
+
+using namespace dormouse::session;
+
+Programs::~Programs() {
+    *alive_ = false;
+    for (auto const& [session, slot] : slots_)
+        if (slot.driver) slot.driver->end();
+}
+
+void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                      port::Outcome done) {
+    if (!settings_.unavailable.empty()) {
+        AskModel const& ask = request.ask;
+        Trouble why{"agent_unavailable", settings_.unavailable};
+        return done(AgentFailure{ask.turn, ask.step, ask.attempt, std::move(why),
+                                 AgentFailure::How::refused});
+    }
+    SessionId const session = request.session;
+    Slot& slot = slots_[session];
+    Prompt prompt{std::move(request), std::move(delta), std::move(done)};
+    if (slot.driver && slot.driver->prompting(prompt.request.id))
+        return slot.driver->adopt(std::move(prompt));
+    slot.waiting = std::move(prompt);
+    go_on(session);
+}
+
+void Programs::go_on(SessionId session) {
+    Slot& slot = slots_[session];
+    if (!slot.waiting || (slot.driver && !slot.driver->idle())) return;
+    if (!slot.driver) {
+        auto const later = [this, alive = alive_, session](void (Programs::*then)(SessionId)) {
+            loop_.post([this, alive, session, then] {
+                if (*alive) (this->*then)(session);
+            });
+        };
+        Driver::Told told{[later] { later(&Programs::go_on); },
+                          [later] { later(&Programs::gone); }};
+        slot.driver = std::make_shared<Driver>(settings_, processes_, loop_, session, told);
+    }
+    auto const driver = slot.driver;
+    driver->prompt(*std::exchange(slot.waiting, std::nullopt));
+}
+
+void Programs::gone(SessionId session) {
+    auto const found = slots_.find(session);
+    if (found == slots_.end()) return;
+    found->second.driver.reset();
+    if (!found->second.waiting) {
+        slots_.erase(found);
+    } else {
+        go_on(session);
+    }
+}
+
+void Programs::tell(SessionId session, TellAgent const& what) {
+    auto const found = slots_.find(session);
+    if (found != slots_.end() && found->second.driver) found->second.driver->tell(what);
+}
+
+void Programs::stop(SessionId session, EffectId id) {
+    auto const found = slots_.find(session);
+    if (found == slots_.end()) return;
+    Slot& slot = found->second;
+    if (slot.waiting && slot.waiting->request.id == id) slot.waiting.reset();
+    if (slot.driver && slot.driver->prompting(id)) slot.driver->cancel();
+}
+
+bool Programs::prompting(SessionId session, EffectId id) const {
+    auto const found = slots_.find(session);
+    if (found == slots_.end()) return false;
+    Slot const& slot = found->second;
+    return (slot.waiting && slot.waiting->request.id == id) ||
+           (slot.driver && slot.driver->prompting(id));
+}
+
+}  // namespace dormouse::acp

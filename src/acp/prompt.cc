@@ -1,0 +1,172 @@
+#include "acp/prompt.h"
+
+#include "base/text.h"
+#include "json/json.h"
+
+#include <algorithm>
+
+namespace dormouse::acp {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::string text_of(Json const& parts) {
+    std::string out;
+    json::View(parts).elements([&](json::View part) {
+        std::string const type = part["type"].string_or("");
+        std::string piece;
+        if (type == "text") piece = part["text"].string_or("");
+        if (type == "image" || type == "file")
+            piece = "[" + type + " " + part["name"].string_or("") + "]";
+        if (type == "data") piece = std::string(part["data"].raw());
+        if (!piece.empty()) out += (out.empty() ? "" : "\n") + piece;
+    });
+    return out;
+}
+
+std::string cut(std::string text, std::size_t most) {
+    if (text.size() <= most) return text;
+    text.resize(most);
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U)
+        text.pop_back();
+    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0U) text.pop_back();
+    return text + " …";
+}
+
+constexpr std::size_t excerpt = 2'048;
+
+std::string line_of(ViewCall const& call) {
+    std::string out = "\n[tool " + call.tool;
+    if (!call.input.is_null()) out += " " + cut(std::string(call.input.text()), excerpt);
+    if (call.error) {
+        out += ": " + call.error_text;
+    } else if (!call.output.is_null()) {
+        std::string const raw(call.output.text());
+        out += ": " + cut(json::View(raw).string().value_or(raw), excerpt);
+    }
+    return out + "]";
+}
+
+std::string line_of(ViewMessage const& message) {
+    std::string out = message.role == ViewMessage::Role::user ? "user: " : "assistant: ";
+    out += text_of(message.parts);
+    for (ViewCall const& call : message.calls) out += line_of(call);
+    return out;
+}
+
+bool is_new(ViewMessage const& message, AgentContext const& context) {
+    return message.role == ViewMessage::Role::user && message.seq > context.seen;
+}
+
+// Newest first as far as there is room; then in the order in which it was said.
+std::string past_of(port::ModelRequest const& request, std::size_t room) {
+    std::vector<std::string> lines;
+    bool whole = true;
+    auto const& messages = request.view.messages;
+    for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+        if (is_new(*message, *request.program)) continue;
+        std::string line = line_of(*message);
+        if (line.size() + 2 > room) {
+            if (lines.empty()) lines.push_back(cut(std::move(line), room));
+            whole = false;
+            break;
+        }
+        room -= line.size() + 2;
+        lines.push_back(std::move(line));
+    }
+    std::string out = whole ? "" : "[earlier messages are left out]\n\n";
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) out += *line + "\n\n";
+    return out;
+}
+
+class Blocks {
+public:
+    explicit Blocks(port::ModelRequest const& request) : request_(request) { out_.begin_array(); }
+
+    void text(std::string const& text) {
+        out_.begin_object().member("type", "text").member("text", text).end_object();
+    }
+    void parts(Json const& parts, bool images) {
+        json::View(parts).elements([&](json::View part) {
+            std::string const type = part["type"].string_or("");
+            auto const file = request_.view.files.find(part["artifactID"].string_or(""));
+            bool const there = file != request_.view.files.end() && file->second;
+            if (type == "text") return text(part["text"].string_or(""));
+            if (type == "image" && images && there) return image(part, *file->second);
+            if (type == "data") return text(std::string(part["data"].raw()));
+            text("[" + type + " " + part["name"].string_or("") +
+                 " was sent, and this agent takes none]");
+        });
+    }
+    [[nodiscard]] Json take() { return out_.end_array().json(); }
+
+private:
+    void image(json::View part, std::string const& bytes) {
+        out_.begin_object().member("type", "image").member("mimeType", part["mime"].string_or(""));
+        auto const* const data = reinterpret_cast<std::uint8_t const*>(bytes.data());
+        out_.member("data", base64({data, bytes.size()})).end_object();
+    }
+
+    port::ModelRequest const& request_;
+    json::Writer out_;
+};
+
+std::string told_lost(std::vector<std::string> const& lost) {
+    if (lost.empty()) return "";
+    std::string out = " Of these tool calls nobody knows what became of them: ";
+    for (std::string const& title : lost) out += (&title == &lost.front() ? "" : "; ") + title;
+    return out + ". Look before you do anything of it again.";
+}
+
+std::string told_verdicts(std::vector<Verdict> const& verdicts) {
+    std::string out;
+    for (Verdict const& verdict : verdicts) {
+        if (verdict.cancelled || verdict.granted) continue;
+        out += verdict.approved ? " You may now do what you had asked for" : " You may not do";
+        out += " (" + verdict.tool + ", call " + verdict.tool_call + ").";
+    }
+    return out;
+}
+
+std::string told_break(PromptTerms const& terms, ProgramTurn const& turn) {
+    std::string out = terms.sure
+                          ? "[The connection was lost while you worked on the last message. Go on "
+                            "where you were; what is done already must not be done again."
+                          : "[The connection was lost. You may have begun on the message below "
+                            "already: then go on where you were, and do nothing twice.";
+    return out + told_lost(turn.lost) + told_verdicts(turn.verdicts) + "]";
+}
+
+}  // namespace
+
+bool has_past(port::ModelRequest const& request) {
+    return std::ranges::any_of(request.view.messages, [&](ViewMessage const& message) {
+        return !is_new(message, *request.program);
+    });
+}
+
+Json prompt_blocks(port::ModelRequest const& request, PromptTerms const& terms,
+                   std::string const& marker) {
+    Blocks out(request);
+    if (terms.tell_past) {
+        out.text("Previous conversation:\n\n" + past_of(request, terms.past_bytes) +
+                 "Continue from here.");
+    }
+    if (terms.go_on) out.text(told_break(terms, request.program->turn));
+    bool const again = terms.go_on && terms.sure && !terms.tell_past;
+    for (ViewMessage const& message : request.view.messages) {
+        if (!again && is_new(message, *request.program)) out.parts(message.parts, terms.images);
+    }
+    out.text("<!-- " + marker + " -->");
+    return out.take();
+}
+
+bool holds_marker(std::string_view text, std::string const& marker, std::uint32_t attempt) {
+    for (std::uint32_t before = 1; before < attempt; ++before) {
+        if (text.find(marker + std::to_string(before) + " ") != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+}  // namespace dormouse::acp

@@ -1,0 +1,65 @@
+#pragma once
+// What a program says while it works, as it is kept: pieces of text are gathered into messages,
+// updates of a tool call into what changed. Pure.
+
+#include "json/json.h"
+#include "port/effects.h"
+#include "session/program.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dormouse::acp {
+
+class Scribe {
+public:
+    static constexpr std::size_t piece_bytes_max = std::size_t{64} << 10;  // then it is kept
+    static constexpr std::size_t message_bytes_max = std::size_t{1} << 20;
+    static constexpr std::size_t value_bytes_max = std::size_t{256}
+                                                   << 10;  // of an input, an output
+
+    struct Heard {
+        std::vector<session::News> news = {};   // to be kept, in this order
+        std::optional<port::Delta> delta = {};  // shown at once
+        std::string title = {};                 // the program's own name of the session
+    };
+
+    // One `update` of session/update. What is not known says nothing.
+    [[nodiscard]] Heard hear(json::View update);
+    // What was said and is not kept yet.
+    [[nodiscard]] std::vector<session::News> flush();
+    // What it says next is another message.
+    void end_message() {
+        begun_ = false;
+        bytes_ = 0;
+    }
+    [[nodiscard]] bool has_text() const { return !parts_.empty(); }
+    // Another prompt begins.
+    void reset() { *this = {}; }
+
+private:
+    struct Part {
+        bool reasoning = false;
+        std::string text;
+    };
+    struct ToolCall {
+        session::AgentToolStatus status = session::AgentToolStatus::pending;
+        std::string title, kind;
+        Json input, output, locations;
+        std::string told = {};  // what was kept of it last
+    };
+
+    [[nodiscard]] Heard hear_text(json::View update, bool reasoning);
+    [[nodiscard]] Heard hear_tool(json::View update);
+    [[nodiscard]] static session::News news_of(std::string const& id, ToolCall const& call);
+
+    std::vector<Part> parts_;     // of the message, not kept yet
+    std::size_t part_bytes_ = 0;  // of them
+    std::size_t bytes_ = 0;       // of the message
+    bool begun_ = false;          // part of the message is kept already
+    std::string message_id_;
+    std::map<std::string, ToolCall> tools_;
+};
+
+}  // namespace dormouse::acp

@@ -1,0 +1,128 @@
+#include "acp/scribe.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::acp {
+namespace {
+
+using namespace session;
+
+class ScribeTest : public testing::Test {
+protected:
+    // What is kept of an update, in words: "message+[…]" begins one, "message[…]" goes on.
+    std::string hear(std::string const& update) {
+        Json const text = *json::check(update);
+        auto heard = scribe.hear(json::View(text));
+        delta = heard.delta ? heard.delta->text : "";
+        return words(heard.news);
+    }
+    static std::string words(std::vector<News> const& news) {
+        std::string out;
+        for (News const& what : news) {
+            out += out.empty() ? "" : " ";
+            if (what.kind == NewsKind::tool)
+                out += what.tool_call + ":" + std::string(session::text(what.status));
+            if (what.kind == NewsKind::message) out += what.begins ? "message+" : "message";
+            if (what.kind == NewsKind::plan) out += "plan";
+            out += std::string(what.body.text());
+        }
+        return out;
+    }
+    static std::string chunk(std::string const& text, std::string const& id = "",
+                             std::string const& kind = "agent_message_chunk") {
+        std::string const of = id.empty() ? "" : R"(,"messageId":")" + id + "\"";
+        return R"({"sessionUpdate":")" + kind + R"(","content":{"type":"text","text":")" + text +
+               "\"}" + of + "}";
+    }
+
+    Scribe scribe;
+    std::string delta;
+};
+
+TEST_F(ScribeTest, PiecesOfTextAreOneMessage) {
+    EXPECT_EQ(hear(chunk("He")), "");
+    EXPECT_EQ(delta, "He");
+    EXPECT_EQ(hear(chunk("llo")), "");
+    EXPECT_EQ(words(scribe.flush()), R"(message+[{"type":"text","text":"Hello"}])");
+    EXPECT_EQ(words(scribe.flush()), "");
+    EXPECT_EQ(hear(chunk(" again")), "");
+    EXPECT_EQ(words(scribe.flush()), R"(message[{"type":"text","text":" again"}])");
+}
+
+TEST_F(ScribeTest, AnotherMessageIdIsAnotherMessage) {
+    (void)hear(chunk("one", "m1"));
+    EXPECT_EQ(hear(chunk("two", "m2")), R"(message+[{"type":"text","text":"one"}])");
+    EXPECT_EQ(words(scribe.flush()), R"(message+[{"type":"text","text":"two"}])");
+}
+
+TEST_F(ScribeTest, ReasoningIsAPartOfItsOwn) {
+    (void)hear(chunk("hm", "", "agent_thought_chunk"));
+    (void)hear(chunk("yes"));
+    EXPECT_EQ(words(scribe.flush()),
+              R"(message+[{"type":"reasoning","text":"hm"},{"type":"text","text":"yes"}])");
+}
+
+TEST_F(ScribeTest, AToolCallIsKeptWhenItChangesAndWithItsEnd) {
+    (void)hear(chunk("I look"));
+    std::string const call = R"("toolCallId":"t1","kind":"read","title":"ls","rawInput":{"p":1})";
+    EXPECT_EQ(
+        hear(R"({"sessionUpdate":"tool_call","status":"pending",)" + call + "}"),
+        R"(message+[{"type":"text","text":"I look"}] t1:pending{"kind":"read","input":{"p":1}})");
+    EXPECT_EQ(
+        hear(R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"in_progress"})"),
+        R"(t1:in_progress{"kind":"read","input":{"p":1}})");
+    std::string const some = R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","content":)";
+    EXPECT_EQ(hear(some + R"([{"type":"content","content":{"type":"text","text":"a"}}]})"), "");
+    EXPECT_EQ(hear(some + R"([{"type":"content","content":{"type":"text","text":"ab"}}],)"
+                          R"("status":"completed"})"),
+              R"(t1:completed{"kind":"read","input":{"p":1},"output":"ab"})");
+    (void)hear(chunk("done"));
+    EXPECT_EQ(words(scribe.flush()), R"(message+[{"type":"text","text":"done"}])");
+}
+
+TEST_F(ScribeTest, AToolCallMayBeHeardOfAtItsEndOnly) {
+    EXPECT_EQ(hear(R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed",)"
+                   R"("rawOutput":{"e":1}})"),
+              R"(t:failed{"output":{"e":1}})");
+}
+
+TEST_F(ScribeTest, WhatIsUnknownSaysNothing) {
+    EXPECT_EQ(hear(R"({"sessionUpdate":"from_the_future","content":{"text":"x"}})"), "");
+    EXPECT_EQ(hear(R"({"sessionUpdate":"agent_message_chunk","content":7})"), "");
+    EXPECT_EQ(hear(R"({"sessionUpdate":"tool_call"})"), "");
+    EXPECT_EQ(hear("{}"), "");
+    EXPECT_FALSE(scribe.has_text());
+}
+
+TEST_F(ScribeTest, PlansAndTitlesAreHeard) {
+    EXPECT_EQ(hear(R"({"sessionUpdate":"plan","entries":[{"content":"a"}]})"),
+              R"(plan{"entries":[{"content":"a"}]})");
+    Json const text = *json::check(R"({"sessionUpdate":"session_info_update","title":"T"})");
+    EXPECT_EQ(scribe.hear(json::View(text)).title, "T");
+}
+
+TEST_F(ScribeTest, LongTextIsKeptInPiecesAndCutAtItsLimit) {
+    std::string const piece(std::size_t{32} << 10, 'x');
+    std::size_t kept = 0;
+    bool cut = false;
+    for (int i = 0; i < 40; ++i) {
+        std::string const heard = hear(chunk(piece));
+        kept += heard.empty() ? 0 : 1;
+        cut = cut || heard.find("[cut: ") != std::string::npos;
+    }
+    EXPECT_GE(kept, 15U);
+    EXPECT_TRUE(cut);
+    EXPECT_EQ(delta, "");
+}
+
+TEST_F(ScribeTest, LargeOutputsAreCut) {
+    std::string const large(std::size_t{300} << 10, 'y');
+    std::string const begin =
+        R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed",)";
+    std::string const heard = hear(begin + R"("rawOutput":")" + large + "\"}");
+    EXPECT_LT(heard.size(), Scribe::value_bytes_max + 200);
+    EXPECT_NE(heard.find("[cut: it was longer]"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dormouse::acp

@@ -1,0 +1,42 @@
+#pragma once
+// How an agent's program is run, as the configuration says.
+
+#include <dormouse/error.h>
+#include <dormouse/id.h>
+#include <dormouse/time.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dormouse::acp {
+
+struct McpServer {
+    std::string name;
+    std::string command;
+    std::vector<std::string> args = {};
+    std::vector<std::pair<std::string, std::string>> env = {};
+};
+
+struct Settings {
+    std::string agent;                          // its id
+    std::string path = {};                      // of the program, for people
+    std::vector<std::string> argv;              // argv[0] is a path
+    std::string unavailable = {};               // why it can not be started; empty: it can
+    std::vector<std::string> environment = {};  // NAME=value: all that it gets
+    std::vector<std::string> secrets = {};      // values that may stand in nothing that is told
+    std::vector<std::string> wants = {};        // variables that it usually needs, and does not get
+    std::string password_variable = {};  // gets a random value for each process; empty: none does
+    // The folder that a session's cwd (perhaps empty) stands for. Error: it may not be there.
+    std::function<Result<std::string>(std::string const& cwd)> folder = {};
+    std::function<std::string()> random = {};
+    // Given to the program with each of its sessions. May be empty.
+    std::function<std::vector<McpServer>(SessionId const&)> mcp_servers = {};
+    bool never_load = false;  // its session/load loses data
+    Duration idle_stop{600'000};
+    Duration start_limit{90'000};  // of the way to a session
+    Duration cancel_limit{10'000};
+    std::size_t past_bytes = std::size_t{64} << 10;
+};
+
+}  // namespace dormouse::acp

@@ -1,0 +1,97 @@
+#pragma once
+// A program that tests play, line by line, on time that they move.
+
+#include "acp/programs.h"
+#include "json/json.h"
+
+#include <deque>
+
+namespace dormouse::acp::testing {
+
+class FakeLoop final : public port::Loop {
+public:
+    void post(port::Fn<void()> work) override { now_.push_back(std::move(work)); }
+    void after(Duration delay, port::Fn<void()> work) override {
+        later_.emplace(time_ + delay, std::move(work));
+    }
+    void run() {
+        while (!now_.empty()) {
+            auto work = std::move(now_.front());
+            now_.pop_front();
+            work();
+        }
+    }
+    void pass(Duration time) {
+        time_ += time;
+        while (!later_.empty() && later_.begin()->first <= time_) {
+            auto work = std::move(later_.extract(later_.begin()).mapped());
+            work();
+            run();
+        }
+        run();
+    }
+
+private:
+    Duration time_{};
+    std::deque<port::Fn<void()>> now_;
+    std::multimap<Duration, port::Fn<void()>> later_;
+};
+
+class FakeProcesses final : public port::Processes {
+public:
+    struct Process {
+        port::ProcessSpec spec;
+        port::Fn<void(port::ProcessEnd)> done;
+        std::vector<std::string> lines;  // that it was written
+        bool asked_to_end = false;
+        bool ended = false;
+    };
+
+    Number start(port::ProcessSpec spec, port::Fn<void(port::ProcessEnd)> done) override {
+        all.push_back({std::move(spec), std::move(done), {}, false, false});
+        return all.size();
+    }
+    void stop(Number process) override { at(process).asked_to_end = true; }
+    void end(Number process) override { at(process).asked_to_end = true; }
+    void write(Number process, std::string_view bytes) override {
+        at(process).lines.emplace_back(bytes.substr(0, bytes.size() - 1));
+    }
+
+    Process& at(Number process) { return all.at(process - 1); }
+    Process& newest() { return all.back(); }
+    void say(std::string const& line) { newest().spec.on_output(line + "\n"); }
+    void die(std::string const& complaint = "") {
+        newest().ended = true;
+        port::ProcessEnd end{port::ProcessEnd::How::signalled, 9, {}, complaint, {}};
+        newest().done(std::move(end));
+    }
+    // The id of the newest request with that method, as text.
+    std::string id_of(std::string const& method) {
+        auto const& lines = newest().lines;
+        for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+            json::View const message{std::string_view(*line)};
+            if (message["method"].string_or("") == method) return std::string(message["id"].raw());
+        }
+        return "";
+    }
+    void answer(std::string const& method, std::string const& result) {
+        say(R"({"jsonrpc":"2.0","id":)" + id_of(method) + R"(,"result":)" + result + "}");
+    }
+    void refuse(std::string const& method, int code, std::string const& message) {
+        say(R"({"jsonrpc":"2.0","id":)" + id_of(method) + R"(,"error":{"code":)" +
+            std::to_string(code) + R"(,"message":")" + message + "\"}}");
+    }
+    // The methods that it was called with, in order.
+    [[nodiscard]] std::string methods() {
+        std::string out;
+        for (std::string const& line : newest().lines) {
+            auto const method = json::View(std::string_view(line))["method"].string();
+            if (method) out += (out.empty() ? "" : " ") + *method;
+        }
+        return out;
+    }
+
+    std::deque<Process> all;
+};
+
+}  // namespace dormouse::acp::testing

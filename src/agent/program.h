@@ -1,0 +1,23 @@
+#pragma once
+// Agents that are programs: whoever runs them. Called from the loop.
+
+#include "port/effects.h"
+
+namespace dormouse::agent {
+
+class Program {
+public:
+    virtual ~Program() = default;
+    // As Effects::ask_model. REQUIRES: request.program.
+    virtual void prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                        port::Outcome done) = 0;
+    virtual void tell(SessionId session, session::TellAgent const& what) = 0;
+    virtual void stop(SessionId session, session::EffectId id) = 0;
+    // Whether this prompt is under way: then it may take as long as it likes.
+    [[nodiscard]] virtual bool prompting(SessionId session, session::EffectId id) const = 0;
+    // Why none can be started; empty: one can.
+    [[nodiscard]] virtual std::string unavailable() const = 0;
+    [[nodiscard]] virtual std::string path() const = 0;
+};
+
+}  // namespace dormouse::agent

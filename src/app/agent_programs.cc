@@ -1,0 +1,223 @@
+#include "app/agent_programs.h"
+
+#include "acp/programs.h"
+#include "app/tools.h"
+#include "base/text.h"
+
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+namespace dormouse::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+// What is known of programs by their name.
+struct Preset {
+    std::string_view id;
+    Names programs;   // the first that is found
+    Names arguments;  // when the configuration names the preset alone
+    Names folders;    // where installers put it, beside PATH; seen from the home directory
+    Names variables;  // that it is given when they are set
+    std::string_view password = {};  // variable that closes its own HTTP port
+    bool never_load = false;
+    std::string_view description;
+};
+
+std::array<Preset, 3> const& presets() {
+    static std::array<Preset, 3> const all{
+        Preset{"opencode",
+               {"opencode"},
+               {"acp", "--hostname", "127.0.0.1"},
+               {".opencode/bin", ".local/bin", ".bun/bin", ".npm-global/bin"},
+               {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY",
+                "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"},
+               "OPENCODE_SERVER_PASSWORD",
+               false,
+               "opencode, an agent for code."},
+        Preset{"claude",
+               {"claude-agent-acp", "claude-code-acp"},
+               {},
+               {".local/bin", ".npm-global/bin", ".claude/local/node_modules/.bin"},
+               {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
+                "CLAUDE_CONFIG_DIR"},
+               {},
+               false,
+               "Claude Code, an agent for code."},
+        Preset{"gemini",
+               {"gemini"},
+               {"--acp"},
+               {".local/bin", ".npm-global/bin"},
+               {"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
+               {},
+               true,
+               "Gemini CLI, an agent for code."},
+    };
+    return all;
+}
+
+Preset const* preset_of(config::AgentProgram const& program) {
+    std::string const name = fs::path(program.command.front()).filename().string();
+    for (Preset const& preset : presets()) {
+        bool const named =
+            name == preset.id || std::ranges::find(preset.programs, name) != preset.programs.end();
+        if (named) return &preset;
+    }
+    return nullptr;
+}
+
+std::string value_of(char const* name) {
+    char const* const value = std::getenv(name);
+    return value ? value : "";
+}
+
+bool is_runnable(fs::path const& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+Names folders_of(Preset const* preset) {
+    Names out;
+    std::string const path = value_of("PATH");
+    for (std::size_t at = 0; at <= path.size();) {
+        std::size_t const end = std::min(path.find(':', at), path.size());
+        if (end > at) out.push_back(path.substr(at, end - at));
+        at = end + 1;
+    }
+    std::string const home = value_of("HOME");
+    if (!preset || home.empty()) return out;
+    for (std::string const& folder : preset->folders) out.push_back(home + "/" + folder);
+    return out;
+}
+
+// "": it is not there.
+std::string find_program(std::string const& name, Preset const* preset) {
+    if (name.contains('/')) return is_runnable(name) ? name : "";
+    for (std::string const& folder : folders_of(preset)) {
+        if (is_runnable(fs::path(folder) / name)) return (fs::path(folder) / name).string();
+    }
+    return "";
+}
+
+std::string find_first(Names const& names, Preset const* preset) {
+    for (std::string const& name : names) {
+        if (auto path = find_program(name, preset); !path.empty()) return path;
+    }
+    return "";
+}
+
+// It ends with us, even if we are killed.
+Names bound_to_us(Names argv) {
+    constexpr std::string_view setpriv = "/usr/bin/setpriv";
+    if (!is_runnable(setpriv)) return argv;
+    argv.insert(argv.begin(), {std::string(setpriv), "--pdeathsig", "KILL", "--"});
+    return argv;
+}
+
+void add_variables(acp::Settings& out, config::AgentProgram const& program, Preset const* preset) {
+    out.environment = usual_environment();
+    for (char const* const name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
+                                   "XDG_STATE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
+        if (std::string const value = value_of(name); !value.empty())
+            out.environment.push_back(std::string(name) + "=" + value);
+    }
+    out.environment.emplace_back("TERM=dumb");
+    Names names = program.env_allow;
+    if (preset) names.insert(names.end(), preset->variables.begin(), preset->variables.end());
+    std::ranges::sort(names);
+    auto const [repeats, end] = std::ranges::unique(names);
+    names.erase(repeats, end);
+    for (std::string const& name : names) {
+        std::string const value = value_of(name.c_str());
+        if (value.empty()) {
+            out.wants.push_back(name);
+        } else {
+            out.environment.push_back(name + "=" + value);
+            out.secrets.push_back(value);
+        }
+    }
+}
+
+// Inside one of the roots, links followed.
+Result<std::string> folder_in(Names const& roots, std::string const& cwd) {
+    fs::path const asked = cwd.empty() ? roots.front() : cwd;
+    if (!asked.is_absolute())
+        return fail(Code::bad_value, "cwd must be an absolute path, and is " + cwd);
+    std::error_code error;
+    fs::path const real = fs::canonical(asked, error);
+    if (error || !fs::is_directory(real, error))
+        return fail(Code::bad_value, "cwd is no folder: " + asked.string());
+    for (std::string const& root : roots) {
+        fs::path const top = fs::canonical(root, error);
+        if (error) continue;
+        auto const [in_top, in_real] = std::ranges::mismatch(top, real);
+        if (in_top == top.end()) return real.string();
+    }
+    return fail(Code::bad_value, "cwd is outside of the agent's roots: " + asked.string());
+}
+
+acp::Settings settings_of(config::Agent const& from, std::string const& folder,
+                          Means const& means) {
+    config::AgentProgram const& program = from.program;
+    Preset const* const preset = preset_of(program);
+    bool const alone = preset && program.command.size() == 1;
+    acp::Settings out;
+    out.agent = from.id;
+    out.path = alone ? find_first(preset->programs, preset)
+                     : find_program(program.command.front(), preset);
+    if (out.path.empty()) {
+        out.unavailable = "There is no program " + program.command.front() +
+                          " in PATH, nor where its installer puts it; install it, or name it by "
+                          "its path.";
+    }
+    Names argv{out.path};
+    Names const& arguments = alone ? preset->arguments : program.command;
+    argv.insert(argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
+    out.argv = bound_to_us(std::move(argv));
+    add_variables(out, program, preset);
+    if (preset) out.password_variable = preset->password;
+    if (preset) out.never_load = preset->never_load;
+    Names roots = program.roots;
+    if (roots.empty()) roots.push_back(folder);
+    out.folder = [roots](std::string const& cwd) { return folder_in(roots, cwd); };
+    out.random = [&entropy = *means.entropy] { return base64url(entropy.random()); };
+    out.mcp_servers = means.mcp_servers;
+    out.idle_stop = program.idle_stop;
+    out.past_bytes = std::size_t{program.history_tokens} * 4;
+    return out;
+}
+
+}  // namespace
+
+agent::Agent make_program_agent(config::Agent const& from, std::string const& folder,
+                                Means const& means) {
+    agent::Agent out;
+    out.id = from.id;
+    out.description = from.description;
+    out.terms.program = from.program.on_restart;
+    out.terms.digest = digest_text(sha256(from.program.command.front()));
+    if (!means.loop || !means.entropy) return out;
+    out.program = std::make_shared<acp::Programs>(settings_of(from, folder, means), means.processes,
+                                                  *means.loop);
+    return out;
+}
+
+std::vector<config::Agent> installed_agents() {
+    std::vector<config::Agent> out;
+    for (Preset const& preset : presets()) {
+        if (find_first(preset.programs, &preset).empty()) continue;
+        config::Agent agent;
+        agent.id = preset.id;
+        agent.description = preset.description;
+        agent.program.command = {std::string(preset.id)};
+        out.push_back(std::move(agent));
+    }
+    return out;
+}
+
+}  // namespace dormouse::app

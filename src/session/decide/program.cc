@@ -1,0 +1,178 @@
+#include "session/decide/decider.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+// Sessions whose agent is a program: what it was prompted with, what was observed of it, and what
+// becomes of a turn in whose middle it died.
+namespace dormouse::session {
+
+namespace {
+
+template <class Outcome> bool is_newest(State const& state, Outcome const& c) {
+    if (!state.turn || !state.turn->request || !state.turn->terms.program) return false;
+    return state.turn->no == c.turn && state.turn->step == c.step &&
+           state.turn->request->attempt == c.attempt;
+}
+
+// The lane offers again what it could not write; what came after it must not overtake it.
+std::unexpected<Error> too_early() {
+    Error error{Code::not_ready, "What came before it is not written yet.", {}, 100};
+    return std::unexpected(std::move(error));
+}
+
+// When the program is started again: nobody waits for a person, and it did not die too often.
+std::optional<Time> next_start(Decider const& d) {
+    State const& state = d.state;
+    if (!state.calls.empty()) return std::nullopt;
+    return d.at + std::min(limits::retry_max,
+                           limits::retry_base * (1 << std::min(state.turn->failures, 6U)));
+}
+
+// With a death now.
+bool dies_too_often(Decider const& d) {
+    auto const& deaths = d.state.program_deaths;
+    constexpr std::size_t before = limits::program_deaths_max - 1;
+    return deaths.size() >= before &&
+           d.at - deaths[deaths.size() - before] <= limits::program_deaths_time;
+}
+
+std::vector<std::string> open_tools(OpenTurn const& turn) {
+    std::vector<std::string> out;
+    for (auto const& [id, title] : turn.program.tools) out.push_back(title.empty() ? id : title);
+    return out;
+}
+
+void change_status(Decider& d, Lifecycle to, std::string why) {
+    if (d.state.lifecycle == Lifecycle::active)
+        d.emit(StatusChanged{Lifecycle::active, to, std::move(why)});
+}
+
+Seq message_for(Decider const& d, bool begins) {
+    Seq const known = d.state.turn && d.state.turn->request ? d.state.turn->program.message : 0;
+    return begins || known == 0 ? d.state.head + 1 : known;
+}
+
+void tell(Decider& d, std::uint32_t attempt, std::uint32_t number, TurnNo turn, News const& what) {
+    if (what.kind == NewsKind::plan) return d.emit(AgentUpdate{attempt, number, turn, 0, what});
+    bool const begins = what.kind == NewsKind::message && what.begins;
+    bool const known = attempt != 0 && what.kind == NewsKind::tool &&
+                       d.state.turn->program.tools.contains(what.tool_call);
+    Seq const message = known ? 0 : message_for(d, begins);
+    d.emit(AgentUpdate{attempt, number, turn, message, what});
+}
+
+// What it said when its prompt had its answer already: it goes on by itself.
+void tell_late(Decider& d, AgentNews const& c) {
+    if (d.state.lifecycle == Lifecycle::deleted || is_full(d.state)) return;
+    bool const last = d.state.last_turn && d.state.last_turn->no == c.turn;
+    if (last && c.what.kind != NewsKind::plan) tell(d, 0, 0, c.turn, c.what);
+}
+
+void cancel_asks(Decider& d) {
+    while (!d.state.calls.empty())
+        cancel_call(d, d.state.calls.begin()->first, "the agent went on without an answer");
+}
+
+// An approval whose program died before it could use it: for the same tool with the same input.
+Verdict const* grant_for(State const& state, AgentAsk const& c) {
+    auto const& verdicts = state.turn->program.verdicts;
+    auto const found = std::ranges::find_if(verdicts, [&](Verdict const& v) {
+        return v.approved && !v.granted && v.attempt < c.attempt && v.tool == c.spec.tool &&
+               v.input_digest == c.spec.input_digest;
+    });
+    return found == verdicts.end() ? nullptr : &*found;
+}
+
+bool asked_before(State const& state, CallSpec const& spec) {
+    auto const same = [&](std::uint32_t attempt, std::uint32_t ask) {
+        return attempt == spec.ask_attempt && ask == spec.ask;
+    };
+    return std::ranges::any_of(state.calls,
+                               [&](auto const& entry) {
+                                   CallSpec const& known = entry.second.spec;
+                                   return known.ask != 0 && same(known.ask_attempt, known.ask);
+                               }) ||
+           std::ranges::any_of(state.turn->program.verdicts,
+                               [&](Verdict const& v) { return same(v.attempt, v.ask); });
+}
+
+}  // namespace
+
+void prompt_again(Decider& d) {
+    OpenTurn const& turn = *d.state.turn;
+    std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
+    std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
+    std::string const marker = marker_of(d.state.id, turn.no, step) + std::to_string(attempt);
+    d.emit(AgentPrompted{step, attempt, d.state.head, d.epoch, marker});
+}
+
+void lose_program(Decider& d, Trouble error, bool died) {
+    OpenTurn const& turn = *d.state.turn;
+    bool const goes_on = turn.terms.program == OnRestart::resume || turn.program.go_on;
+    AgentDetached detached{error, std::nullopt, open_tools(turn), died};
+    bool const too_often = died && dies_too_often(d);
+    if (died && goes_on && !too_often) detached.retry_at = next_start(d);
+    d.emit(std::move(detached));
+    if (too_often) {
+        d.emit(StatusChanged{d.state.lifecycle, Lifecycle::error,
+                             "The agent's program died " +
+                                 std::to_string(limits::program_deaths_max) +
+                                 " times within a minute: " + error.message});
+    } else if (!goes_on) {
+        change_status(d, Lifecycle::paused, error.message);
+    }
+}
+
+Judged judge(Decider& d, AgentAttach const& c) {
+    if (is_newest(d.state, c)) d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told});
+    return done(d);
+}
+
+Judged judge(Decider& d, AgentNews const& c) {
+    if (c.number == 0) {
+        tell_late(d, c);
+        return done(d);
+    }
+    if (!is_newest(d.state, c)) return done(d);
+    std::uint32_t const known = d.state.turn->program.updates;
+    if (c.number <= known) return done(d);
+    if (c.number > known + 1) return too_early();
+    tell(d, c.attempt, c.number, c.turn, c.what);
+    return done(d);
+}
+
+Judged judge(Decider& d, AgentReply const& c) {
+    if (!is_newest(d.state, c)) return done(d);
+    if (c.updates > d.state.turn->program.updates) return too_early();
+    if (c.last) tell(d, c.attempt, c.updates + 1, c.turn, *c.last);
+    cancel_asks(d);
+    d.emit(AgentReplied{c.step, c.attempt, c.finish, c.usage});
+    return done(d);
+}
+
+Judged judge(Decider& d, AgentAsk const& c) {
+    if (!is_newest(d.state, c) || asked_before(d.state, c.spec)) return done(d);
+    if (c.updates > d.state.turn->program.updates) return too_early();
+    if (Verdict const* const grant = grant_for(d.state, c)) {
+        d.emit(AgentGranted{grant->call, c.attempt, c.spec.ask, c.spec.model_id});
+        return done(d);
+    }
+    PendingId const pending{d.state.id, d.state.calls_ever + 1, 1, d.draw()};
+    d.emit(AgentAsked{pending, c.spec, c.step, message_for(d, false), c.terms,
+                      deadline_of(c.terms, c.spec.terms, d.at)});
+    return done(d);
+}
+
+Judged judge(Decider& d, AgentFailure const& c) {
+    if (!is_newest(d.state, c)) return done(d);
+    if (c.how == AgentFailure::How::died) {
+        lose_program(d, c.error, true);
+        return done(d);
+    }
+    d.emit(AgentDetached{c.error, std::nullopt, open_tools(*d.state.turn), false});
+    end_turn(d, FinishReason::error, c.error, "the agent's program refused");
+    return done(d);
+}
+
+}  // namespace dormouse::session

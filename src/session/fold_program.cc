@@ -1,0 +1,178 @@
+#include "session/fold.h"
+
+#include "base/check.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+// Sessions whose agent is a program: the fold of what was observed of it.
+namespace dormouse::session {
+
+std::string marker_of(SessionId const& session, TurnNo turn, std::uint32_t step) {
+    return "dormouse:" + session.bare() + "/" + std::to_string(turn) + "." + std::to_string(step) +
+           ".";
+}
+
+AgentContext agent_context(State const& state) {
+    OpenTurn const& turn = *state.turn;
+    AgentContext out{state.acp_session, state.cwd, turn.program.seen, turn.attempt > 1,
+                     turn.program};
+    out.titled = !state.title.empty();
+    return out;
+}
+
+Effect effect_of(Verdict const& verdict) {
+    TellAgent tell{verdict.attempt, verdict.ask, verdict.approved, verdict.cancelled};
+    return {{verdict.seq, verdict.call}, tell};
+}
+
+namespace {
+
+// One whose tool call is over, or that was told long ago, need not be kept.
+void forget_verdicts(State& state, auto which) {
+    OpenTurn& turn = *state.turn;
+    std::erase_if(turn.program.verdicts, [&](Verdict const& verdict) {
+        if (!which(verdict)) return false;
+        bool const owed = turn.request && verdict.attempt == turn.request->attempt;
+        if (owed) disown(state, {verdict.seq, verdict.call});
+        return true;
+    });
+}
+
+void keep(State& state, Verdict verdict) {
+    OpenTurn& turn = *state.turn;
+    if (turn.program.verdicts.size() >= limits::verdicts_max) {
+        Seq const oldest = turn.program.verdicts.front().seq;
+        forget_verdicts(state, [&](Verdict const& v) { return v.seq == oldest; });
+    }
+    bool const owed = turn.request && verdict.attempt == turn.request->attempt;
+    if (owed) owe(state, effect_of(verdict));
+    turn.program.verdicts.push_back(std::move(verdict));
+}
+
+}  // namespace
+
+void prompt_program(State& state, Event const& event, AgentPrompted const& e) {
+    OpenTurn& turn = *state.turn;
+    abandon_request(state, turn);
+    turn.committed = false;
+    turn.step = e.step;
+    turn.attempt = e.attempt;
+    show_mail(state, e.view_seq);
+    turn.request = Request{e.attempt, e.view_seq, e.epoch, event.seq};
+    turn.retry.reset();
+    turn.steered = false;
+    turn.finish.reset();
+    turn.program.updates = 0;
+    turn.program.message = 0;
+    set_timer(state, 0, TimerKind::model_retry, std::nullopt);
+    set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
+    owe(state,
+        {{event.seq, 0}, AskModel{turn.no, e.step, e.attempt, e.view_seq, turn.failures, true}});
+}
+
+void detach_program(State& state, Event const& event, AgentDetached const& e) {
+    OpenTurn& turn = *state.turn;
+    abandon_request(state, turn);
+    turn.program.tools.clear();
+    for (std::string const& title : e.lost) {
+        if (turn.program.lost.size() < limits::agent_tools_max) turn.program.lost.push_back(title);
+    }
+    set_timer(state, 0, TimerKind::model_retry, e.retry_at);
+    turn.retry.reset();
+    if (e.retry_at) turn.retry = ModelRetry{*e.retry_at, e.error};
+    if (!e.died) return;
+    ++turn.failures;
+    state.program_deaths.push_back(event.at);
+    if (state.program_deaths.size() > limits::program_deaths_max)
+        state.program_deaths.erase(state.program_deaths.begin());
+}
+
+void hear_program(State& state, Event const& event, AgentUpdate const& e) {
+    bool const begins = e.message == event.seq;
+    if (begins) ++state.messages;
+    if (!state.turn || !state.turn->request || e.attempt == 0) return;
+    ProgramTurn& program = state.turn->program;
+    program.updates = e.number;
+    program.heard = true;
+    state.program_seen = state.turn->request->view_seq;
+    if (begins) program.message = event.seq;
+    if (e.what.kind != NewsKind::tool) return;
+    if (is_open(e.what.status)) {
+        if (program.tools.size() < limits::agent_tools_max)
+            program.tools[e.what.tool_call] = e.what.title;
+        return;
+    }
+    program.tools.erase(e.what.tool_call);
+    forget_verdicts(state, [&](Verdict const& v) { return v.tool_call == e.what.tool_call; });
+}
+
+void end_prompt(State& state, AgentReplied const& e) {
+    OpenTurn& turn = *state.turn;
+    state.committed_view = turn.request->view_seq;
+    commit_mail(state);
+    abandon_request(state, turn);
+    turn.committed = true;
+    turn.failures = 0;
+    turn.usage = sum(turn.usage, e.usage);
+    state.usage = sum(state.usage, e.usage);
+    ++state.steps;
+    turn.finish = e.finish;
+    state.program_seen = state.committed_view;
+    turn.program = {.seen = state.program_seen};
+    state.program_deaths.clear();
+}
+
+void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
+    OpenTurn& turn = *state.turn;
+    auto const [step, is_new] = turn.open_steps.try_emplace(e.step);
+    if (is_new) step->second.first = e.pending.call;
+    ++step->second.calls;
+    if (e.message == event.seq) {
+        ++state.messages;
+        turn.program.message = event.seq;
+    }
+    turn.program.heard = true;
+    if (turn.request) state.program_seen = turn.request->view_seq;
+    Call call;
+    call.no = ++state.calls_ever;
+    CHECK(call.no == e.pending.call);
+    call.step = e.step;
+    call.spec = e.spec;
+    call.phase = CallPhase::waiting;
+    call.generation = e.pending.generation;
+    call.pending = e.pending;
+    call.created = call.started = event.at;
+    call.pause = Pause{e.terms, e.deadline, event.at, event.seq};
+    add_call(state, std::move(call));
+}
+
+void grant_to_program(State& state, Event const& event, AgentGranted const& e) {
+    ProgramTurn& program = state.turn->program;
+    auto const given = std::ranges::find(program.verdicts, e.call, &Verdict::call);
+    CHECK(given != program.verdicts.end());
+    Verdict again = *given;
+    again.seq = event.seq;
+    again.attempt = e.attempt;
+    again.ask = e.ask;
+    again.tool_call = e.tool_call;
+    again.granted = true;
+    program.verdicts.erase(given);
+    keep(state, std::move(again));
+}
+
+void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool cancelled) {
+    if (!state.turn) return;
+    Verdict verdict{call.no,
+                    seq,
+                    call.spec.ask_attempt,
+                    call.spec.ask,
+                    call.spec.model_id,
+                    call.spec.tool,
+                    call.spec.input_digest,
+                    approved,
+                    cancelled};
+    keep(state, std::move(verdict));
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,275 @@
+#include "session/testing/given.h"
+
+#include <gtest/gtest.h>
+
+// Sessions whose agent is a program.
+namespace dormouse::session {
+namespace {
+
+using namespace testing;
+
+TurnTerms programmed(OnRestart on_restart = OnRestart::resume) {
+    TurnTerms terms;
+    terms.program = on_restart;
+    return terms;
+}
+
+class Program : public Given {
+public:
+    explicit Program(OnRestart on_restart = OnRestart::resume) : Given(programmed(on_restart)) {
+        (void)create();
+        (void)prompt("please");
+    }
+    Decision says(std::string const& text, bool begins = true) {
+        News news{NewsKind::message, parts(text), begins};
+        return tells(std::move(news));
+    }
+    Decision works(std::string const& id, AgentToolStatus status) {
+        return tells({NewsKind::tool, json("{}"), false, id, "ls", status});
+    }
+    Decision tells(News news) {
+        return when(AgentNews{turn().no, turn().step, turn().attempt, turn().program.updates + 1,
+                              std::move(news)});
+    }
+    Decision asks(std::uint32_t ask = 1, std::string const& input = R"({"cmd":"rm"})") {
+        CallSpec spec;
+        spec.model_id = "t1";
+        spec.tool = "acp:execute";
+        spec.input = json(input);
+        spec.input_digest = sha256(input);
+        spec.ask = ask;
+        spec.ask_attempt = turn().attempt;
+        PauseTerms terms = pause_for(PauseReason::approval);
+        terms.continuation = Continuation::tool_response;
+        return when(AgentAsk{turn().no, turn().step, turn().attempt, turn().program.updates,
+                             std::move(spec), std::move(terms)});
+    }
+    Decision answers(std::string const& text = "done") {
+        AgentReply reply{turn().no, turn().step, turn().attempt, turn().program.updates};
+        reply.usage = {10, 5, 0};
+        reply.last = News{NewsKind::message, parts(text), true};
+        return when(std::move(reply));
+    }
+    Decision fails(AgentFailure::How how = AgentFailure::How::died) {
+        return when(
+            AgentFailure{turn().no, turn().step, turn().attempt, {"agent_crashed", "exit 1"}, how});
+    }
+};
+
+TEST(Program, APromptIsStoredThenForwardedAndItsAnswerEndsTheTurn) {
+    Program given;
+    EXPECT_TRUE(given.owes<AskModel>() && given.owes<AskModel>()->program);
+    EXPECT_EQ(types(given.says("thinking")), "agent_update");
+    EXPECT_EQ(types(given.answers()), "agent_update agent_replied turn_ended");
+    EXPECT_EQ(given.what_class(), "idle");
+    EXPECT_EQ(given.state.messages, 3U);
+    EXPECT_EQ(given.state.usage.input_tokens, 10);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, TheIntentNamesAMarkerThatTellsAttemptsApart) {
+    Program given;
+    auto const& log = given.archive.log;
+    auto const prompted = std::get<AgentPrompted>(log.back().body);
+    EXPECT_EQ(prompted.marker, marker_of(given.id, 1, 1) + "1");
+    Decision const again = given.restart();
+    EXPECT_EQ(types(again), "detached agent_prompted");
+    EXPECT_EQ(first<AgentPrompted>(again).marker, marker_of(given.id, 1, 1) + "2");
+    EXPECT_TRUE(agent_context(given.state).again);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, NewsAreTakenInTheirOrderAndOnce) {
+    Program given;
+    AgentNews second{1, 1, 1, 2, {NewsKind::message, Given::parts("b"), false}};
+    EXPECT_EQ(said(given.when(second)), "not_ready");
+    EXPECT_EQ(types(given.says("a")), "agent_update");
+    EXPECT_EQ(types(given.when(second)), "agent_update");
+    EXPECT_EQ(types(given.when(second)), "");
+    AgentReply early{1, 1, 1, 3};
+    EXPECT_EQ(said(given.when(early)), "not_ready");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, TextThatGoesOnBelongsToTheMessageBefore) {
+    Program given;
+    Decision const begun = given.says("a");
+    Decision const more = given.says("b", false);
+    EXPECT_EQ(first<AgentUpdate>(begun).message, begun.events.front().seq);
+    EXPECT_EQ(first<AgentUpdate>(more).message, begun.events.front().seq);
+    EXPECT_EQ(given.state.messages, 2U);
+}
+
+TEST(Program, ADeathInMidTurnIsToldAndToolsThatWereOpenAreUnknown) {
+    Program given;
+    (void)given.works("t1", AgentToolStatus::in_progress);
+    (void)given.works("t2", AgentToolStatus::in_progress);
+    (void)given.works("t2", AgentToolStatus::completed);
+    Decision const died = given.fails();
+    EXPECT_EQ(types(died), "detached");
+    EXPECT_EQ(first<AgentDetached>(died).lost, std::vector<std::string>{"ls"});
+    EXPECT_TRUE(first<AgentDetached>(died).retry_at);
+    EXPECT_EQ(activity(given.state), Activity::retry);
+    EXPECT_EQ(types(given.later(Duration(2'000))), "agent_prompted");
+    EXPECT_TRUE(agent_context(given.state).turn.heard);
+    EXPECT_EQ(agent_context(given.state).turn.lost.size(), 1U);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, ThreeDeathsInAMinuteAreAnErrorUntilSomebodyRetries) {
+    Program given;
+    (void)given.fails();
+    (void)given.later(Duration(2'000));
+    (void)given.fails();
+    (void)given.later(Duration(4'000));
+    EXPECT_EQ(types(given.fails()), "detached status_changed");
+    EXPECT_EQ(given.state.lifecycle, Lifecycle::error);
+    EXPECT_EQ(types(given.later(Duration(600'000))), "");
+    EXPECT_EQ(types(given.move(Move::To::retry)), "status_changed agent_prompted");
+    EXPECT_EQ(types(given.answers()), "agent_update agent_replied turn_ended");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, WithAskTheSessionIsPausedUntilAPersonResumesIt) {
+    Program given(OnRestart::ask);
+    EXPECT_EQ(types(given.restart()), "detached status_changed");
+    EXPECT_EQ(given.state.lifecycle, Lifecycle::paused);
+    EXPECT_EQ(types(given.later(Duration(600'000))), "");
+    EXPECT_EQ(types(given.move(Move::To::resume)), "status_changed agent_prompted");
+    EXPECT_TRUE(agent_context(given.state).turn.go_on);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, WhatItRefusesEndsTheTurnAndNotTheSession) {
+    Program given;
+    EXPECT_EQ(types(given.fails(AgentFailure::How::refused)), "detached turn_ended");
+    EXPECT_EQ(given.state.lifecycle, Lifecycle::active);
+    EXPECT_EQ(types(given.move(Move::To::retry)), "turn_started agent_prompted");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, APermissionIsAPendingCallAndItsDecisionIsToldAtOnce) {
+    Program given;
+    EXPECT_EQ(types(given.asks()), "agent_asked");
+    EXPECT_EQ(types(given.asks()), "");  // offered again
+    EXPECT_EQ(activity(given.state), Activity::waiting_async);
+    EXPECT_EQ(said(given.submit(given.pending(1), result("x"))), "wrong_kind");
+    EXPECT_EQ(types(given.submit(given.pending(1), decision(true))), "submitted");
+    auto const tell = given.owes<TellAgent>();
+    ASSERT_TRUE(tell);
+    EXPECT_EQ(*tell, (TellAgent{1, 1, true, false}));
+    (void)given.works("t1", AgentToolStatus::completed);
+    EXPECT_FALSE(given.owes<TellAgent>());
+    EXPECT_EQ(types(given.answers()), "agent_update agent_replied turn_ended");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, ArgumentsOfItsOwnToolsCanNotBeEdited) {
+    Program given;
+    (void)given.asks();
+    Submission edited = decision(true);
+    edited.arguments = json("{}");
+    EXPECT_EQ(said(given.submit(given.pending(1), edited)), "invalid_arguments");
+    EXPECT_EQ(activity(given.state), Activity::waiting_async);
+}
+
+TEST(Program, APermissionOutlivesItsProcessAndIsCarriedByTheNextPrompt) {
+    Program given;
+    (void)given.asks();
+    EXPECT_EQ(types(given.restart()), "detached");  // it waits for the person, and sleeps
+    EXPECT_EQ(given.what_class(), "waiting");
+    EXPECT_FALSE(wake_at(given.state));
+    EXPECT_EQ(types(given.submit(given.pending(1), decision(true))), "submitted agent_prompted");
+    auto const context = agent_context(given.state);
+    ASSERT_EQ(context.turn.verdicts.size(), 1U);
+    EXPECT_TRUE(context.turn.verdicts[0].approved);
+    EXPECT_FALSE(given.owes<TellAgent>());  // the process that had asked is gone
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, AnApprovalThatCameTooLateIsGrantedOnceForTheSameInput) {
+    Program given;
+    (void)given.asks();
+    (void)given.restart();
+    (void)given.submit(given.pending(1), decision(true));
+    EXPECT_EQ(types(given.asks(1, R"({"cmd":"other"})")), "agent_asked");
+    EXPECT_EQ(types(given.asks(2)), "agent_granted");
+    auto const tell = given.owes<TellAgent>();
+    ASSERT_TRUE(tell);
+    EXPECT_EQ(*tell, (TellAgent{2, 2, true, false}));
+    EXPECT_EQ(types(given.asks(3)), "agent_asked");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, ADenialIsNoGrant) {
+    Program given;
+    (void)given.asks();
+    (void)given.restart();
+    (void)given.submit(given.pending(1), decision(false));
+    EXPECT_EQ(types(given.asks(1)), "agent_asked");
+}
+
+TEST(Program, AnAnswerWithOpenPermissionsCancelsThem) {
+    Program given;
+    (void)given.asks();
+    EXPECT_EQ(types(given.answers()), "agent_update cancelled agent_replied turn_ended");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, ManyPermissionsInOneTurnStayBounded) {
+    Program given;
+    for (std::uint32_t ask = 1; ask <= 300; ++ask) {
+        (void)given.asks(ask);
+        (void)given.submit(given.pending(ask), decision(true));
+    }
+    EXPECT_LE(given.state.owed.size(), limits::verdicts_max + 1);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, SteeringWaitsForTheTurnAndAnInterruptEndsIt) {
+    Program given;
+    EXPECT_EQ(types(given.prompt("and this", PromptMode::steer)), "input_received");
+    EXPECT_EQ(given.state.queue.size(), 1U);
+    EXPECT_EQ(types(given.prompt("stop", PromptMode::interrupt)),
+              "turn_ended input_received turn_started agent_prompted");
+}
+
+TEST(Program, WhatWasToldInATurnThatWasCancelledIsNotToldAgain) {
+    Program given;
+    (void)given.cancel_turn();
+    Seq const before = given.state.head;
+    (void)given.prompt("another");
+    EXPECT_GT(agent_context(given.state).seen, 2U);
+    EXPECT_LE(agent_context(given.state).seen, before);
+    (void)given.restart();  // this turn's own is still to be told
+    EXPECT_LE(agent_context(given.state).seen, before);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, WhatItNeverHadIsToldWithTheNextPrompt) {
+    Program given;
+    (void)given.fails(AgentFailure::How::refused);
+    (void)given.prompt("another");
+    EXPECT_EQ(agent_context(given.state).seen, 0U);
+}
+
+TEST(Program, WhatItSaysAfterItsAnswerIsKept) {
+    Program given;
+    (void)given.answers();
+    AgentNews late{1, 1, 1, 0, {NewsKind::message, Given::parts("late"), true}};
+    Decision const decision = given.when(late);
+    EXPECT_EQ(types(decision), "agent_update");
+    EXPECT_EQ(decision.events.front().turn, 1U);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, NothingIsTakenFromAnAttemptThatIsOver) {
+    Program given;
+    (void)given.restart();
+    EXPECT_EQ(types(given.when(AgentReply{1, 1, 1, 0})), "");
+    EXPECT_EQ(types(given.when(AgentNews{1, 1, 1, 1, {NewsKind::message, Given::parts("x")}})), "");
+    EXPECT_EQ(types(given.when(AgentFailure{1, 1, 1, {"a", "b"}, AgentFailure::How::died})), "");
+}
+
+}  // namespace
+}  // namespace dormouse::session

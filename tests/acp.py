@@ -1,0 +1,405 @@
+#!/usr/bin/env python3
+"""Agents that are programs (spec 002), with the real binary and a scripted ACP agent: prompts, what
+is kept, permissions, and the deaths of the agent and of the server."""
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from dormouse import ROOT, Server, main, wait_for
+from shapes import MESSAGE, PENDING, SESSION, Contract
+
+AGENT = str(ROOT / 'tests/acp/fake_agent.py')
+
+
+class Programs(Contract):
+    flags = ()
+    more = ''
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-acp-'))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.state = self.folder / 'state'
+        self.work = self.folder / 'work'
+        self.state.mkdir()
+        self.work.mkdir()
+        config = self.folder / 'dormouse.toml'
+        command = json.dumps([sys.executable, AGENT, *self.flags])
+        config.write_text(
+            f'[[agent]]\nid = "fake"\nacp = {command}\nroots = ["work"]\n'
+            f'env_allow = ["FAKE_STATE", "FAKE_KEY"]\n{self.more}\n'
+        )
+        env = {'FAKE_STATE': str(self.state), 'SECRET_OF_OURS': 'no'}
+        self.server = Server('--config', str(config), env=env)
+        self.addCleanup(self.server.clean)
+
+    def log(self, kind):
+        """What the agent saw of that kind, oldest first."""
+        path = self.state / 'log.jsonl'
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [line for line in map(json.loads, lines) if line['kind'] == kind]
+
+    def prompts(self):
+        return [line['wanted'] for line in self.log('prompt')]
+
+    def ran(self):
+        path = self.state / 'ran.txt'
+        return path.read_text().split() if path.exists() else []
+
+    def create(self, text=None, **more):
+        return self.server.create(text, agent='fake', **more)['id']
+
+    def begin(self, text):
+        """A session whose agent works at it."""
+        session = self.create()
+        self.assertStatus(self.server.prompt(session, text, wait=0), 202)
+        return session
+
+    def text(self, session):
+        return [
+            ''.join(p.get('text', '') for p in m['parts'] if p['type'] == 'text')
+            for m in self.server.messages(session)
+        ]
+
+    def tools(self, session):
+        return [p for m in self.server.messages(session) for p in m['parts'] if p['type'] == 'tool']
+
+    def types(self, session):
+        return [event['type'] for event in self.server.events(session)]
+
+    def of_type(self, session, kind):
+        return [e['data'] for e in self.server.events(session) if e['type'] == kind]
+
+    def asked(self, session):
+        """The permission that the session waits for."""
+        wait_for(lambda: self.server.open_calls(session), what='permission')
+        (call,) = self.server.open_calls(session)
+        self.assertShape(call, PENDING)
+        return call
+
+    def lives(self, pid):
+        """Not also when it has ended and nobody has asked for its status."""
+        stat = pathlib.Path(f'/proc/{pid}/stat')
+        return stat.exists() and stat.read_text().rsplit(')', 1)[1].split()[0] != 'Z'
+
+    def ended(self, session):
+        return wait_for(
+            lambda: self.server.session(session)['activity']['type'] == 'idle', 40, 'rest'
+        )
+
+
+class OnePrompt(Programs):
+    def test_it_is_stored_forwarded_and_answered(self):
+        session = self.create('hello')
+        self.assertEqual(self.text(session), ['hello', 'You said: hello (1 messages)'])
+        for message in self.server.messages(session):
+            self.assertShape(message, MESSAGE)
+        (prompt,) = self.log('prompt')
+        now = self.server.session(session)
+        self.assertShape(now, SESSION)
+        self.assertEqual(now['acpSessionID'], prompt['session'])
+        self.assertEqual(now['usage']['inputTokens'], 7)
+        types = self.types(session)
+        self.assertLess(types.index('input_received'), types.index('agent_prompted'))
+        self.assertEqual(types[-3:], ['agent_update', 'agent_replied', 'turn_ended'])
+
+    def test_the_process_and_the_conversation_go_on(self):
+        session = self.create('one')
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(len(self.log('initialize')), 1)
+
+    def test_tool_calls_are_parts_with_their_outcome(self):
+        session = self.create('tool build')
+        (tool,) = self.tools(session)
+        self.assertEqual(tool['tool'], 'acp:execute')
+        self.assertEqual(tool['state']['status'], 'completed')
+        self.assertEqual(tool['state']['input'], {'name': 'build'})
+        self.assertEqual(tool['state']['output'], {'ran': 'build'})
+        self.assertEqual(self.text(session)[-1], 'ran build')
+        for message in self.server.messages(session):
+            self.assertShape(message, MESSAGE)
+
+    def test_what_it_thinks_is_reasoning(self):
+        session = self.create('think')
+        parts = self.server.messages(session)[-1]['parts']
+        self.assertEqual([p['type'] for p in parts], ['reasoning', 'text'])
+
+    def test_a_session_without_a_title_takes_the_agents(self):
+        session = self.create('title Ship it')
+        self.assertEqual(self.server.session(session)['title'], 'Ship it')
+        named = self.create('title Ship it', title='Mine')
+        self.assertEqual(self.server.session(named)['title'], 'Mine')
+
+    def test_a_long_answer_is_whole(self):
+        session = self.create('big 300000')
+        self.assertEqual(self.server.said(session), 'x' * 300000)
+
+    def test_what_is_no_message_and_what_is_not_ours_says_nothing(self):
+        session = self.create('junk')
+        self.assertEqual(self.text(session), ['junk', 'You said: junk (1 messages)'])
+
+    def test_what_it_says_after_its_answer_is_kept(self):
+        session = self.create('late')
+        wait_for(lambda: self.text(session)[-1] == 'one more thing', what='late message')
+
+    def test_a_refusal_ends_the_turn_and_not_the_session(self):
+        session = self.create('refuse')
+        turn = self.server.turns(session)[0]
+        self.assertEqual(turn['error']['code'], 'agent_refused')
+        self.assertIn('no credit left', turn['error']['message'])
+        self.assertStatus(self.server.prompt(session, 'hello'), 200)
+        self.assertIn('You said: hello', self.server.said(session))
+
+    def test_cancel_stops_it(self):
+        session = self.begin('hang')
+        wait_for(lambda: self.prompts() == ['hang'], what='prompt')
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel'), 200)
+        wait_for(lambda: self.log('cancel'), what='cancel')
+        self.assertStatus(self.server.prompt(session, 'hello'), 200)
+        self.assertIn('You said: hello', self.server.said(session))
+        self.assertNotIn('hang', self.log('prompt')[1]['text'])
+        self.assertEqual(len(self.log('initialize')), 1)
+
+    def test_it_gets_its_own_environment_and_folder(self):
+        self.create('hello')
+        (begun,) = self.log('initialize')
+        self.assertIn('FAKE_STATE', begun['environment'])
+        self.assertNotIn('SECRET_OF_OURS', begun['environment'])
+        self.assertFalse([n for n in begun['environment'] if n.startswith('DORMOUSE')])
+        self.assertEqual(self.log('session/new')[0]['cwd'], str(self.work.resolve()))
+
+    def test_a_folder_outside_of_its_roots_is_refused(self):
+        (self.work / 'out').symlink_to('/')
+        for cwd in ('/', str(self.work / '..'), str(self.work / 'out/etc'), '/no/such'):
+            session = self.create('hello', cwd=cwd)
+            self.assertEqual(self.server.turns(session)[0]['error']['code'], 'agent_refused', cwd)
+        self.assertEqual(self.log('initialize'), [])
+        body = {'agentID': 'fake', 'cwd': 'relative'}
+        answer = self.server.post('/api/projects/default/sessions', body)
+        self.assertProblem(answer, 400, 'bad_value', pointer='/cwd')
+
+    def test_agents_are_listed_with_their_path(self):
+        (agent,) = [a for a in self.server.get('/api/agents')['items'] if a['id'] == 'fake']
+        self.assertEqual((agent['kind'], agent['available']), ('acp', True))
+        self.assertEqual(agent['path'], sys.executable)
+
+
+class Permissions(Programs):
+    def test_an_approval_lets_it_run_once(self):
+        session = self.begin('ask deploy')
+        call = self.asked(session)
+        self.assertEqual((call['reason'], call['tool']), ('approval', 'acp:execute'))
+        self.assertEqual(call['input'], {'name': 'deploy'})
+        self.assertEqual(self.server.session(session)['activity']['type'], 'waiting_async')
+        self.assertEqual(self.tools(session)[0]['state']['pendingID'], call['id'])
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), ['deploy'])
+        self.assertEqual(self.log('permission')[0]['outcome']['optionId'], 'yes')
+
+    def test_a_denial_is_told_by_kind(self):
+        session = self.begin('ask deploy')
+        self.assertStatus(self.server.decide(self.asked(session), False), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), [])
+        self.assertEqual(self.server.said(session), 'not deploy')
+
+    def test_its_arguments_can_not_be_edited(self):
+        session = self.begin('ask deploy')
+        call = self.asked(session)
+        answer = self.server.decide(call, True, arguments={'name': 'other'})
+        self.assertProblem(answer, 422, 'invalid_arguments')
+        self.assertStatus(self.server.decide(call, False), 200)
+        self.ended(session)
+
+    def test_a_cancelled_turn_takes_the_question_back(self):
+        session = self.begin('ask deploy')
+        call = self.asked(session)
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel'), 200)
+        self.assertProblem(self.server.decide(call, True), 409, 'cancelled')
+        wait_for(lambda: self.log('permission'), what='answer')
+        self.assertEqual(self.log('permission')[0]['outcome'], {'outcome': 'cancelled'})
+
+    def test_it_outlives_the_server_and_the_approval_is_granted_once(self):
+        session = self.begin('ask deploy')
+        call = self.asked(session)
+        self.server.restart()
+        self.assertEqual(self.server.session(session)['activity']['type'], 'waiting_async')
+        self.assertStatus(self.server.decide(call, True), 200)
+        wait_for(lambda: len(self.prompts()) == 2, what='next prompt')
+        self.assertIn('You may now do what you had asked for', self.log('prompt')[1]['text'])
+        self.ended(session)
+
+    def test_an_approval_after_the_agents_death_needs_no_second_answer(self):
+        session = self.begin('ask once deploy')
+        call = self.asked(session)
+        wait_for(lambda: 'detached' in self.types(session), what='death')
+        self.assertEqual([c['id'] for c in self.server.open_calls(session)], [call['id']])
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.ended(session)
+        self.assertEqual(self.server.open_calls(session), [])
+
+
+class Deaths(Programs):
+    def test_a_prompt_that_was_not_delivered_is_sent_again(self):
+        session = self.create('vanish once')
+        self.ended(session)
+        self.assertEqual(self.prompts(), ['vanish once', 'vanish once'])
+        self.assertEqual(self.server.said(session), 'here again')
+        (lost,) = self.of_type(session, 'detached')
+        self.assertEqual(lost['error']['code'], 'agent_crashed')
+
+    def test_one_that_was_delivered_is_not(self):
+        session = self.create('crash once')
+        self.ended(session)
+        first, second = (line['text'] for line in self.log('prompt'))
+        self.assertIn('crash once', first)
+        self.assertNotIn('crash once', second)
+        self.assertIn('Go on where you were', second)
+        self.assertIn('boom', self.of_type(session, 'detached')[0]['error']['message'])
+        self.assertEqual(self.of_type(session, 'attached')[-1]['how'], 'load')
+
+    def test_a_tool_that_was_open_is_unknown_and_the_next_prompt_says_so(self):
+        session = self.create('halfway once')
+        self.ended(session)
+        (tool,) = self.tools(session)
+        self.assertEqual((tool['state']['status'], tool['state']['reason']), ('error', 'unknown'))
+        self.assertIn('run deploy', self.log('prompt')[1]['text'])
+        self.assertIn('nobody knows what became of them', self.log('prompt')[1]['text'])
+        self.assertEqual(self.text(session)[1], 'I begin')
+
+    def test_three_deaths_in_a_minute_are_an_error_with_its_reason(self):
+        session = self.begin('vanish')
+        wait_for(lambda: self.server.session(session)['status'] == 'error', 40, 'error')
+        changed = self.of_type(session, 'status_changed')[-1]
+        self.assertIn('died 3 times within a minute', changed['why'])
+        self.assertEqual(len(self.prompts()), 3)
+        self.assertProblem(self.server.prompt(session, 'hello', wait=0), 409, 'wrong_state')
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/retry'), 200)
+        wait_for(lambda: self.server.session(session)['status'] == 'error', 40, 'error')
+        self.assertEqual(len(self.prompts()), 6)
+
+    def test_the_server_is_killed_and_the_turn_goes_on(self):
+        session = self.begin('hang')
+        wait_for(lambda: self.prompts() == ['hang'], what='prompt')
+        pid = self.log('initialize')[0]['pid']
+        self.server.restart()
+        wait_for(lambda: len(self.prompts()) == 2, what='second prompt')
+        self.assertFalse(self.lives(pid))
+        self.assertIn('Go on where you were', self.log('prompt')[1]['text'])
+        self.ended(session)
+        self.assertEqual(len([m for m in self.server.messages(session) if m['role'] == 'user']), 1)
+
+    def test_the_conversation_goes_on_after_a_kill_while_idle(self):
+        session = self.create('one')
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(len(self.of_type(session, 'attached')), 2)
+
+
+class Asking(Programs):
+    more = 'on_restart = "ask"'
+
+    def test_a_death_in_mid_turn_pauses_until_a_person_resumes(self):
+        session = self.create('halfway once')
+        wait_for(lambda: self.server.session(session)['status'] == 'paused', what='pause')
+        self.assertEqual(self.prompts(), ['halfway once'])
+        self.server.restart()
+        self.assertEqual(self.server.session(session)['status'], 'paused')
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/resume'), 200)
+        self.ended(session)
+        self.assertEqual(len(self.prompts()), 2)
+
+
+class Stateless(Programs):
+    flags = ('--no-load',)
+
+    def test_it_is_told_the_past_in_the_first_prompt(self):
+        session = self.create('one')
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        told = self.log('prompt')[1]['text']
+        self.assertIn('Previous conversation:\n\nuser: one\n\nassistant: You said: one', told)
+        self.assertIn('Continue from here.', told)
+        first, second = self.of_type(session, 'attached')
+        self.assertEqual((second['how'], second['told']), ('new', True))
+        self.assertNotEqual(first['acpSessionID'], second['acpSessionID'])
+        self.assertEqual(
+            self.server.session(session)['acpSessionID'], second['acpSessionID']
+        )
+
+
+class ShortMemory(Stateless):
+    flags = ('--no-load',)
+    more = 'history_tokens = 100'
+
+    def test_it_is_told_the_past_in_the_first_prompt(self):
+        session = self.create('the first ' + 'x' * 300)
+        self.assertStatus(self.server.prompt(session, 'the second'), 200)
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'three'), 200)
+        told = self.log('prompt')[2]['text']
+        self.assertIn('[earlier messages are left out]', told)
+        self.assertIn('You said: the second', told)
+        self.assertNotIn('the first', told)
+        self.assertLess(len(told), 1000)
+
+
+class Forgetful(Programs):
+    flags = ('--forgets',)
+
+    def test_a_session_that_it_lost_is_a_new_one_that_is_told_and_said(self):
+        session = self.create('one')
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        self.assertIn('user: one', self.log('prompt')[1]['text'])
+        self.assertTrue(self.of_type(session, 'attached')[1]['told'])
+
+
+class Resuming(Programs):
+    flags = ('--resume',)
+
+    def test_it_is_resumed_without_a_replay(self):
+        session = self.create('one')
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+        self.assertEqual(self.of_type(session, 'attached')[1]['how'], 'resume')
+
+
+class Login(Programs):
+    flags = ('--login',)
+
+    def test_the_error_names_what_was_not_passed(self):
+        session = self.create('hello')
+        error = self.server.turns(session)[0]['error']
+        self.assertEqual(error['code'], 'agent_login')
+        self.assertIn('FAKE_KEY', error['message'])
+
+
+class OtherVersion(Programs):
+    flags = ('--version', '7')
+
+    def test_it_is_refused_with_the_version(self):
+        session = self.create('hello')
+        error = self.server.turns(session)[0]['error']
+        self.assertEqual(error['code'], 'agent_refused')
+        self.assertIn('version 7', error['message'])
+
+
+class Idle(Programs):
+    more = 'idle_stop = "1s"'
+
+    def test_it_is_put_away_and_its_session_stays(self):
+        session = self.create('one')
+        wait_for(lambda: self.log('end'), what='end')
+        self.assertEqual(self.server.session(session)['status'], 'active')
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""An agent that speaks ACP version 1 and does what its prompts say: for tests, with nothing but the
+standard library. What it remembers lies in the folder $FAKE_STATE, as a real agent's would.
+
+The last line of a prompt that is no marker decides:
+  crash           it dies, each time                crash once      … only the first time
+  vanish          it dies before it has kept the prompt; vanish once: only the first time
+  hang            no answer until it is cancelled   deaf            … not even then
+  tool NAME       a tool call, and what came of it  halfway once    dies while a tool runs
+  ask NAME        wants to be allowed that tool     ask once NAME   … and dies meanwhile, once
+  late            says something after its answer   junk            writes what is no message
+  think           reasons first                     big N           N bytes of text
+  refuse          answers with an error             title T         names the session
+anything else is said back, with what it knows of the conversation.
+Flags: --no-load, --resume, --forgets (knows no session after a restart), --login, --version N.
+"""
+import json
+import os
+import pathlib
+import signal
+import sys
+import threading
+import uuid
+
+STATE = pathlib.Path(os.environ['FAKE_STATE'])
+FLAGS = set(sys.argv[1:])
+lock = threading.Lock()
+waiting = {}  # id of a request of ours → [event, answer]
+cancelled = threading.Event()
+last_id = 0
+
+
+def send(message):
+    with lock:
+        sys.stdout.write(json.dumps({'jsonrpc': '2.0', **message}) + '\n')
+        sys.stdout.flush()
+
+
+def log(kind, **more):
+    with open(STATE / 'log.jsonl', 'a') as out:
+        out.write(json.dumps({'kind': kind, 'pid': os.getpid(), **more}) + '\n')
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def first_time(name):
+    """Whether nobody has asked so before, over all processes."""
+    try:
+        (STATE / name).touch(exist_ok=False)
+        return True
+    except FileExistsError:
+        return False
+
+
+class Session:
+    def __init__(self, name):
+        self.name = name
+        self.file = STATE / f'{name}.json'
+        self.history = json.loads(self.file.read_text()) if self.file.exists() else []
+
+    def keep(self, role, text):
+        self.history.append([role, text])
+        self.file.write_text(json.dumps(self.history))
+
+    def update(self, what, **more):
+        send({
+            'method': 'session/update',
+            'params': {'sessionId': self.name, 'update': {'sessionUpdate': what, **more}},
+        })
+
+    def say(self, text, kind='agent_message_chunk'):
+        for start in range(0, len(text), 16 if len(text) < 1000 else 4096):
+            piece = text[start : start + (16 if len(text) < 1000 else 4096)]
+            self.update(kind, content={'type': 'text', 'text': piece})
+
+    def tool(self, name, status, **more):
+        self.update(
+            'tool_call' if status == 'pending' else 'tool_call_update',
+            toolCallId=f'call-{name}', title=f'run {name}', kind='execute', status=status,
+            rawInput={'name': name}, **more,
+        )
+
+    def may(self, name):
+        answer = ask(
+            'session/request_permission',
+            {
+                'sessionId': self.name,
+                'toolCall': {
+                    'toolCallId': f'call-{name}', 'title': f'run {name}', 'kind': 'execute',
+                    'rawInput': {'name': name},
+                },
+                'options': [
+                    {'optionId': 'always', 'name': 'Always', 'kind': 'allow_always'},
+                    {'optionId': 'no', 'name': 'No', 'kind': 'reject_once'},
+                    {'optionId': 'yes', 'name': 'Yes', 'kind': 'allow_once'},
+                ],
+            },
+        )
+        outcome = answer['result']['outcome']
+        log('permission', outcome=outcome)
+        return outcome.get('optionId') == 'yes'
+
+
+sessions = {}
+
+
+def ask(method, params):
+    global last_id
+    last_id += 1
+    number = last_id
+    waiting[number] = [threading.Event(), None]
+    send({'id': number, 'method': method, 'params': params})
+    waiting[number][0].wait()
+    return waiting.pop(number)[1]
+
+
+def run_tool(session, name):
+    session.tool(name, 'pending')
+    session.tool(name, 'in_progress')
+    with open(STATE / 'ran.txt', 'a') as out:
+        out.write(name + '\n')
+    session.tool(name, 'completed', rawOutput={'ran': name})
+    session.say(f'ran {name}')
+
+
+def wanted(blocks):
+    """What the prompt asks for: its last line that is no marker."""
+    lines = []
+    for block in blocks:
+        lines += [line for line in block.get('text', '').split('\n') if line.strip()]
+    lines = [line for line in lines if not line.startswith('<!-- ')]
+    return lines[-1].strip() if lines else ''
+
+
+def act(session, text):
+    word, _, rest = text.partition(' ')
+    if text.startswith('vanish'):
+        session.say('here again')
+    elif text == 'hang' or text == 'deaf':
+        session.say('working')
+        cancelled.wait()
+        if text == 'deaf':
+            threading.Event().wait()
+        return 'cancelled'
+    elif word == 'tool':
+        run_tool(session, rest)
+    elif word == 'halfway' and first_time('halfway'):
+        session.say('I begin')
+        session.tool('deploy', 'pending')
+        session.tool('deploy', 'in_progress')
+        threading.Event().wait(0.3)
+        die()
+    elif word == 'ask':
+        name = rest.removeprefix('once ')
+        session.say('May I?')
+        if rest.startswith('once ') and first_time('asked'):
+            threading.Timer(0.5, die).start()
+        if session.may(name):
+            run_tool(session, name)
+        else:
+            session.say(f'not {name}')
+    elif word == 'think':
+        session.say('let me see', 'agent_thought_chunk')
+        session.say('I see')
+    elif word == 'big':
+        session.say('x' * int(rest))
+    elif word == 'title':
+        session.update('session_info_update', title=rest)
+        session.say('named')
+    else:
+        session.say(f'You said: {text} ({len(session.history)} messages)')
+    return 'end_turn'
+
+
+def prompt(number, params):
+    session = sessions[params['sessionId']]
+    whole = '\n'.join(block.get('text', f'[{block["type"]}]') for block in params['prompt'])
+    text = wanted(params['prompt'])
+    log('prompt', text=whole, wanted=text, session=session.name)
+    if text == 'vanish' or (text == 'vanish once' and first_time('vanished')):
+        die()
+    session.keep('user', whole)
+    if text == 'crash' or (text == 'crash once' and first_time('crashed')):
+        sys.stderr.write('boom\n')
+        sys.stderr.flush()
+        die()
+    if text == 'junk':
+        with lock:
+            sys.stdout.write('this is no message\n{"jsonrpc":"2.0"}\n')
+        session.update('from_the_future', content={'type': 'text', 'text': 'hidden'})
+        Session('another').say('foreign')
+    if text == 'refuse':
+        return send({'id': number, 'error': {'code': -32603, 'message': 'no credit left'}})
+    cancelled.clear()
+    reason = act(session, text)
+    session.keep('agent', text)
+    send({
+        'id': number,
+        'result': {'stopReason': reason, 'usage': {'inputTokens': 7, 'outputTokens': 3}},
+    })
+    if text == 'late':
+        session.say('one more thing')
+
+
+def initialize(params):
+    log('initialize', params=params, environment=sorted(os.environ))
+    can = {'loadSession': '--no-load' not in FLAGS, 'sessionCapabilities': {}}
+    if '--resume' in FLAGS:
+        can['sessionCapabilities']['resume'] = {}
+    return {
+        'protocolVersion': int(sys.argv[-1]) if '--version' in FLAGS else 1,
+        'agentCapabilities': can,
+        'agentInfo': {'name': 'fake', 'version': '1'},
+    }
+
+
+def open_session(method, params):
+    log(method, session=params.get('sessionId'), cwd=params['cwd'], servers=params['mcpServers'])
+    if method == 'session/new':
+        name = uuid.uuid4().hex
+        sessions[name] = Session(name)
+        return {'sessionId': name}
+    name = params['sessionId']
+    if '--forgets' in FLAGS or not (STATE / f'{name}.json').exists():
+        raise KeyError(name)
+    session = sessions[name] = Session(name)
+    if method == 'session/load':
+        for role, text in session.history:
+            kind = 'user_message_chunk' if role == 'user' else 'agent_message_chunk'
+            session.update(kind, content={'type': 'text', 'text': text})
+    return {}
+
+
+def serve(message):
+    method, number, params = message.get('method'), message.get('id'), message.get('params')
+    if method is None:
+        if number in waiting:
+            waiting[number][1] = message
+            waiting[number][0].set()
+    elif method == 'session/cancel':
+        log('cancel')
+        cancelled.set()
+    elif method == 'session/prompt':
+        if '--login' in FLAGS:
+            error = {'code': -32000, 'message': 'Authentication required'}
+            return send({'id': number, 'error': error})
+        threading.Thread(target=prompt, args=(number, params), daemon=True).start()
+    elif method == 'initialize':
+        send({'id': number, 'result': initialize(params)})
+    elif method in ('session/new', 'session/load', 'session/resume'):
+        try:
+            send({'id': number, 'result': open_session(method, params)})
+        except KeyError:
+            send({'id': number, 'error': {'code': -32002, 'message': 'Resource not found'}})
+    elif number is not None:
+        send({'id': number, 'error': {'code': -32601, 'message': 'Method not found'}})
+
+
+for line in sys.stdin:
+    serve(json.loads(line))
+log('end')
