@@ -51,6 +51,7 @@ private:
     void add_configuration();
     void add_access();
     void add_bench();
+    void add_faces();
 
     CLI::App app_{"Agent sessions that sleep while their tools work, and wake exactly once."};
     Global global_;
@@ -91,6 +92,7 @@ Grammar::Grammar(std::string const& version) {
     add_configuration();
     add_access();
     add_bench();
+    add_faces();
     add_shell();
 }
 
@@ -423,6 +425,14 @@ void Grammar::add_checks() {
         ->excludes(retry);
     add("verify", "Check the data directory while no server uses it",
         "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
+}
+
+void Grammar::add_faces() {
+    auto const acp = std::make_shared<AcpArgs>();
+    add("acp", "Be an agent of an editor (Agent Client Protocol, on standard input and output)",
+        "dormouse acp --agent ops", acp)
+        ->add_option("-a,--agent", acp->agent, "Agent of new sessions (the only one)")
+        ->type_name("AGENT");
 }
 
 void Grammar::add_shell() {

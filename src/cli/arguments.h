@@ -175,6 +175,10 @@ struct TokenArgs {
 struct LinkArgs {
     AccessArgs access;
 };
+// As an agent of an editor, on standard input and output.
+struct AcpArgs {
+    std::string agent = {};  // of new sessions; empty: the only one
+};
 struct PathsArgs {};
 struct BenchArgs {
     int jobs = 8000;
@@ -190,7 +194,7 @@ using Command =
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
                  ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
                  PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, InboxArgs, ReleaseArgs,
-                 AliasArgs>;
+                 AliasArgs, AcpArgs>;
 
 struct Invocation {
     Global global;

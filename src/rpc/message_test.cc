@@ -61,8 +61,8 @@ TEST(Messages, that_are_none_get_the_standard_refusal_with_their_id) {
 }
 
 TEST(Messages, of_a_batch_are_read_one_by_one) {
-    auto const received =
-        read({.text = R"([{"jsonrpc":"2.0","id":1,"method":"a"},3,{"jsonrpc":"2.0","method":"b"}])"});
+    auto const received = read(
+        {.text = R"([{"jsonrpc":"2.0","id":1,"method":"a"},3,{"jsonrpc":"2.0","method":"b"}])"});
     EXPECT_TRUE(received.batch);
     ASSERT_EQ(received.messages.size(), 3U);
     EXPECT_EQ(received.messages[0].kind, Message::Kind::request);
@@ -81,10 +81,9 @@ TEST(Messages, are_written_as_one_line_each) {
     Json const id = Json::trusted(R"("x")");
     EXPECT_EQ(response(id, {}), "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":null}\n");
     auto const refused = refusal({}, {.code = -32601, .message = "no \"x\"", .data = spread});
-    EXPECT_EQ(refused,
-              R"({"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no \"x\"",)"
-              R"("data":{"a":[1,2]}}})"
-              "\n");
+    EXPECT_EQ(refused, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no \"x\"",)"
+                       R"("data":{"a":[1,2]}}})"
+                       "\n");
     EXPECT_EQ(batch({response(id, {}), "{}\n"}),
               "[{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":null},{}]\n");
 }
