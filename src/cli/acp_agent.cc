@@ -72,8 +72,7 @@ void AcpAgent::wait() {
     if (::poll(waiting.data(), waiting.size(), static_cast<int>(std::max<long>(left, 0))) <= 0)
         return;
     if (waiting[0].revents != 0) {
-        for (rpc::Line const& line : stdio_.read())
-            for (rpc::Message const& message : rpc::read(line).messages) take(message);
+        for (rpc::Line const& line : stdio_.read()) take_line(line);
     }
     for (std::size_t i = 0; i < ids.size(); ++i) {
         auto const found = sessions_.find(ids[i]);
@@ -81,6 +80,13 @@ void AcpAgent::wait() {
                           found->second.stream->fd() == waiting[i + 1].fd;
         if (same && waiting[i + 1].revents != 0) read_stream(found->first, found->second);
     }
+}
+
+void AcpAgent::take_line(rpc::Line const& line) {
+    auto const received = rpc::read(line);
+    if (!received.batch) return take(received.messages.front());
+    stdio_.write(rpc::refusal(
+        {}, {.code = rpc::code::invalid_request, .message = "the protocol has no batches"}));
 }
 
 void AcpAgent::take(rpc::Message const& message) {

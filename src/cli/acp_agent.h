@@ -58,6 +58,7 @@ private:
     };
 
     void wait();
+    void take_line(rpc::Line const& line);
     void take(rpc::Message const& message);
     void take_request(rpc::Message const& message);
     void take_notification(rpc::Message const& message);
