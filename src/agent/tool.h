@@ -134,6 +134,7 @@ struct Agent {
     session::TurnTerms terms = {};
     std::string instructions = {};
     std::string model_id = "scripted";  // what lists show
+    bool hidden = false;                // nobody may ask for a session of it by name
 };
 
 // `*` stands for any text, also none; nothing else is special.

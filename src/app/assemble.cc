@@ -1,6 +1,7 @@
 #include "app/assemble.h"
 
 #include "agent/builtin.h"
+#include "agent/calls.h"
 #include "agent/demo.h"
 #include "app/models.h"
 #include "app/tools.h"
@@ -132,6 +133,7 @@ std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
     if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
     add_agent_tools(registry, config);
     add_agents(registry, config, models);
+    agent::add_call_agents(registry);
     return registry;
 }
 

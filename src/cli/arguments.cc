@@ -433,6 +433,26 @@ void Grammar::add_faces() {
         "dormouse acp --agent ops", acp)
         ->add_option("-a,--agent", acp->agent, "Agent of new sessions (the only one)")
         ->type_name("AGENT");
+
+    auto const mcp = std::make_shared<McpArgs>();
+    add("mcp", "Give an agent program the tools of its session (Model Context Protocol, on stdio)",
+        "dormouse mcp --session ses_AAAAAAE", mcp)
+        ->add_option("-s,--session", mcp->session,
+                     "Whose tools, and who is told what becomes of them")
+        ->type_name("SESSION")
+        ->required();
+
+    auto const import = std::make_shared<ImportArgs>();
+    auto* const i = add("import", "Copy sessions of opencode; what is there already stays as it is",
+                        "dormouse import ~/.local/share/opencode --agent ops --dry-run", import);
+    i->add_option("path", import->path,
+                  "opencode's data folder, its opencode.db, or a file of `opencode export`")
+        ->type_name("PATH")
+        ->required();
+    i->add_option("-a,--agent", import->agent, "The agent that goes on with them")
+        ->type_name("AGENT")
+        ->required();
+    i->add_flag("--dry-run", import->dry_run, "Only say what would be copied");
 }
 
 void Grammar::add_shell() {

@@ -179,6 +179,16 @@ struct LinkArgs {
 struct AcpArgs {
     std::string agent = {};  // of new sessions; empty: the only one
 };
+// A session's tools for the program that is its agent, on standard input and output.
+struct McpArgs {
+    std::string session = {};
+};
+// Sessions that another program has kept.
+struct ImportArgs {
+    std::string path = {};
+    std::string agent = {};  // that goes on with them
+    bool dry_run = false;
+};
 struct PathsArgs {};
 struct BenchArgs {
     int jobs = 8000;
@@ -194,7 +204,7 @@ using Command =
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
                  ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
                  PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, InboxArgs, ReleaseArgs,
-                 AliasArgs, AcpArgs>;
+                 AliasArgs, AcpArgs, McpArgs, ImportArgs>;
 
 struct Invocation {
     Global global;
