@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`dormouse import`: sessions of opencode out of each form that it has kept them in, once, with what
-cannot be read named."""
+"""`dormouse import`: sessions of opencode out of each form that it has kept them in, once; what
+cannot be read is named."""
 import json
 import pathlib
 import sqlite3
@@ -111,7 +111,9 @@ class Import(Case):
         self.assertEqual((open_['status'], open_['reason']), ('error', 'unknown'))
         self.assertEqual(self.server.session(session['id'])['activity'], {'type': 'idle'})
         self.server.prompt(session['id'], 'go on')
-        self.assertEqual(self.server.said(session['id']), 'You said: go on')
+        self.assertEqual(self.server.said(session['id']),  # the model is shown what was
+                         'bash ls: a\nb\nbash sleep failed: It had not ended.\n'
+                         'You said: go on')
 
 
 class Forms(Import):

@@ -10,16 +10,16 @@ using namespace dormouse::session;
 
 namespace {
 
-constexpr std::string_view ask_human = "ask_human";
+constexpr std::string_view ask_tool = "ask_human";
 
-std::string text_of(Json const& parts) {
+std::string words_of(Json const& parts) {
     std::string text;
     json::View(parts).elements([&](json::View part) { text += part["text"].string_or(""); });
     return text;
 }
 
 Reply call_of(ViewMessage const& message) {
-    auto const asked = json::check(text_of(message.parts));
+    auto const asked = json::check(words_of(message.parts));
     json::View const call(asked ? *asked : Json());
     Reply reply;
     auto const tool = call["tool"].string();
@@ -54,8 +54,8 @@ void add_call_agents(Registry& registry) {
         calls.description = "Makes the calls of " + each.id + ".";
         calls.model = model;
         calls.tools = each.tools;
-        bool const has = std::ranges::find(calls.tools, ask_human) != calls.tools.end();
-        if (!has && registry.tool(ask_human)) calls.tools.emplace_back(ask_human);
+        bool const has = std::ranges::find(calls.tools, ask_tool) != calls.tools.end();
+        if (!has && registry.tool(ask_tool)) calls.tools.emplace_back(ask_tool);
         calls.terms.digest = "calls-1";
         calls.hidden = true;
         registry.add(std::move(calls));

@@ -14,7 +14,7 @@ constexpr int protocol_version = 1;
 constexpr std::size_t sessions_max = 32;  // that one editor follows at once
 constexpr int prompt_tries = 5;
 
-std::string path_of(std::string_view session) { return "/api/sessions/" + encode(session); }
+std::string session_path(std::string_view session) { return "/api/sessions/" + encode(session); }
 
 std::string sessions_of(std::string const& project) {
     return "/api/projects/" + encode(project) + "/sessions";
@@ -34,7 +34,7 @@ std::string folder_of(json::View session) {
     return session["cwd"].string_or(session["labels"]["cwd"].string_or("/"));
 }
 
-std::expected<std::string, rpc::Fault> session_id(json::View params) {
+std::expected<std::string, rpc::Fault> acp_session_id(json::View params) {
     auto const id = params["sessionId"].string();
     if (!id || id->empty()) return bad_params("sessionId is missing");
     return *id;
@@ -195,7 +195,7 @@ std::expected<void, rpc::Fault> AcpAgent::read_history(std::string const& id, Se
     std::string next = after;
     do {
         auto const page =
-            client_.get(path_of(id) + "/events?limit=200&after=" + std::exchange(next, {}));
+            client_.get(session_path(id) + "/events?limit=200&after=" + std::exchange(next, {}));
         if (!page) return std::unexpected(fault_of(page.error()));
         json::View const body(page->body);
         body["items"].elements([&](json::View event) {
@@ -211,7 +211,7 @@ std::expected<void, rpc::Fault> AcpAgent::read_history(std::string const& id, Se
 }
 
 void AcpAgent::load(Json const& id, json::View params, bool tell) {
-    auto const name = session_id(params);
+    auto const name = acp_session_id(params);
     if (!name) return answer(id, std::unexpected(name.error()));
     if (auto const cwd = folder(params); !cwd) return answer(id, std::unexpected(cwd.error()));
     if (auto const known = sessions_.find(*name);
@@ -227,7 +227,7 @@ void AcpAgent::load(Json const& id, json::View params, bool tell) {
 }
 
 void AcpAgent::prompt(Json const& id, json::View params) {
-    auto const name = session_id(params);
+    auto const name = acp_session_id(params);
     if (!name) return answer(id, std::unexpected(name.error()));
     auto const input = acp_input(params["prompt"]);
     if (!input) return answer(id, bad_params(input.error()));
@@ -257,7 +257,7 @@ Outcome<Reply> AcpAgent::send_prompt(std::string const& id, Session& session,
     Json const said = body.end_object().json();
     auto const key = random_key();
     for (int tries = 1;; ++tries) {
-        auto reply = client_.post_as(key, path_of(id) + "/prompt", said);
+        auto reply = client_.post_as(key, session_path(id) + "/prompt", said);
         bool const again =
             !reply && tries < prompt_tries &&
             (reply.error().exit == status::unreachable || reply.error().exit == status::refused);
@@ -274,7 +274,7 @@ void AcpAgent::cancel(json::View params) {
     bool const runs = session.prompt.turn.empty() || session.updates.open(session.prompt.turn);
     json::Writer body;
     body.begin_object().member(runs ? "turn" : "all", true).end_object();
-    if (auto const reply = client_.post(path_of(id) + "/cancel", body.json()); !reply)
+    if (auto const reply = client_.post(session_path(id) + "/cancel", body.json()); !reply)
         log_ << "dormouse acp: not cancelled: " << text(reply.error());
 }
 

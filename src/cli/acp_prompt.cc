@@ -5,50 +5,50 @@
 namespace dormouse::cli {
 namespace {
 
-using Part = std::expected<std::string, std::string>;
+using AcpPart = std::expected<std::string, std::string>;
 
-std::string text_part(std::string_view text) {
+std::string acp_text_part(std::string_view text) {
     json::Writer out;
     return out.begin_object().member("type", "text").member("text", text).end_object().take();
 }
 
-std::string file_part(std::string_view type, std::string_view mime, std::string_view name,
-                      std::string_view data) {
+std::string acp_file_part(std::string_view type, std::string_view mime, std::string_view name,
+                          std::string_view data) {
     json::Writer out;
     out.begin_object().member("type", type).member("mime", mime);
     if (!name.empty()) out.member("name", name);
     return out.member("data", data).end_object().take();
 }
 
-std::string last_of(std::string const& uri) { return uri.substr(uri.rfind('/') + 1); }
+std::string last_of_uri(std::string const& uri) { return uri.substr(uri.rfind('/') + 1); }
 
-Part resource_part(json::View resource) {
+AcpPart resource_part(json::View resource) {
     auto const uri = resource["uri"].string_or("");
     if (auto const text = resource["text"].string())
-        return text_part("Content of " + uri + ":\n" + *text);
+        return acp_text_part("Content of " + uri + ":\n" + *text);
     auto const blob = resource["blob"].string();
     if (!blob) return std::unexpected("resource has neither text nor blob");
-    return file_part("file", resource["mimeType"].string_or("application/octet-stream"),
-                     last_of(uri), *blob);
+    return acp_file_part("file", resource["mimeType"].string_or("application/octet-stream"),
+                         last_of_uri(uri), *blob);
 }
 
-Part part_of(json::View block) {
+AcpPart acp_part_of(json::View block) {
     auto const type = block["type"].string_or("");
     if (type == "text") {
         auto const text = block["text"].string();
         if (!text) return std::unexpected("text is missing");
-        return text_part(*text);
+        return acp_text_part(*text);
     }
     if (type == "image") {
         auto const data = block["data"].string();
         auto const mime = block["mimeType"].string();
         if (!data || !mime) return std::unexpected("an image has data and mimeType");
-        return file_part("image", *mime, "", *data);
+        return acp_file_part("image", *mime, "", *data);
     }
     if (type == "resource_link") {
         auto const uri = block["uri"].string();
         if (!uri) return std::unexpected("a resource_link has a uri");
-        return text_part("[" + block["name"].string_or(last_of(*uri)) + "](" + *uri + ")");
+        return acp_text_part("[" + block["name"].string_or(last_of_uri(*uri)) + "](" + *uri + ")");
     }
     if (type == "resource") return resource_part(block["resource"]);
     return std::unexpected("content of type \"" + type + "\" can not be sent");
@@ -70,7 +70,7 @@ std::expected<AcpInput, std::string> acp_input(json::View blocks) {
     std::string wrong;
     std::size_t at = 0;
     blocks.elements([&](json::View block) {
-        auto const part = part_of(block);
+        auto const part = acp_part_of(block);
         if (part) out.raw(*part);
         if (!part && wrong.empty()) wrong = "prompt/" + std::to_string(at) + ": " + part.error();
         ++at;

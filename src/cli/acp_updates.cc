@@ -17,7 +17,7 @@ Json chunk(std::string_view kind, std::string_view text, std::string_view messag
     return out.end_object().json();
 }
 
-std::string words(json::View value) {
+std::string acp_words(json::View value) {
     auto const text = value.string();
     return text ? *text : std::string(value.raw());
 }
@@ -42,14 +42,14 @@ Json status_update(std::string_view call, std::string_view status, std::string_v
     return out.end_object().json();
 }
 
-Json completed(std::string_view call, json::View output) {
+Json completed_update(std::string_view call, json::View output) {
     auto out = call_update(call);
     out.member("status", "completed").member_raw("rawOutput", output.raw());
-    write_content(out, words(output));
+    write_content(out, acp_words(output));
     return out.end_object().json();
 }
 
-Json tool_call(std::string_view id, std::string_view tool, json::View input) {
+Json tool_call_of(std::string_view id, std::string_view tool, json::View input) {
     json::Writer out;
     out.begin_object().member("sessionUpdate", "tool_call").member("toolCallId", id);
     out.member("title", tool).member("kind", "other").member("status", "pending");
@@ -58,7 +58,7 @@ Json tool_call(std::string_view id, std::string_view tool, json::View input) {
 }
 
 // What a message says, for one who sees text only.
-std::string said(json::View parts) {
+std::string acp_said(json::View parts) {
     std::string out;
     parts.elements([&](json::View part) {
         auto const type = part["type"].string_or("text");
@@ -72,7 +72,7 @@ std::string said(json::View parts) {
     return out;
 }
 
-std::string text_of(json::View parts, std::string_view type) {
+std::string acp_text_of(json::View parts, std::string_view type) {
     std::string out;
     parts.elements([&](json::View part) {
         if (part["type"].string_or("") == type) out += part["text"].string_or("");
@@ -93,7 +93,7 @@ std::string stop_reason(std::string_view finish) {
 }
 
 // The activity in the envelope is a word, or an object where the API shows one.
-std::string activity_of(json::View event) {
+std::string acp_activity_of(json::View event) {
     auto const activity = event["activity"];
     return activity.kind() == json::Kind::object ? activity["type"].string_or("")
                                                  : activity.string_or("");
@@ -110,7 +110,7 @@ AcpTold AcpUpdates::tell(std::string_view type, json::View event, bool replay) {
     } else {
         take(type, event, replay, out);
     }
-    if (auto const activity = activity_of(event); !activity.empty()) {
+    if (auto const activity = acp_activity_of(event); !activity.empty()) {
         activity_ = activity;
         out.rests = activity == "waiting_async";
     }
@@ -155,8 +155,8 @@ void AcpUpdates::take_delta(json::View data, AcpTold& out) {
     auto const text = data["text"].string_or("");
     if (text.empty() || (kind != "text" && kind != "reasoning")) return;
     auto const message = data["messageID"].string_or("");
-    auto const draft = data["turnID"].string_or("") + "/" + words(data["step"]) + "/" +
-                       words(data["attempt"]) + "/" + message;
+    auto const draft = data["turnID"].string_or("") + "/" + acp_words(data["step"]) + "/" +
+                       acp_words(data["attempt"]) + "/" + message;
     if (draft != draft_) {
         draft_ = draft;
         draft_text_.clear();
@@ -171,7 +171,7 @@ void AcpUpdates::take_delta(json::View data, AcpTold& out) {
 void AcpUpdates::take_input(json::View data, bool replay, AcpTold& out) {
     auto const id = data["messageID"].string_or("");
     if (own_.erase(id) > 0 && !replay) return;
-    out.updates.push_back(chunk("user_message_chunk", said(data["parts"]), id));
+    out.updates.push_back(chunk("user_message_chunk", acp_said(data["parts"]), id));
 }
 
 void AcpUpdates::take_reply(json::View data, AcpTold& out) {
@@ -184,14 +184,14 @@ void AcpUpdates::take_reply(json::View data, AcpTold& out) {
         auto const draft_id = draft_.substr(draft_.rfind('/') + 1);
         if (!left.empty()) out.updates.push_back(chunk(kind, left, same ? draft_id : id));
     };
-    rest("agent_thought_chunk", text_of(data["parts"], "reasoning"), draft_thought_);
-    rest("agent_message_chunk", text_of(data["parts"], "text"), draft_text_);
+    rest("agent_thought_chunk", acp_text_of(data["parts"], "reasoning"), draft_thought_);
+    rest("agent_message_chunk", acp_text_of(data["parts"], "text"), draft_text_);
     draft_.clear();
     draft_text_.clear();
     draft_thought_.clear();
     data["calls"].elements([&](json::View call) {
-        out.updates.push_back(tool_call(call["callID"].string_or(""),
-                                        call["tool"].string_or("a tool"), call["input"]));
+        out.updates.push_back(tool_call_of(call["callID"].string_or(""),
+                                           call["tool"].string_or("a tool"), call["input"]));
     });
 }
 
@@ -211,7 +211,7 @@ void AcpUpdates::take_pause(std::string_view type, json::View data, AcpTold& out
                         .goes_on = type != "call_paused" || continuation == "reentry"};
     auto message = data["message"].string_or("");
     if (message.empty() && !data["placeholder"].is_null() && data["placeholder"].exists())
-        message = words(data["placeholder"]);
+        message = acp_words(data["placeholder"]);
     if (reason == "approval") {
         asked_.push_back(pending);
         out.asked.push_back(pending);
@@ -243,15 +243,15 @@ void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpTold& o
     if (type == "tool_started") {
         put(status_update(call, "in_progress"));
     } else if (type == "progressed") {
-        put(status_update(call, "in_progress", words(data["payload"])));
+        put(status_update(call, "in_progress", acp_words(data["payload"])));
     } else if (type == "tool_failed") {
         put(status_update(call, "in_progress",
-                          "It failed and is tried again: " + words(data["error"])));
+                          "It failed and is tried again: " + acp_words(data["error"])));
     } else if (type == "gate_decided" && data["verdict"].string_or("") == "deny") {
         put(status_update(call, "failed", "Denied. " + data["message"].string_or("")));
     } else if (type == "tool_finished") {
-        put(data["error"].exists() ? status_update(call, "failed", words(data["error"]))
-                                   : completed(call, data["output"]));
+        put(data["error"].exists() ? status_update(call, "failed", acp_words(data["error"]))
+                                   : completed_update(call, data["output"]));
     } else if (type == "expired" || type == "cancelled") {
         // For a timer the deadline is what it waited for.
         bool const done = data["receipt"]["status"].string_or("") == "completed";
@@ -260,13 +260,13 @@ void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpTold& o
     } else if (type == "submitted") {
         auto const decision = data["decision"];
         if (data["error"].exists()) {
-            put(status_update(call, "failed", words(data["error"])));
+            put(status_update(call, "failed", acp_words(data["error"])));
         } else if (decision.exists() && !decision["approved"].boolean_or(false)) {
             put(status_update(call, "failed", "Denied. " + decision["reason"].string_or("")));
         } else if (goes_on) {
             put(status_update(call, "in_progress"));
         } else {
-            put(completed(call, decision.exists() ? decision : data["result"]["output"]));
+            put(completed_update(call, decision.exists() ? decision : data["result"]["output"]));
         }
         settle(pending, out);
     }
@@ -277,7 +277,7 @@ void AcpUpdates::take_transcript(json::View messages, AcpTold& out) {
     messages.elements([&](json::View message) {
         auto const id = message["id"].string_or("");
         if (message["role"].string_or("") != "assistant") {
-            out.updates.push_back(chunk("user_message_chunk", said(message["parts"]), id));
+            out.updates.push_back(chunk("user_message_chunk", acp_said(message["parts"]), id));
             return;
         }
         message["parts"].elements([&](json::View part) {
@@ -292,10 +292,10 @@ void AcpUpdates::take_transcript(json::View messages, AcpTold& out) {
             auto const call = part["id"].string_or(id + "_" + part["callID"].string_or(""));
             auto const state = part["state"];
             out.updates.push_back(
-                tool_call(call, part["tool"].string_or("a tool"), state["input"]));
+                tool_call_of(call, part["tool"].string_or("a tool"), state["input"]));
             bool const good = state["status"].string_or("") == "completed";
             out.updates.push_back(
-                good ? completed(call, state["output"])
+                good ? completed_update(call, state["output"])
                      : status_update(call, "failed", state["error"].string_or("It did not end.")));
         });
     });

@@ -8,14 +8,14 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::size_t line_bytes_max = std::size_t{16} << 20;  // a prompt with its images
+constexpr std::size_t acp_line_bytes_max = std::size_t{16} << 20;  // a prompt with its images
 
 }  // namespace
 
 Outcome<int> execute(Context const& context, AcpArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    Stdio stdio(STDIN_FILENO, context.out, line_bytes_max);
+    Stdio stdio(STDIN_FILENO, context.out, acp_line_bytes_max);
     AcpAgent agent({.project = context.global.project,
                     .agent = args.agent,
                     .version = context.programs.version},

@@ -9,7 +9,7 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::size_t line_bytes_max = std::size_t{8} << 20;
+constexpr std::size_t mcp_line_bytes_max = std::size_t{8} << 20;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ Outcome<int> execute(Context const& context, McpArgs const& args) {
     if (!client) return std::unexpected(client.error());
     auto const session = resolve_session(*client, context.global.project, args.session);
     if (!session) return std::unexpected(session.error());
-    Stdio stdio(STDIN_FILENO, context.out, line_bytes_max);
+    Stdio stdio(STDIN_FILENO, context.out, mcp_line_bytes_max);
     McpServer({.session = *session, .version = context.programs.version}, *client, stdio).run();
     return status::done;
 }

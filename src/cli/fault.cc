@@ -5,7 +5,7 @@
 namespace dormouse::cli {
 namespace {
 
-int number_of(Failure const& failure) {
+int fault_number_of(Failure const& failure) {
     if (code_of(failure) == "unauthenticated") return fault::authentication;
     if (failure.exit == status::not_found) return fault::not_found;
     if (failure.exit == status::usage) return rpc::code::invalid_params;
@@ -19,7 +19,7 @@ rpc::Fault fault_of(Failure const& failure) {
     if (!failure.remedy.empty()) message += ". " + failure.remedy;
     json::Writer data;
     data.begin_object().member("code", code_of(failure)).end_object();
-    return {.code = number_of(failure),
+    return {.code = fault_number_of(failure),
             .message = std::move(message),
             .data = code_of(failure).empty() ? Json() : data.json()};
 }

@@ -11,9 +11,9 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::array<std::string_view, 2> versions{"2025-06-18", "2025-03-26"};
+constexpr std::array<std::string_view, 2> mcp_versions{"2025-06-18", "2025-03-26"};
 constexpr int post_tries = 5;
-constexpr std::string_view instructions =
+constexpr std::string_view mcp_instructions =
     "Tools of this server may take minutes or days. They are started and answered at once; their "
     "outcome comes later as a message in this session, with the tool and its arguments. When "
     "nothing else is to be done, end your turn: you will be woken.";
@@ -28,7 +28,7 @@ Json tool_result(Outcome<std::string> const& said) {
     return out.member("isError", !said).end_object().json();
 }
 
-std::string words(json::View value) {
+std::string mcp_words(json::View value) {
     auto const text = value.string();
     return text ? *text : std::string(value.raw());
 }
@@ -37,16 +37,16 @@ std::string task_path(std::string_view task, std::string_view what) {
     return "/api/tasks/" + encode(task) + std::string(what);
 }
 
-bool runs(json::View task) {
+bool task_runs(json::View task) {
     auto const status = task["status"].string_or("");
     return status == "running" || status == "resumed";
 }
 
-std::string told(json::View task) {
+std::string task_words(json::View task) {
     auto const id = task["taskID"].string_or("");
-    if (runs(task)) return "Task " + id + " is running. You will be told when it has ended.";
+    if (task_runs(task)) return "Task " + id + " is running. You will be told when it has ended.";
     if (auto const error = task["error"].string()) return "Task " + id + " failed: " + *error;
-    return words(task["result"]);
+    return mcp_words(task["result"]);
 }
 
 }  // namespace
@@ -100,13 +100,14 @@ McpServer::Result McpServer::answer_request(rpc::Message const& message) {
 McpServer::Result McpServer::initialize(json::View params) {
     auto const wanted = params["protocolVersion"].string();
     if (!wanted) return bad_params("protocolVersion is missing");
-    bool const known = std::ranges::find(versions, *wanted) != versions.end();
+    bool const known = std::ranges::find(mcp_versions, *wanted) != mcp_versions.end();
     json::Writer out;
-    out.begin_object().member("protocolVersion", known ? *wanted : std::string(versions.front()));
+    out.begin_object().member("protocolVersion",
+                              known ? *wanted : std::string(mcp_versions.front()));
     out.key("capabilities").begin_object().key("tools").begin_object().end_object().end_object();
     out.key("serverInfo").begin_object().member("name", "dormouse").member("title", "Dormouse");
     out.member("version", settings_.version).end_object();
-    return out.member("instructions", instructions).end_object().json();
+    return out.member("instructions", mcp_instructions).end_object().json();
 }
 
 McpServer::Result McpServer::list_tools() {
@@ -233,7 +234,7 @@ McpServer::Said McpServer::start_task(json::View arguments) {
 McpServer::Said McpServer::task_output(std::string const& task) {
     auto const reply = client_.get(task_path(task, "/output"));
     if (!reply) return std::unexpected(reply.error());
-    return told(json::View(reply->body));
+    return task_words(json::View(reply->body));
 }
 
 McpServer::Said McpServer::resume_task(json::View arguments) {
@@ -262,7 +263,7 @@ McpServer::Said McpServer::cancel_tasks(json::View arguments) {
         if (!list) return std::unexpected(list.error());
         wanted.clear();
         json::View(*list)["items"].elements([&](json::View each) {
-            if (runs(each)) wanted.push_back(each["taskID"].string_or(""));
+            if (task_runs(each)) wanted.push_back(each["taskID"].string_or(""));
         });
     }
     for (std::string const& each : wanted) {
@@ -331,12 +332,12 @@ void McpServer::look_at_waiting() {
                                  reply.error().exit == status::refused);
     bool const late = std::chrono::steady_clock::now() >= first.until;
     if (away) std::this_thread::sleep_for(std::chrono::seconds(1));
-    if (!late && (away || (reply && runs(json::View(reply->body))))) {
+    if (!late && (away || (reply && task_runs(json::View(reply->body))))) {
         std::ranges::rotate(waiting_, waiting_.begin() + 1);
         return;
     }
     auto const said =
-        reply ? Said(told(json::View(reply->body))) : Said(std::unexpected(reply.error()));
+        reply ? Said(task_words(json::View(reply->body))) : Said(std::unexpected(reply.error()));
     stdio_.write(rpc::response(first.id, tool_result(said)));
     waiting_.erase(waiting_.begin());
 }

@@ -10,7 +10,7 @@ constexpr std::string_view key_schema =
     R"({"type":"string","maxLength":255,"description":"A call with the same arguments as one that )"
     R"(is open returns that one, unless this differs."})";
 
-constexpr std::array<McpTool, 7> own{{
+constexpr std::array<McpTool, 7> own_tools{{
     {"background_task",
      "Starts an agent of the server on something in the background. Gives the id of the task at "
      "once; how it ends comes as a later message.",
@@ -46,7 +46,7 @@ constexpr std::array<McpTool, 7> own{{
 }};
 
 // Does a value have one of the types that the schema of a member names?
-bool has_type(json::View schema, json::View value) {
+bool has_mcp_type(json::View schema, json::View value) {
     auto const type = schema["type"].string_or("");
     using json::Kind;
     if (type == "string") return value.kind() == Kind::string;
@@ -61,11 +61,11 @@ bool has_type(json::View schema, json::View value) {
 
 }  // namespace
 
-std::span<McpTool const> own_mcp_tools() { return own; }
+std::span<McpTool const> own_mcp_tools() { return own_tools; }
 
 bool is_own_mcp_tool(std::string_view name) {
     bool const inside = name == "todo" || name == "artifact_emit" || name == "wait_for";
-    return inside || std::ranges::find(own, name, &McpTool::name) != own.end();
+    return inside || std::ranges::find(own_tools, name, &McpTool::name) != own_tools.end();
 }
 
 std::string mcp_name(std::string_view tool) {
@@ -113,7 +113,7 @@ std::string wrong_arguments(McpTool const& tool, json::View arguments) {
         if (!wrong.empty()) return;
         if (!known.exists()) {
             wrong = "there is no argument '" + std::string(name) + "'";
-        } else if (!has_type(known, value) || value.raw() == "\"\"") {
+        } else if (!has_mcp_type(known, value) || value.raw() == "\"\"") {
             wrong = std::string(name) + " is not what it must be: " + std::string(known.raw());
         }
     });

@@ -55,7 +55,7 @@ struct Task {
     Json result = {};        // of the newest run: a JSON string
     std::string error = {};  // instead of one
     Actor by = {};
-    std::string mark = {};  // set: its outcome itself is told to the session, and then it is cleared
+    std::string mark = {};  // set: the session is told its outcome, and it is cleared with that
     friend bool operator==(Task const&, Task const&) = default;
 
     [[nodiscard]] bool active() const {

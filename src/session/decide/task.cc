@@ -63,10 +63,8 @@ void give_outcome(Decider& d, Task const& call) {
                           : Json::trusted(quoted(call.description + ": " + call.error));
     Json const parts =
         Json::trusted(R"([{"type":"text","text":)" + std::string(says.text()) + "}]");
-    d.emit(InputReceived{.turn = d.state.turns + 1,
-                         .source = InputSource::task,
-                         .when = PromptMode::queue,
-                         .parts = parts});
+    d.emit(InputReceived{
+        d.state.turns + 1, InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, 0});
 }
 
 // Runs that wait for a place begin as places come free, oldest first.
