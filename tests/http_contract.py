@@ -53,6 +53,8 @@ ROUTES = [
     ('POST', '/api/sessions/{}/fork'),
     ('GET', '/api/sessions/{}/tasks'),
     ('POST', '/api/sessions/{}/tasks'),
+    ('POST', '/api/sessions/{}/calls'),
+    ('POST', '/api/projects/{}/import'),
     ('POST', '/api/tasks/{}/resume'),
     ('POST', '/api/tasks/{}/cancel'),
     ('GET', '/api/tasks/{}/output'),

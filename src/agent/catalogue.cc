@@ -1,5 +1,7 @@
 #include "agent/catalogue.h"
 
+#include "agent/calls.h"
+
 #include <exception>
 #include <memory>
 
@@ -8,6 +10,7 @@ namespace dormouse::agent {
 std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
     std::vector<port::AgentEntry> out;
     for (Agent const& agent : registry_.agents()) {
+        if (agent.hidden) continue;
         port::AgentEntry entry{agent.id, "model", agent.description, agent.model_id, agent.tools};
         if (agent.program) {
             entry.kind = "acp";
@@ -18,6 +21,17 @@ std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
         out.push_back(std::move(entry));
     }
     return out;
+}
+
+std::optional<port::CallsEntry> RegistryCatalogue::calls(std::string const& agent) const {
+    Agent const* const found = registry_.agent(calls_of(agent));
+    if (!found) return std::nullopt;
+    return port::CallsEntry{found->id, found->tools};
+}
+
+std::string RegistryCatalogue::tool_description(std::string const& tool) const {
+    Tool const* const found = registry_.tool(tool);
+    return found ? found->description : "";
 }
 
 std::optional<Json> RegistryCatalogue::tool_schema(std::string const& tool) const {

@@ -13,8 +13,11 @@ public:
         : registry_(registry), workers_(workers) {}
     [[nodiscard]] std::vector<port::AgentEntry> agents() const override;
     [[nodiscard]] bool has_agent(std::string const& id) const override {
-        return registry_.agent(id) != nullptr;
+        Agent const* const found = registry_.agent(id);
+        return found && !found->hidden;
     }
+    [[nodiscard]] std::optional<port::CallsEntry> calls(std::string const& agent) const override;
+    [[nodiscard]] std::string tool_description(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> result_schema(std::string const& tool) const override;
     [[nodiscard]] bool has_validator(std::string const& tool) const override;

@@ -28,9 +28,12 @@ ToolResult with_agent(Registry const& registry, ToolResult result) {
     auto const* ask = std::get_if<TaskAsk>(&result);
     bool const begins =
         ask && (ask->what == TaskAsk::What::start || ask->what == TaskAsk::What::call);
-    if (!begins || registry.agent(ask->agent)) return result;
+    Agent const* const agent = begins ? registry.agent(ask->agent) : nullptr;
+    if (!begins || (agent && !agent->hidden)) return result;
     std::vector<std::string_view> known;
-    for (Agent const& agent : registry.agents()) known.push_back(agent.id);
+    for (Agent const& each : registry.agents()) {
+        if (!each.hidden) known.push_back(each.id);
+    }
     std::string text = "there is no agent '" + ask->agent + "'";
     if (auto const near = nearest(ask->agent, known); !near.empty())
         text += "; did you mean '" + std::string(near) + "'?";

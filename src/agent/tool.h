@@ -136,6 +136,7 @@ struct Agent {
     std::string instructions = {};
     std::string model_id = "scripted";      // what lists show
     std::shared_ptr<Program> program = {};  // set: it is prompted, and there is no model
+    bool hidden = false;                    // nobody may ask for a session of it by name
 };
 
 // `*` stands for any text, also none; nothing else is special.

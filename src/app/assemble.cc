@@ -1,6 +1,7 @@
 #include "app/assemble.h"
 
 #include "agent/builtin.h"
+#include "agent/calls.h"
 #include "agent/demo.h"
 #include "app/agent_programs.h"
 #include "app/models.h"
@@ -151,6 +152,7 @@ std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
     add_agent_tools(registry, config);
     add_agents(registry, config, models);
     add_programs(registry, config, means);
+    agent::add_call_agents(registry);
     return registry;
 }
 

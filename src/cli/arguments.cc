@@ -52,6 +52,7 @@ private:
     void add_configuration();
     void add_access();
     void add_bench();
+    void add_faces();
 
     CLI::App app_{"Agent sessions that sleep while their tools work, and wake exactly once."};
     Global global_;
@@ -92,6 +93,7 @@ Grammar::Grammar(std::string const& version) {
     add_configuration();
     add_access();
     add_bench();
+    add_faces();
     add_shell();
 }
 
@@ -465,6 +467,34 @@ void Grammar::add_checks() {
         ->excludes(retry);
     add("verify", "Check the data directory while no server uses it",
         "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
+}
+
+void Grammar::add_faces() {
+    auto const acp = std::make_shared<AcpArgs>();
+    add("acp", "Be an agent of an editor (Agent Client Protocol, on standard input and output)",
+        "dormouse acp --agent ops", acp)
+        ->add_option("-a,--agent", acp->agent, "Agent of new sessions (the only one)")
+        ->type_name("AGENT");
+
+    auto const mcp = std::make_shared<McpArgs>();
+    add("mcp", "Give an agent program the tools of its session (Model Context Protocol, on stdio)",
+        "dormouse mcp --session ses_AAAAAAE", mcp)
+        ->add_option("-s,--session", mcp->session,
+                     "Whose tools, and who is told what becomes of them")
+        ->type_name("SESSION")
+        ->required();
+
+    auto const import = std::make_shared<ImportArgs>();
+    auto* const i = add("import", "Copy sessions of opencode; what is there already stays as it is",
+                        "dormouse import ~/.local/share/opencode --agent ops --dry-run", import);
+    i->add_option("path", import->path,
+                  "opencode's data folder, its opencode.db, or a file of `opencode export`")
+        ->type_name("PATH")
+        ->required();
+    i->add_option("-a,--agent", import->agent, "The agent that goes on with them")
+        ->type_name("AGENT")
+        ->required();
+    i->add_flag("--dry-run", import->dry_run, "Only say what would be copied");
 }
 
 void Grammar::add_shell() {

@@ -183,6 +183,20 @@ struct TokenArgs {
 struct LinkArgs {
     AccessArgs access;
 };
+// As an agent of an editor, on standard input and output.
+struct AcpArgs {
+    std::string agent = {};  // of new sessions; empty: the only one
+};
+// A session's tools for the program that is its agent, on standard input and output.
+struct McpArgs {
+    std::string session = {};
+};
+// Sessions that another program has kept.
+struct ImportArgs {
+    std::string path = {};
+    std::string agent = {};  // that goes on with them
+    bool dry_run = false;
+};
 struct PathsArgs {};
 struct BenchArgs {
     int jobs = 8000;
@@ -198,7 +212,7 @@ using Command =
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
                  ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
                  PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, InboxArgs, ReleaseArgs,
-                 AliasArgs>;
+                 AliasArgs, AcpArgs, McpArgs, ImportArgs>;
 
 struct Invocation {
     Global global;

@@ -102,6 +102,7 @@ public:
         return {};
     }
 
+    [[nodiscard]] int fd() const { return socket_.fd(); }
     [[nodiscard]] bool heard() const { return heard_; }
     void next_request() { heard_ = false; }
 
@@ -185,6 +186,11 @@ Outcome<Reply> Client::post(std::string const& target, Json const& body, Keyed k
                 .key = keyed == Keyed::yes ? random_key() : std::string()});
 }
 
+Outcome<Reply> Client::post_as(std::string const& key, std::string const& target,
+                               Json const& body) {
+    return ask({.method = "POST", .target = target, .body = std::string(body.text()), .key = key});
+}
+
 Outcome<Reply> Client::patch(std::string const& target, Json const& body) {
     return ask({.method = "PATCH", .target = target, .body = std::string(body.text())});
 }
@@ -220,6 +226,55 @@ Outcome<void> Client::stream(Request const& request, SseParser& events, OnEvent 
     auto const refused = content_of(parser);
     return std::unexpected(refused ? Failure{status::failed, "the server sent no stream"}
                                    : refused.error());
+}
+
+struct EventStream::State {
+    State(Client::Connection opened, Duration limit)
+        : connection(std::move(opened)), silence_limit(limit) {}
+
+    Client::Connection connection;
+    Duration silence_limit;
+    Parser parser;
+    SseParser events;
+};
+
+EventStream::EventStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
+EventStream::EventStream(EventStream&&) noexcept = default;
+EventStream::~EventStream() = default;
+
+int EventStream::fd() const { return state_->connection.fd(); }
+
+Outcome<std::vector<SseEvent>> EventStream::read() {
+    auto& parser = state_->parser;
+    if (auto const step = state_->connection.read(parser, in(state_->silence_limit)); !step)
+        return std::unexpected(step.error());
+    bool const streams = parser.is_header_done() && parser.get().result_int() == 200;
+    if (streams) {
+        auto events = state_->events.feed(std::exchange(parser.get().body(), {}));
+        if (parser.is_done() && events.empty())
+            return failure(status::unreachable, "the server ended the stream");
+        return events;
+    }
+    if (!parser.is_done()) return std::vector<SseEvent>{};
+    auto const refused = content_of(parser);
+    return std::unexpected(refused ? Failure{status::failed, "the server sent no stream"}
+                                   : refused.error());
+}
+
+Outcome<EventStream> Client::open(std::string const& target, std::string const& after) {
+    auto const deadline = in(options_.time_limit);
+    auto socket = Socket::connect(options_.address.host, options_.address.port, deadline,
+                                  options_.interrupt_fd);
+    if (!socket) return std::unexpected(socket.error());
+    auto state = std::make_unique<EventStream::State>(Connection(*std::move(socket)),
+                                                      options_.silence_limit);
+    state->parser.eager(true);
+    state->parser.body_limit(boost::none);
+    Request const request{
+        .method = "GET", .target = target, .stream = true, .last_event_id = after};
+    if (auto const sent = state->connection.send(encoded(request), deadline); !sent)
+        return std::unexpected(sent.error());
+    return EventStream(std::move(state));
 }
 
 Outcome<void> Client::events(std::string const& target, std::string after,

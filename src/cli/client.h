@@ -39,6 +39,25 @@ struct Reply {
     Json body;  // null when there was none
 };
 
+// Server-Sent Events as they come, for one that waits on several things at once.
+class EventStream {
+public:
+    EventStream(EventStream&&) noexcept;
+    ~EventStream();
+
+    // Readable: read() has something.
+    [[nodiscard]] int fd() const;
+    // The events that came, which may be none. Errors: it is over; whether it may be opened again
+    // says the exit (unreachable, refused).
+    [[nodiscard]] Outcome<std::vector<SseEvent>> read();
+
+private:
+    friend class Client;
+    struct State;
+    explicit EventStream(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
 class Client {
 public:
     struct Options {
@@ -70,8 +89,14 @@ public:
     // seen.
     [[nodiscard]] Outcome<void> events(std::string const& target, std::string after,
                                        OnEvent const& on_event);
+    // A stream of its own at `target`, after event `after`.
+    [[nodiscard]] Outcome<EventStream> open(std::string const& target, std::string const& after);
+    // As post(), under a key of the caller's, who may repeat it.
+    [[nodiscard]] Outcome<Reply> post_as(std::string const& key, std::string const& target,
+                                         Json const& body);
 
 private:
+    friend class EventStream;
     class Connection;
     struct Request;
 

@@ -85,6 +85,9 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, InboxArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ReleaseArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AliasArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AcpArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, McpArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ImportArgs const& args);
 
 // Runs the command and prints its failure, if any. The exit status.
 [[nodiscard]] int execute(Context const& context, Command const& command);

@@ -8,7 +8,7 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::string_view about = R"roff(.SH DESCRIPTION
+constexpr std::string_view description_text = R"roff(.SH DESCRIPTION
 A session is one durable conversation with one agent.
 While a tool works for it, for a minute or a week, the session sleeps: it is rows on a disk and no
 process, thread or timer.
@@ -149,7 +149,7 @@ std::string manual(CommandInfo const& program, std::string const& version) {
                       roff(version) + "\" \"User Commands\"\n";
     out += ".SH NAME\ndormouse \\- " + roff(program.about) + "\n";
     out += ".SH SYNOPSIS\n.B dormouse\n.I COMMAND\n[\\fIOPTIONS\\fR]\n";
-    out += about;
+    out += description_text;
     out += ".SH OPTIONS\n";
     for (auto const& option : program.options) out += option_text(option);
     out += ".SH COMMANDS\n";

@@ -62,6 +62,7 @@ public:
     [[nodiscard]] Outcome<std::size_t> receive(std::span<char> into, Deadline deadline);
 
     [[nodiscard]] bool open() const { return fd_.open(); }
+    [[nodiscard]] int fd() const { return fd_.get(); }
     void close() { fd_.close(); }
 
 private:

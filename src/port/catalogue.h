@@ -21,11 +21,25 @@ struct AgentEntry {
     std::string path = {};         // of a program
 };
 
+// Who makes the calls that come from outside the model, in sessions of an agent.
+struct CallsEntry {
+    std::string agent;
+    std::vector<std::string> tools;
+};
+
 class Catalogue {
 public:
     virtual ~Catalogue() = default;
     [[nodiscard]] virtual std::vector<AgentEntry> agents() const = 0;
     [[nodiscard]] virtual bool has_agent(std::string const& id) const = 0;
+    // For sessions of `agent`; nullopt: there is none.
+    [[nodiscard]] virtual std::optional<CallsEntry> calls(std::string const& /*agent*/) const {
+        return std::nullopt;
+    }
+    // What it says of itself; empty: nothing.
+    [[nodiscard]] virtual std::string tool_description(std::string const& /*tool*/) const {
+        return {};
+    }
     // JSON Schema of the tool's input; nullopt: there is no such tool (any more).
     [[nodiscard]] virtual std::optional<Json> tool_schema(std::string const& tool) const = 0;
     // JSON Schema of its results; nullopt: it declares none, or there is no such tool.

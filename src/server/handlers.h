@@ -57,6 +57,10 @@ void resume_task(Api& api, ExchangePtr const& x);
 void cancel_task(Api& api, ExchangePtr const& x);
 void delete_task(Api& api, ExchangePtr const& x);
 void get_task_output(Api& api, ExchangePtr const& x);
+// handlers_import.cc
+void import_session(Api& api, ExchangePtr const& x);
+// handlers_call.cc
+void post_call(Api& api, ExchangePtr const& x);
 // handlers_feed.cc
 void list_feed(Api& api, ExchangePtr const& x);
 // handlers_server.cc

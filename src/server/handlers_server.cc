@@ -67,7 +67,7 @@ void get_tools(Api& api, ExchangePtr const& x) {
         auto const schema = catalogue.tool_schema(tool);
         out.begin_object().member("name", tool).key("agents").begin_array();
         for (std::string const& agent : agents) out.value(agent);
-        out.end_array();
+        out.end_array().member("description", catalogue.tool_description(tool));
         out.member_raw("inputSchema", schema ? schema->text() : "null").end_object();
     }
     x->json(200, out.end_array().member_null("next").end_object().take());

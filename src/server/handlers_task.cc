@@ -112,7 +112,17 @@ void cancel_task(Api& api, ExchangePtr const& x) {
     TaskAsk ask;
     ask.what = TaskAsk::What::cancel;
     ask.task = x->params[0];
-    ask_task(api, x, id->session, std::move(ask), 200);
+    api.services().runner.command(
+        id->session, std::move(ask), x->asker(),
+        [&api, x, session = id->session](Result<Answer> const& answer) {
+            if (!answer) return x->fail(answer.error());
+            read_history(api, session, [x, no = answer->task](Result<Snapshot> snapshot) {
+                if (!snapshot) return x->fail(snapshot.error());
+                auto const object = object_of(*snapshot, no);
+                // A call of the agent's program is told and cleared in one.
+                object ? x->json(200, *object) : x->empty(204);
+            });
+        });
 }
 
 void delete_task(Api& api, ExchangePtr const& x) {

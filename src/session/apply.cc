@@ -334,7 +334,7 @@ struct Fold {
     }
 
     void operator()(Forked const& e) const {
-        state.forked_from = e.from;
+        if (e.from != SessionId()) state.forked_from = e.from;
         state.messages += e.message_count;
     }
 
@@ -369,6 +369,7 @@ struct Fold {
         task.by_call = e.call != 0;
         task.notify = e.notify;
         task.by = e.by;
+        task.mark = e.mark;
         wait_for_place(task, e.queued, e.parts);
         state.tasks_ever = e.task;
         state.tasks.emplace(e.task, std::move(task));

@@ -296,6 +296,7 @@ struct TaskStarted {
     CallNo call = 0;  // the task is that call: an agent as a tool; 0: it lives until it is cleared
     Actor by = {};
     std::string idem = {};
+    std::string mark = {};  // of a call that is a task (TaskAsk::mark)
 };
 
 struct TaskChanged {

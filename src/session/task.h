@@ -35,6 +35,9 @@ struct TaskAsk {
     bool block = false;
     std::optional<Duration> timeout = {};  // of a block; nullopt: none
     std::optional<TaskStatus> only = {};
+    // Set with `start`: the task is one call of a tool, which a program made that is the session's
+    // agent. Of those with equal marks one is open at a time.
+    std::string mark = {};
 };
 
 struct Task {
@@ -52,11 +55,13 @@ struct Task {
     Json result = {};        // of the newest run: a JSON string
     std::string error = {};  // instead of one
     Actor by = {};
+    std::string mark = {};  // set: the session is told its outcome, and it is cleared with that
     friend bool operator==(Task const&, Task const&) = default;
 
     [[nodiscard]] bool active() const {
         return status == TaskStatus::running || status == TaskStatus::resumed;
     }
+    [[nodiscard]] bool is_call() const { return !mark.empty(); }
     // Its session was asked for.
     [[nodiscard]] bool begun() const { return run > 1 || queued == 0; }
 };

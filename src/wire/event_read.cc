@@ -205,6 +205,7 @@ struct Read {
         e.call = call();
         e.by = actor("by");
         e.idem = string("idem");
+        e.mark = string("mark");
     }
     void operator()(TaskChanged& e) const {
         e.task = task();

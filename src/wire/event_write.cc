@@ -197,9 +197,8 @@ struct Write {
         out.member("from", text(e.from)).member("to", text(e.to)).member("why", e.why);
     }
     void operator()(Forked const& e) const {
-        out.member("from", e.from.text())
-            .member("seq", e.seq)
-            .member("messageCount", e.message_count);
+        if (e.from != SessionId()) out.member("from", e.from.text());  // else it was imported
+        out.member("seq", e.seq).member("messageCount", e.message_count);
         out.member("messages", e.messages);
     }
     void operator()(SessionChanged const& e) const {
@@ -226,6 +225,7 @@ struct Write {
         if (e.call != 0) out.member("callID", call_text(e.call));
         out.member("by", actor_text(e.by));
         text_member("idem", e.idem);
+        text_member("mark", e.mark);
     }
     void operator()(TaskChanged const& e) const {
         task_id(e.task);

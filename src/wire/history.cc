@@ -289,7 +289,7 @@ struct HistoryFold {
     }
     void operator()(Forked const& e) const {
         h.forked_ = e.messages;
-        h.forked_from_ = e.from;
+        if (e.from != SessionId()) h.forked_from_ = e.from;
     }
     void operator()(ArtifactEmitted const& e) const {
         h.artifacts_.emplace(event.seq, e);

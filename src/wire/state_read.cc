@@ -213,6 +213,7 @@ void read_task(State& state, json::View v) {
     task.result = maybe(v, "result");
     task.error = string(v, "error");
     task.by = actor(v, "by");
+    task.mark = string(v, "mark");
     state.tasks.emplace(task.no, std::move(task));
 }
 

@@ -170,6 +170,7 @@ void write_tasks(json::Writer& out, State const& state) {
         out.member("notify", task.notify).member("gone", task.gone);
         if (!task.parts.is_null()) out.member("parts", task.parts);
         if (!task.result.is_null()) out.member("result", task.result);
+        if (task.is_call()) out.member("mark", task.mark);
         out.member("error", task.error).member("by", actor_text(task.by)).end_object();
     }
     out.end_array();

@@ -55,6 +55,18 @@ void give_notice(Decider& d, Task const& task) {
         d.state.turns + 1, InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, task.no});
 }
 
+// A call of the session's agent program has its outcome: that itself is what the session is told,
+// for whoever made the call may have forgotten it.
+void give_outcome(Decider& d, Task const& call) {
+    Json const says = call.error.empty() && !call.result.is_null()
+                          ? call.result
+                          : Json::trusted(quoted(call.description + ": " + call.error));
+    Json const parts =
+        Json::trusted(R"([{"type":"text","text":)" + std::string(says.text()) + "}]");
+    d.emit(InputReceived{
+        d.state.turns + 1, InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, 0});
+}
+
 // Runs that wait for a place begin as places come free, oldest first.
 void begin_waiting(Decider& d) {
     for (;;) {
@@ -62,7 +74,7 @@ void begin_waiting(Decider& d) {
         std::size_t running = 0;
         for (auto const& [no, task] : d.state.tasks) {
             if (!task.active()) continue;
-            if (task.queued == 0) ++running;
+            if (task.queued == 0 && !task.is_call()) ++running;
             if (task.queued != 0 && (!next || task.queued < next->queued)) next = &task;
         }
         if (!next || running >= limits::tasks_running_max) return;
@@ -92,6 +104,9 @@ void end_task_run(Decider& d, TaskChanged changed, bool tell) {
     std::size_t const told = settle_waiting(d, no, outcome_of(task));
     if (task.by_call) {
         clear_task(d, no, "Its call has ended.");
+    } else if (task.is_call()) {
+        if (told == 0 && owed) give_outcome(d, task);
+        clear_task(d, no, "It has its outcome.");
     } else if (told == 0 && owed) {
         give_notice(d, task);
     }
@@ -127,6 +142,22 @@ Task const* find(State const& state, TaskNo no, SessionId child) {
 }
 
 }  // namespace
+
+std::string quoted(std::string_view text) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string out = "\"";
+    for (char const c : text) {
+        auto const code = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += {'\\', c};
+        } else if (code < 0x20) {
+            out += {'\\', 'u', '0', '0', digits[code >> 4U], digits[code & 15U]};
+        } else {
+            out += c;
+        }
+    }
+    return out + '"';
+}
 
 std::string task_id(SessionId const& session, TaskNo task) {
     return numbered_id("tsk_", session, task);

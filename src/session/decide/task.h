@@ -26,6 +26,9 @@ void clear_one(Decider& d, TaskNo task, std::string const& why);
 void withdraw_notices(Decider& d, TaskNo task, std::string const& why);
 void expect_notice(Decider& d, Task const& task);
 
+// A JSON string: what callers wrote may hold anything.
+[[nodiscard]] std::string quoted(std::string_view text);
+
 inline constexpr std::string_view session_gone_text =
     "Session expired or was deleted. Start a new background_task to continue.";
 

@@ -15,25 +15,9 @@ struct Reply {
     std::string text = {};
     Json output = {};  // null: the text
     bool wait = false;
+    bool again = false;  // it was there already
 };
 using Replied = Result<Reply>;
-
-// A JSON string: a task's description is whatever its caller wrote.
-std::string quoted(std::string_view text) {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string out = "\"";
-    for (char const c : text) {
-        auto const code = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += {'\\', c};
-        } else if (code < 0x20) {
-            out += {'\\', 'u', '0', '0', digits[code >> 4U], digits[code & 15U]};
-        } else {
-            out += c;
-        }
-    }
-    return out + '"';
-}
 
 std::string word(TaskStatus status) { return std::string(text(status)); }
 
@@ -78,9 +62,11 @@ std::optional<Error> refuse_text(Decider const& d, TaskAsk const& ask) {
     return over_limit("A task's prompt", "prompt_bytes", d.limits.prompt_bytes).error();
 }
 
+// Calls wait outside, and take no place.
 bool place_is_free(State const& state) {
     auto const in_place = [](auto const& entry) {
-        return entry.second.active() && entry.second.queued == 0;
+        Task const& task = entry.second;
+        return task.active() && task.queued == 0 && !task.is_call();
     };
     return static_cast<std::size_t>(std::ranges::count_if(state.tasks, in_place)) <
            limits::tasks_running_max;
@@ -99,10 +85,22 @@ Actor asker(Decider const& d) {
     return from_outside || !d.state.turn ? d.command.by : d.state.turn->by;
 }
 
+// The call with this mark that is open.
+Task const* open_call(State const& state, std::string const& mark) {
+    if (mark.empty()) return nullptr;
+    for (auto const& [no, task] : state.tasks) {
+        if (task.mark == mark && task.active()) return &task;
+    }
+    return nullptr;
+}
+
 Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
     if (auto error = refuse_text(d, ask)) return std::unexpected(std::move(*error));
     State const& state = d.state;
-    if (state.parent && state.parent->depth >= limits::task_depth_max) {
+    if (Task const* const open = open_call(state, ask.mark))
+        return Reply{.task = open->no, .again = true};
+    bool const leaf = !ask.mark.empty();  // no agent that could start more
+    if (!leaf && state.parent && state.parent->depth >= limits::task_depth_max) {
         return fail(Code::queue_full, "Tasks may be nested " +
                                           std::to_string(limits::task_depth_max) +
                                           " deep, and this session is that deep already.");
@@ -118,11 +116,12 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
     started.agent = ask.agent;
     started.description = ask.description;
     started.parts = ask.parts;
-    started.queued = !place_is_free(state);
+    started.queued = !leaf && !place_is_free(state);
     started.notify = !own;
     started.call = own ? call : 0;
     started.by = asker(d);
     started.idem = d.idem();
+    started.mark = ask.mark;
     TaskNo const no = started.task;
     d.emit(std::move(started));
     return Reply{.task = no, .text = task_id(state.id, no), .wait = own};
@@ -223,7 +222,7 @@ Replied clear(Decider& d, TaskAsk const& ask) {
     }
     std::vector<TaskNo> all;
     for (auto const& [no, task] : d.state.tasks) {
-        if (is_open_to(d, task)) all.push_back(no);
+        if (is_open_to(d, task) && !task.is_call()) all.push_back(no);
     }
     for (TaskNo no : all) clear_one(d, no, why);
     return Reply{.text = "Tasks cleared: " + std::to_string(all.size())};
@@ -300,7 +299,9 @@ Judged judge(Decider& d, TaskAsk const& c) {
     if (c.what == TaskAsk::What::call || c.what == TaskAsk::What::output) return unknown();
     auto const reply = take(d, c, 0);
     if (!reply) return std::unexpected(reply.error());
-    return Answer{.seq = d.state.head, .task = reply->task};
+    return Answer{.outcome = reply->again ? Answer::Outcome::duplicate : Answer::Outcome::applied,
+                  .seq = d.state.head,
+                  .task = reply->task};
 }
 
 }  // namespace dormouse::session

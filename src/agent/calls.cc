@@ -1,0 +1,81 @@
+#include "agent/calls.h"
+
+#include "json/json.h"
+
+#include <algorithm>
+
+namespace dormouse::agent {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::string_view ask_tool = "ask_human";
+
+std::string words_of(Json const& parts) {
+    std::string text;
+    json::View(parts).elements([&](json::View part) { text += part["text"].string_or(""); });
+    return text;
+}
+
+Reply call_of(ViewMessage const& message) {
+    auto const asked = json::check(words_of(message.parts));
+    json::View const call(asked ? *asked : Json());
+    Reply reply;
+    auto const tool = call["tool"].string();
+    if (!tool) {
+        reply.text = "This session makes one call: {\"tool\": NAME, \"input\": {…}}.";
+        return reply;
+    }
+    reply.calls.push_back({.id = "call", .tool = *tool, .input = call["input"].copy()});
+    return reply;
+}
+
+std::string plain(Json const& value) {
+    auto const text = json::View(value).string();
+    return text ? *text : std::string(value.text());
+}
+
+std::string told(ViewCall const& call) {
+    std::string const what = call.tool + " " + std::string(call.input.text());
+    if (call.error) return "The call " + what + " failed: " + call.error_text;
+    return "The result of " + what + " is: " + plain(call.output);
+}
+
+}  // namespace
+
+std::string calls_of(std::string_view agent) { return "calls:" + std::string(agent); }
+
+void add_call_agents(Registry& registry) {
+    auto const model = std::make_shared<CallModel>();
+    for (Agent const& each : std::vector(registry.agents())) {
+        Agent calls;
+        calls.id = calls_of(each.id);
+        calls.description = "Makes the calls of " + each.id + ".";
+        calls.model = model;
+        calls.tools = each.tools;
+        bool const has = std::ranges::find(calls.tools, ask_tool) != calls.tools.end();
+        if (!has && registry.tool(ask_tool)) calls.tools.emplace_back(ask_tool);
+        calls.terms.digest = "calls-1";
+        calls.hidden = true;
+        registry.add(std::move(calls));
+    }
+}
+
+Reply CallModel::reply(ModelView const& view) const {
+    Reply reply;
+    for (auto message = view.messages.rbegin(); message != view.messages.rend(); ++message) {
+        for (ViewCall const& call : message->calls) {
+            if (call.open) continue;
+            reply.text = told(call);
+            return reply;
+        }
+    }
+    auto const is_own = [](ViewMessage const& message) {
+        return message.role == ViewMessage::Role::assistant;
+    };
+    bool const asked = std::ranges::any_of(view.messages, is_own);
+    return asked || view.messages.empty() ? reply : call_of(view.messages.front());
+}
+
+}  // namespace dormouse::agent

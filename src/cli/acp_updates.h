@@ -1,0 +1,77 @@
+#pragma once
+// A session's events as the updates that an editor is told (Agent Client Protocol, version 1), and
+// what stays open: approvals, questions, turns. Pure. The same function tells what happens and what
+// has happened, so a conversation that is loaded looks as it did live.
+
+#include "json/json.h"
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dormouse::cli {
+
+// The end of a turn, as the answer to the prompt that began it.
+struct AcpEnd {
+    std::string turn = {};
+    std::string stop_reason = {};  // empty: it failed, and `error` says how
+    std::string error = {};
+};
+
+struct AcpTold {
+    std::vector<Json> updates = {};  // members `update` of session/update
+    std::vector<AcpEnd> ends = {};
+    std::vector<std::string> asked = {};    // pendingIDs: a person is to decide
+    std::vector<std::string> settled = {};  // … no more
+    bool rests = false;                     // nothing moves until somebody answers `questions()`
+    bool gone = false;                      // the session is deleted
+};
+
+class AcpUpdates {
+public:
+    // A frame of the event stream: `type` is its event, `event` its data. With `replay` the user's
+    // own messages are told too, which an editor that sent them has.
+    [[nodiscard]] AcpTold tell(std::string_view type, json::View event, bool replay);
+
+    // This message was sent by the editor: it is not told what it said.
+    void own_message(std::string id) { own_.insert(std::move(id)); }
+    // Approvals that wait, oldest first.
+    [[nodiscard]] std::vector<std::string> approvals() const;
+    // Questions that wait for an answer in words, oldest first.
+    [[nodiscard]] std::deque<std::string> const& questions() const { return questions_; }
+    [[nodiscard]] bool open(std::string const& turn) const { return open_turn_ == turn; }
+
+private:
+    struct Pause {
+        std::string call;
+        std::string reason;
+        bool goes_on = false;  // what settles it does not end the call
+    };
+
+    void take(std::string_view type, json::View event, bool replay, AcpTold& out);
+    void take_delta(json::View data, AcpTold& out);
+    void take_input(json::View data, bool replay, AcpTold& out);
+    void take_reply(json::View data, AcpTold& out);
+    void take_pause(std::string_view type, json::View data, AcpTold& out);
+    void take_outcome(std::string_view type, json::View data, AcpTold& out);
+    void take_transcript(json::View messages, AcpTold& out);
+    void take_end(json::View event, AcpTold& out);
+    void settle(std::string const& pending, AcpTold& out);
+
+    std::map<std::string, Pause> pauses_;  // by pendingID; only open ones
+    std::deque<std::string> asked_;
+    std::deque<std::string> questions_;
+    std::set<std::string> own_;
+    std::string open_turn_;
+    std::string activity_;  // as it was told last
+    // What was streamed of the reply that is being made.
+    std::string draft_;  // which reply and attempt
+    std::string draft_text_;
+    std::string draft_thought_;
+};
+
+}  // namespace dormouse::cli

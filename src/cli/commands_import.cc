@@ -1,0 +1,110 @@
+// import: sessions of opencode.
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "opencode/source.h"
+
+#include <ostream>
+
+namespace dormouse::cli {
+namespace {
+
+// Reads one session after the other and hands each to the server under a key of its own, which is
+// its id there: so it may be done again.
+class Import {
+public:
+    Import(Context const& context, Client* client, std::string agent)
+        : context_(context), client_(client), agent_(std::move(agent)) {}
+
+    void take(opencode::Session const& session);
+    void unreadable(std::string const& what) { name("cannot be read", what); }
+    [[nodiscard]] std::optional<Failure> const& stopped() const { return stopped_; }
+    [[nodiscard]] int end() const;
+
+private:
+    void name(std::string_view what, std::string const& which);
+    void count(Reply const& reply, opencode::Session const& session);
+
+    Context const& context_;
+    Client* client_;  // null: a dry run
+    std::string agent_;
+    int imported_ = 0, known_ = 0, changed_ = 0, empty_ = 0, named_ = 0;
+    std::optional<Failure> stopped_;
+};
+
+void Import::name(std::string_view what, std::string const& which) {
+    ++named_;
+    context_.err << what << ": " << escape_for_terminal(which) << '\n';
+}
+
+void Import::count(Reply const& reply, opencode::Session const& session) {
+    bool const again = reply.status == 200;
+    ++(again ? known_ : imported_);
+    if (context_.global.json) {
+        context_.show(reply.body, "");
+    } else if (!again) {
+        context_.out << json::View(reply.body)["id"].string_or("") << "  "
+                     << escape_for_terminal(session.title) << '\n';
+    }
+}
+
+void Import::take(opencode::Session const& session) {
+    if (stopped_) return;
+    Json const body = opencode::import_body(session, agent_);
+    auto const messages = json::View(body)["messages"].size();
+    if (messages == 0) {
+        ++empty_;
+        return;
+    }
+    if (!client_) {
+        ++imported_;
+        context_.out << escape_for_terminal(session.id) << "  " << messages << " messages  "
+                     << escape_for_terminal(session.title) << '\n';
+        return;
+    }
+    auto const target = "/api/projects/" + encode(context_.global.project) + "/import";
+    auto const reply = client_->post_as("import-opencode-" + encode(session.id), target, body);
+    if (reply) return count(*reply, session);
+    auto const code = code_of(reply.error());
+    if (code == "idempotency_mismatch") {
+        ++changed_;
+        name("changed since it was imported, and left alone", session.id);
+    } else if (code == "session_gone" || code == "too_large" || code == "bad_value") {
+        name("not imported (" + reply.error().what + ")", session.id);
+    } else {
+        stopped_ = reply.error();
+    }
+}
+
+int Import::end() const {
+    auto& out = context_.global.json ? context_.err : context_.out;
+    out << (client_ ? "imported " : "would import ") << imported_ << ", there already " << known_
+        << ", changed since " << changed_ << ", empty " << empty_ << ", not readable or refused "
+        << named_ - changed_ << '\n';
+    return named_ > 0 ? status::failed : status::done;
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, ImportArgs const& args) {
+    std::optional<Client> client;
+    if (!args.dry_run) {
+        auto connected = context.connect();
+        if (!connected) return std::unexpected(connected.error());
+        client.emplace(*std::move(connected));
+    }
+    Import import(context, client ? &*client : nullptr, args.agent);
+    auto const done = opencode::read(
+        args.path, {.session = [&](opencode::Session const& session) { import.take(session); },
+                    .unreadable = [&](std::string const& what) { import.unreadable(what); }});
+    if (import.stopped()) return std::unexpected(*import.stopped());
+    if (!done) {
+        bool const none = done.error().code == Code::not_found;
+        return failure(none ? status::not_found : status::usage, done.error().detail,
+                       "PATH is opencode's data folder (`opencode db path` shows it), its "
+                       "opencode.db, or a file of `opencode export`.");
+    }
+    return import.end();
+}
+
+}  // namespace dormouse::cli

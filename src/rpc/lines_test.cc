@@ -1,0 +1,33 @@
+#include "rpc/lines.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::rpc {
+namespace {
+
+TEST(Lines, come_out_whole_however_the_bytes_are_cut) {
+    LineReader reader(100);
+    EXPECT_TRUE(reader.feed(R"({"a")").empty());
+    auto const lines = reader.feed(":1}\r\n\n  \nsecond\nthi");
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[0].text, R"({"a":1})");
+    EXPECT_EQ(lines[1].text, "second");
+    auto const third = reader.feed("rd\n");
+    ASSERT_EQ(third.size(), 1U);
+    EXPECT_EQ(third[0].text, "third");
+}
+
+TEST(Lines, tell_one_that_is_too_long_once_and_go_on) {
+    LineReader reader(4);
+    EXPECT_TRUE(reader.feed("12345").empty());
+    EXPECT_TRUE(reader.feed(std::string(1000, 'x')).empty());
+    auto const lines = reader.feed("\n1234\n");
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_TRUE(lines[0].too_long);
+    EXPECT_EQ(lines[0].text, "");
+    EXPECT_FALSE(lines[1].too_long);
+    EXPECT_EQ(lines[1].text, "1234");
+}
+
+}  // namespace
+}  // namespace dormouse::rpc

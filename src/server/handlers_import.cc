@@ -1,0 +1,167 @@
+#include "server/etag.h"
+#include "server/handlers.h"
+#include "server/objects.h"
+#include "server/rights.h"
+
+#include "json/json.h"
+
+#include <algorithm>
+
+// Sessions that were kept elsewhere: a new one begins with their messages, as a fork does.
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::size_t messages_max = 20'000;
+
+// Messages as GET …/messages shows them. Their ids are numbers: what the original called them means
+// nothing here.
+class Transcript {
+public:
+    void add(Body& body, json::View message) {
+        std::string const pointer = "/messages/" + std::to_string(count_);
+        Body fields(message, pointer, {"role", "at", "parts"});
+        std::string const role = fields.required_string("role");
+        if (role != "user" && role != "assistant")
+            fields.refuse("role", "must be user or assistant");
+        at_ = fields.integer("at").value_or(0);
+        if (at_ < 0) fields.refuse("at", "must be 0 or more (ms since the epoch)");
+        auto const parts = fields.array("parts");
+        if (!parts || parts->size() == 0) fields.refuse("parts", "must be an array, and not empty");
+        if (fields.error()) return body.refuse(*fields.error());
+        id_ = "import_" + std::to_string(++count_);
+        out_.begin_object().member("id", "msg_" + id_).member("sessionID", "ses_import");
+        out_.member("turnID", "trn_import").member("role", role).key("source").begin_object();
+        out_.member("type", "import").member_null("ref").end_object().key("parts").begin_array();
+        number_ = 0;
+        parts->elements([&](json::View part) { add_part(body, part, pointer); });
+        out_.end_array().member_null("error").member_null("usage").key("time").begin_object();
+        out_.member("created", at_).member("completed", at_).end_object().end_object();
+    }
+
+    void begin() { out_.begin_array(); }
+    [[nodiscard]] std::uint32_t count() const { return count_; }
+    [[nodiscard]] Json take() { return out_.end_array().json(); }
+
+private:
+    void add_part(Body& body, json::View part, std::string const& message) {
+        std::string const pointer = message + "/parts/" + std::to_string(number_);
+        std::string const type = part["type"].string_or("");
+        out_.begin_object().member("id", "prt_" + id_ + "_" + std::to_string(++number_));
+        out_.member("messageID", "msg_" + id_).member("sessionID", "ses_import");
+        out_.member("type", type);
+        if (type == "tool") {
+            add_call(body, part, pointer);
+        } else {
+            Body fields(part, pointer, {"type", "text"});
+            if (type != "text" && type != "reasoning")
+                fields.refuse("type", "must be text, reasoning or tool");
+            out_.member("text", fields.required_string("text"));
+            if (type == "text") out_.member("synthetic", false);
+            if (fields.error()) body.refuse(*fields.error());
+        }
+        out_.end_object();
+    }
+
+    void add_call(Body& body, json::View part, std::string const& pointer) {
+        Body fields(part, pointer, {"type", "tool", "callID", "input", "output", "error"});
+        out_.member("callID", fields.string("callID").value_or("call"));
+        out_.member("tool", fields.required_string("tool")).key("state").begin_object();
+        auto const error = fields.string("error");
+        auto const output = fields.any("output");
+        if (error.has_value() == output.has_value())
+            fields.refuse("output", "give either output or error");
+        out_.member("status", error ? "error" : "completed");
+        out_.member("input", fields.any("input").value_or(Json::trusted("{}")));
+        if (error) {
+            out_.member("error", *error).member("reason", "unknown").member_null("metadata");
+        } else {
+            out_.member("output", output.value_or(Json())).member_null("title");
+            out_.member_null("metadata").member_null("artifactID");
+        }
+        out_.key("time").begin_object().member("start", at_).member("end", at_).end_object();
+        out_.end_object();
+        if (fields.error()) body.refuse(*fields.error());
+    }
+
+    json::Writer out_;
+    std::uint32_t count_ = 0;
+    std::uint32_t number_ = 0;
+    std::int64_t at_ = 0;
+    std::string id_;
+};
+
+Json labels_of(Body& body) {
+    json::Writer out;
+    out.begin_object();
+    for (auto const* const name : {"source", "cwd"}) {
+        auto const text = body.string(name);
+        if (text && text->size() > 4'096) body.refuse(name, "may have 4096 bytes");
+        if (text) out.member(name, *text);
+    }
+    return out.end_object().json();
+}
+
+bool is_project(std::string_view text) {
+    auto const fits = [](char c) {
+        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        return letter || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    };
+    return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
+}
+
+std::optional<Create> read_import(Api& api, ExchangePtr const& x) {
+    Body body(json::View(x->body), "", {"agentID", "title", "source", "cwd", "messages"});
+    Create create;
+    create.project = x->params[0];
+    create.agent = body.required_string("agentID");
+    create.title = body.string("title").value_or("");
+    create.labels = labels_of(body);
+    if (!is_project(create.project))
+        body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
+    if (create.title.size() > 1'000) body.refuse("title", "may have 1000 bytes");
+    if (!body.error() && !api.services().catalogue.has_agent(create.agent))
+        body.refuse("agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
+    auto const messages = body.array("messages");
+    if (!messages || messages->size() == 0 || messages->size() > messages_max)
+        body.refuse("messages", "must be an array of 1 to 20000 messages");
+    Transcript transcript;
+    transcript.begin();
+    if (!body.error())
+        messages->elements([&](json::View each) {
+            if (!body.error()) transcript.add(body, each);
+        });
+    if (body.error()) {
+        x->fail(*body.error());
+        return std::nullopt;
+    }
+    std::uint32_t const count = transcript.count();
+    create.fork =
+        Create::ForkOf{.from = {}, .seq = 0, .messages = transcript.take(), .message_count = count};
+    return create;
+}
+
+}  // namespace
+
+void import_session(Api& api, ExchangePtr const& x) {
+    auto create = read_import(api, x);
+    if (!create) return;
+    if (auto const error = refuse_agent(api, *x, create->agent)) return x->fail(*error);
+    api.services().runner.create(
+        *std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
+            if (!created) return x->fail(created.error());
+            bool const again = created->answer.outcome == Answer::Outcome::duplicate;
+            api.services().runner.look(
+                created->session, [x, again](Result<std::shared_ptr<runner::Lane>> lane) {
+                    if (!lane) return x->fail(lane.error());
+                    State const& state = (*lane)->state();
+                    x->json(
+                        again ? 200 : 201, session_object(state),
+                        {{"ETag", etag(state)}, {"Location", "/api/sessions/" + state.id.text()}});
+                });
+        });
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,367 @@
+#!/usr/bin/env python3
+"""`dormouse acp`: an editor's requests, what it is told, and that nothing of a session is lost with
+the editor or with the server. The protocol's own library is the editor once, and its JSON Schemas
+judge all that is sent."""
+import json
+import pathlib
+import shutil
+import subprocess
+
+from dormouse import BINARY, Case, leave_out, main, run
+from rpc_peer import Peer, Refused
+
+FOLDER = pathlib.Path(__file__).resolve().parent / 'editor'
+PNG = ('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ'
+       'RU5ErkJggg==')
+ANSWERS = {'initialize': 'InitializeResponse', 'session/new': 'NewSessionResponse',
+           'session/load': 'LoadSessionResponse', 'session/resume': 'ResumeSessionResponse',
+           'session/list': 'ListSessionsResponse', 'session/prompt': 'PromptResponse'}
+
+
+def install():
+    """None, or why the protocol's library is not there."""
+    if not shutil.which('npm') or not shutil.which('node'):
+        return 'npm is not installed'
+    lock = FOLDER / 'package-lock.json'
+    stamp = FOLDER / 'node_modules' / '.installed'
+    if stamp.exists() and stamp.read_text() == lock.read_text():
+        return None
+    done = subprocess.run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
+                          cwd=FOLDER, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        return f'npm can not install what package-lock.json names: {done.stderr[-300:]}'
+    stamp.write_text(lock.read_text())
+    return None
+
+
+class Editor(Peer):
+    def __init__(self, server, *words, **more):
+        super().__init__(server, 'acp', *(words or ('--agent', 'demo')), **more)
+        self.typed = []  # (type, value) for the schema
+        self.capabilities = self.ask('initialize', protocolVersion=1, clientCapabilities={})
+
+    def ask(self, method, **params):
+        return self.finish(method, self.begin(method, **params))
+
+    def finish(self, method, number):
+        result = self.end(number)
+        self.typed.append({'type': ANSWERS[method], 'value': result})
+        return result
+
+    def new(self, cwd='/tmp'):
+        return self.ask('session/new', cwd=cwd, mcpServers=[])['sessionId']
+
+    def say(self, session, *blocks):
+        """Begins a prompt."""
+        blocks = [{'type': 'text', 'text': b} if isinstance(b, str) else b for b in blocks]
+        return self.begin('session/prompt', sessionId=session, prompt=blocks)
+
+    def updates(self, session, kind=None):
+        with self.changed:
+            told = [n['params'] for n in self.notices if n['method'] == 'session/update']
+        return [t['update'] for t in told if t['sessionId'] == session
+                and kind in (None, t['update']['sessionUpdate'])]
+
+    def said(self, session, kind='agent_message_chunk'):
+        return ''.join(u['content']['text'] for u in self.updates(session, kind))
+
+    def asked(self):
+        return [r for r in self.requests if r['method'] == 'session/request_permission']
+
+    def fits(self):
+        """All that it sent is what the protocol's schema says."""
+        typed = list(self.typed)
+        for notice in self.notices:
+            if notice['method'] == 'session/update':
+                typed.append({'type': 'SessionNotification', 'value': notice['params']})
+            else:
+                assert notice['method'] == '$/cancel_request', notice
+                typed.append({'type': 'CancelRequestNotification', 'value': notice['params']})
+        for request in self.asked():
+            typed.append({'type': 'RequestPermissionRequest', 'value': request['params']})
+        done = subprocess.run(['node', 'check.mjs'], cwd=FOLDER, input=json.dumps(typed), text=True,
+                              capture_output=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == [], done.stdout
+
+
+class Face(Case):
+    def editor(self, *words, **more):
+        editor = Editor(self.server, *words, **more)
+        self.addCleanup(editor.kill)
+        return editor
+
+    def end(self, editor, number):
+        return editor.finish('session/prompt', number)['stopReason']
+
+
+class Talking(Face):
+    def test_it_says_what_it_can(self):
+        editor = self.editor()
+        self.assertEqual(editor.capabilities['protocolVersion'], 1)
+        can = editor.capabilities['agentCapabilities']
+        self.assertTrue(can['loadSession'])
+        self.assertEqual(can['sessionCapabilities'], {'list': {}, 'resume': {}})
+        self.assertEqual(editor.ask('initialize', protocolVersion=99)['protocolVersion'], 1)
+        self.assertEqual(editor.close(), 0)
+        editor.fits()
+
+    def test_a_prompt_ends_with_its_turn_and_text_comes_before(self):
+        editor = self.editor()
+        session = editor.new('/work/project')
+        self.assertEqual(self.end(editor, editor.say(session, 'hello')), 'end_turn')
+        self.assertEqual(editor.said(session), 'You said: hello')
+        self.assertEqual(editor.said(session, 'user_message_chunk'), '', 'it knows what it said')
+        self.assertEqual(self.server.session(session)['labels'], {'cwd': '/work/project'})
+        editor.fits()
+
+    def test_several_kinds_of_content(self):
+        editor = self.editor()
+        session = editor.new()
+        end = editor.say(
+            session, 'look:', {'type': 'image', 'mimeType': 'image/png', 'data': PNG},
+            {'type': 'resource_link', 'uri': 'file:///a/b.txt', 'name': 'b.txt'},
+            {'type': 'resource', 'resource': {'uri': 'file:///c.txt', 'text': 'inside'}})
+        self.assertEqual(self.end(editor, end), 'end_turn')
+        said = editor.said(session)
+        for piece in ('look:', '[b.txt](file:///a/b.txt)', 'inside'):
+            self.assertIn(piece, said)
+        parts = self.server.messages(session)[0]['parts']
+        self.assertEqual([p['type'] for p in parts], ['text', 'image', 'text', 'text'])
+
+    def test_a_tool_that_takes_days_holds_the_prompt_open(self):
+        editor = self.editor()
+        session = editor.new()
+        end = editor.say(session, 'deploy api')
+        call, = editor.until(lambda: self.server.open_calls(session), 'the call')
+        editor.until(lambda: [u for u in editor.updates(session, 'tool_call_update')
+                              if u['status'] == 'in_progress'], 'that it waits')
+        self.server.post('/async-tool/progress', {'pendingID': call['id'], 'payload': 'half'})
+        editor.until(lambda: 'half' in json.dumps(editor.updates(session)), 'progress')
+        self.assertNotIn(end, editor.answers)
+        self.server.result(call['id'], {'url': 'https://x'})
+        self.assertEqual(self.end(editor, end), 'end_turn')
+        first, = editor.updates(session, 'tool_call')
+        self.assertEqual((first['title'], first['rawInput']), ('deploy', {'target': 'api'}))
+        last = editor.updates(session, 'tool_call_update')[-1]
+        self.assertEqual((last['status'], last['rawOutput']), ('completed', {'url': 'https://x'}))
+        self.assertIn('deploy api: {"url":"https://x"}', editor.said(session))
+        editor.fits()
+
+    def test_a_tool_that_fails(self):
+        editor = self.editor()
+        session = editor.new()
+        self.assertEqual(self.end(editor, editor.say(session, 'fail')), 'end_turn')
+        self.assertEqual(editor.updates(session, 'tool_call_update')[-1]['status'], 'failed')
+        editor.fits()
+
+    def test_a_question_ends_the_prompt_and_the_next_one_answers(self):
+        editor = self.editor()
+        session = editor.new()
+        self.assertEqual(self.end(editor, editor.say(session, 'ask Which region?')), 'end_turn')
+        self.assertIn('Which region?', editor.said(session))
+        self.assertEqual(self.end(editor, editor.say(session, 'Frankfurt')), 'end_turn')
+        self.assertIn('Frankfurt', editor.said(session))
+        self.assertEqual(len(self.server.turns(session)), 1)
+        editor.fits()
+
+    def test_cancel(self):
+        editor = self.editor()
+        session = editor.new()
+        end = editor.say(session, 'deploy api')
+        editor.until(lambda: self.server.open_calls(session), 'the call')
+        editor.notify('session/cancel', sessionId=session)
+        self.assertEqual(self.end(editor, end), 'cancelled')
+        self.assertEqual(self.server.open_calls(session), [])
+        editor.notify('session/cancel', sessionId=session)  # nothing is open: nothing happens
+        self.assertEqual(self.end(editor, editor.say(session, 'hi')), 'end_turn')
+
+    def test_what_others_say_is_told(self):
+        editor = self.editor()
+        session = editor.new()
+        self.server.prompt(session, 'from elsewhere')
+        editor.until(lambda: 'You said: from elsewhere' in editor.said(session), 'the answer')
+        self.assertEqual(editor.said(session, 'user_message_chunk'), 'from elsewhere')
+        self.server.call('PATCH', f'/api/sessions/{session}', {'title': 'Ship it'})
+        editor.until(lambda: editor.updates(session, 'session_info_update'), 'the title')
+        editor.fits()
+
+
+class Approvals(Face):
+    def test_the_editor_decides(self):
+        def answer(method, params):
+            return {'outcome': {'outcome': 'selected', 'optionId': choice}}
+
+        editor = self.editor(on_request=answer)
+        session = editor.new()
+        for choice, word in (('approve', 'done'), ('deny', 'denied')):
+            end = editor.say(session, 'approve cleanup')
+            self.assertEqual(self.end(editor, end), 'end_turn')
+            self.assertIn(word, editor.said(session))
+        self.assertEqual([r['params']['toolCall']['rawInput'] for r in editor.asked()],
+                         [{'action': 'cleanup'}] * 2)
+        editor.fits()
+
+    def test_somebody_else_decides_and_the_editor_is_told(self):
+        editor = self.editor()
+        session = editor.new()
+        end = editor.say(session, 'approve cleanup')
+        request, = editor.until(editor.asked, 'the question')
+        call, = self.server.open_calls(session)
+        self.server.decide(call, True)
+        self.assertEqual(self.end(editor, end), 'end_turn')
+        notice = editor.until(lambda: [n for n in editor.notices
+                                       if n['method'] == '$/cancel_request'], 'the notice')[0]
+        self.assertEqual(notice['params'], {'requestId': request['id']})
+        editor.answer(request['id'], {'outcome': {'outcome': 'selected', 'optionId': 'deny'}})
+        self.assertEqual(self.end(editor, editor.say(session, 'hi')), 'end_turn')
+        editor.fits()
+
+    def test_it_is_asked_again_when_the_session_is_opened_again(self):
+        first = self.editor()
+        session = first.new()
+        first.say(session, 'approve cleanup')
+        first.until(first.asked, 'the question')
+        first.kill()
+        second = self.editor()
+        second.ask('session/load', sessionId=session, cwd='/tmp', mcpServers=[])
+        request, = second.until(second.asked, 'the question')
+        second.answer(request['id'], {'outcome': {'outcome': 'selected', 'optionId': 'approve'}})
+        second.until(lambda: 'done' in second.said(session), 'the outcome')
+        second.fits()
+
+
+class Lasting(Face):
+    def test_load_tells_all_and_resume_nothing(self):
+        first = self.editor()
+        session = first.new('/a')
+        self.end(first, first.say(session, 'hello'))
+        self.end(first, first.say(session, 'fail'))
+        first.close()
+        second = self.editor()
+        second.ask('session/load', sessionId=session, cwd='/a', mcpServers=[])
+        kinds = [u['sessionUpdate'] for u in second.updates(session)]
+        self.assertEqual(kinds[:3], ['user_message_chunk', 'agent_message_chunk',
+                                     'user_message_chunk'])
+        self.assertEqual(second.said(session, 'user_message_chunk'), 'hellofail')
+        self.assertEqual(second.said(session), first.said(session))
+        self.assertEqual(len(second.updates(session, 'tool_call')), 1)
+        third = self.editor()
+        third.ask('session/resume', sessionId=session, cwd='/a', mcpServers=[])
+        self.assertEqual(third.updates(session), [])
+        self.assertEqual(self.end(third, third.say(session, 'more')), 'end_turn')
+        self.assertEqual(third.said(session), 'You said: more')
+        second.fits()
+
+    def test_list_shows_those_of_a_folder(self):
+        editor = self.editor()
+        here, there = editor.new('/here'), editor.new('/there')
+        every = editor.ask('session/list')['sessions']
+        self.assertEqual([(s['sessionId'], s['cwd']) for s in every],
+                         [(there, '/there'), (here, '/here')])
+        some = editor.ask('session/list', cwd='/here')['sessions']
+        self.assertEqual([s['sessionId'] for s in some], [here])
+        self.assertRegex(some[0]['updatedAt'], r'^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$')
+        editor.fits()
+
+    def test_the_server_is_killed_in_mid_turn(self):
+        editor = self.editor()
+        session = editor.new()
+        end = editor.say(session, 'deploy api')
+        call, = editor.until(lambda: self.server.open_calls(session), 'the call')
+        self.server.restart()
+        self.server.result(call['id'], 'live')
+        self.assertEqual(self.end(editor, end), 'end_turn')
+        self.assertEqual(editor.said(session), 'deploy api: live', 'once')
+        self.assertEqual(len(editor.updates(session, 'tool_call')), 1)
+
+    def test_a_prompt_while_the_server_is_away_is_taken_once(self):
+        editor = self.editor()
+        session = editor.new()
+        self.server.kill()
+        end = editor.say(session, 'hello')
+        self.server.start()
+        self.assertEqual(self.end(editor, end), 'end_turn')
+        self.assertEqual(len(self.server.turns(session)), 1)
+
+    def test_a_session_that_is_deleted_ends_its_prompt(self):
+        editor = self.editor()
+        session = editor.new()
+        end = editor.say(session, 'deploy api')
+        editor.until(lambda: self.server.open_calls(session), 'the call')
+        self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
+        self.assertEqual(self.end(editor, end), 'cancelled')
+        with self.assertRaises(Refused) as refused:
+            editor.ask('session/prompt', sessionId=session, prompt=[{'type': 'text', 'text': 'x'}])
+        self.assertEqual(refused.exception.code, -32002)
+
+
+class Mistakes(Face):
+    def refused(self, editor, method, **params):
+        with self.assertRaises(Refused) as refused:
+            editor.end(editor.begin(method, **params))
+        return refused.exception.code
+
+    def test_each_has_the_protocols_number(self):
+        editor = self.editor()
+        session = editor.new()
+        gone = 'ses_AAAAAAEAAAAAAAAAAAAAAA'
+        self.assertEqual(self.refused(editor, 'session/zzz'), -32601)
+        self.assertEqual(self.refused(editor, 'initialize'), -32602)
+        self.assertEqual(self.refused(editor, 'session/new', cwd='here', mcpServers=[]), -32602)
+        self.assertEqual(self.refused(editor, 'session/load', sessionId=gone, cwd='/'), -32002)
+        self.assertEqual(self.refused(editor, 'session/load', cwd='/'), -32602)
+        self.assertEqual(self.refused(editor, 'session/prompt', sessionId=gone,
+                                      prompt=[{'type': 'text', 'text': 'x'}]), -32002)
+        for prompt in (None, [], [{'type': 'text'}], [{'type': 'audio', 'data': ''}], 'text'):
+            self.assertEqual(self.refused(editor, 'session/prompt', sessionId=session,
+                                          prompt=prompt), -32602, prompt)
+        editor.say(session, 'deploy api')
+        self.assertEqual(self.refused(editor, 'session/prompt', sessionId=session,
+                                      prompt=[{'type': 'text', 'text': 'x'}]), -32602)
+
+    def test_lines_that_are_no_messages_do_not_end_it(self):
+        editor = self.editor()
+        for text in ('{', '[]', '7', '{"jsonrpc":"2.0"}', '\x00\xff', 'x' * (17 << 20)):
+            before = len(editor.lines)
+            editor.send_raw(text + '\n')
+            line, = editor.until(lambda: editor.lines[before:], 'a refusal')
+            self.assertIn(line['error']['code'], (-32700, -32600))
+            self.assertIsNone(line['id'])
+        editor.send_raw('\n\n')
+        editor.notify('$/unknown')
+        editor.answer(77, {})
+        self.assertEqual(self.end(editor, editor.say(editor.new(), 'hi')), 'end_turn')
+
+    def test_several_agents_and_none_is_named(self):
+        editor = self.editor('--project', 'default')
+        with self.assertRaises(Refused) as refused:
+            editor.new()
+        self.assertIn('--agent', refused.exception.error['message'])
+
+    def test_help_shows_how(self):
+        shown = run('acp', '--help')
+        self.assertEqual(shown.returncode, 0)
+        self.assertIn('dormouse acp --agent', shown.stdout)
+
+
+class Peers(Face):
+    def test_the_protocols_own_library(self):
+        done = subprocess.run(
+            ['node', 'editor.mjs', BINARY, f'http://127.0.0.1:{self.server.port}',
+             self.server.directory],
+            cwd=FOLDER, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = json.loads(done.stdout)
+        self.assertEqual(seen['asked'], ['dangerous'])
+        self.assertEqual((seen['stopReason'], seen['again']), ('end_turn', 'end_turn'))
+        self.assertIn(seen['id'], seen['listed'])
+        self.assertEqual(seen['updates'][0]['sessionUpdate'], 'tool_call')
+        self.assertGreater(seen['loaded'], 3)
+        self.assertEqual(seen['replayed'][0]['sessionUpdate'], 'user_message_chunk')
+
+
+if __name__ == '__main__':
+    if why := install():
+        leave_out(why)
+    main()

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""`dormouse mcp`: an agent program gets its session's tools, and what becomes of a call is one
+message in the session, over kills of whatever may be killed."""
+import json
+import threading
+
+from dormouse import Case, main, run
+from rpc_peer import Peer, Refused
+
+
+class Program(Peer):
+    def __init__(self, server, session, version='2025-06-18'):
+        super().__init__(server, 'mcp', '--session', session)
+        self.hello = self.ask('initialize', protocolVersion=version, capabilities={},
+                              clientInfo={'name': 'test', 'version': '1'})
+        self.notify('notifications/initialized')
+
+    def tools(self):
+        return {tool['name']: tool for tool in self.ask('tools/list')['tools']}
+
+    def call(self, name, **arguments):
+        """The text of its answer; AssertionError when it is an error."""
+        answer = self.ask('tools/call', name=name, arguments=arguments)
+        assert not answer['isError'], answer
+        return answer['content'][0]['text']
+
+    def fails(self, name, **arguments):
+        answer = self.ask('tools/call', name=name, arguments=arguments)
+        assert answer['isError'], answer
+        return answer['content'][0]['text']
+
+
+class Face(Case):
+    def setUp(self):
+        super().setUp()
+        self.session = self.server.create()['id']
+
+    def program(self, **more):
+        program = Program(self.server, self.session, **more)
+        self.addCleanup(program.kill)
+        return program
+
+    def waiting(self, count=1, tool=None):
+        """The calls of the project that are open."""
+        path = '/async-tool/pending?project=default' + (f'&tool={tool}' if tool else '')
+        seen = []
+
+        def there():
+            seen[:] = self.server.items(path)
+            return len(seen) >= count
+
+        self.eventually(there)
+        self.assertEqual(len(seen), count)
+        return seen
+
+    def eventually(self, ready, seconds=20):
+        step = threading.Event()
+        for _ in range(seconds * 20):
+            found = ready()
+            if found:
+                return found
+            step.wait(0.05)
+        self.fail('it did not come')
+
+    def told(self, count=1):
+        """What the session was told, once it has been told so often and is at rest."""
+        def there():
+            inputs = [e for e in self.server.events(self.session)
+                      if e['type'] == 'input_received']
+            return inputs if len(inputs) >= count else None
+
+        inputs = self.eventually(there)
+        self.server.at_rest(self.session)
+        self.assertEqual(len(inputs), count)
+        return [e['data']['parts'][0]['text'] for e in inputs]
+
+
+class Talking(Face):
+    def test_it_says_what_it_is(self):
+        program = self.program()
+        self.assertEqual(program.hello['protocolVersion'], '2025-06-18')
+        self.assertEqual(program.hello['capabilities'], {'tools': {}})
+        self.assertEqual(program.hello['serverInfo']['name'], 'dormouse')
+        self.assertEqual(program.ask('ping'), {})
+        self.assertEqual(program.close(), 0)
+        older = self.program(version='2025-03-26')
+        self.assertEqual(older.hello['protocolVersion'], '2025-03-26')
+        unknown = self.program(version='1999-01-01')
+        self.assertEqual(unknown.hello['protocolVersion'], '2025-06-18')
+
+    def test_its_tools_are_those_of_the_agent_and_the_sessions_own(self):
+        tools = self.program().tools()
+        for name in ('deploy', 'dangerous', 'ask_human', 'background_task', 'background_output',
+                     'background_resume', 'background_cancel', 'background_clear',
+                     'background_list', 'broadcast'):
+            self.assertIn(name, tools)
+            self.assertEqual(tools[name]['inputSchema']['type'], 'object')
+            self.assertTrue(tools[name]['description'])
+        self.assertNotIn('todo', tools)
+        self.assertIn('key', tools['deploy']['inputSchema']['properties'])
+        self.assertNotIn('key', tools['background_task']['inputSchema']['properties'])
+
+    def test_mistakes(self):
+        program = self.program()
+        for method, params, code in [
+            ('zzz', {}, -32601), ('initialize', {}, -32602), ('tools/call', {}, -32602),
+            ('tools/call', {'name': 'none'}, -32602),
+            ('tools/call', {'name': 'deploy', 'arguments': 3}, -32602),
+        ]:
+            with self.assertRaises(Refused) as refused:
+                program.ask(method, **params)
+            self.assertEqual(refused.exception.code, code, method)
+        self.assertIn('target', program.fails('deploy', wrong=1))
+        self.assertIn('prompt is missing',
+                      program.fails('background_task', description='x', agent='demo'))
+        self.assertIn('timeout', program.fails('background_output', task_id='tsk_1', timeout='x'))
+        self.assertIn('not found', program.fails('background_output', task_id='tsk_1').lower())
+        program.send_raw('[]\n{\n')
+        program.until(lambda: program.answers.get(None), 'a refusal')
+        self.assertEqual(self.server.items(f'/api/sessions/{self.session}/tasks'), [])
+
+    def test_a_batch_is_answered_as_one(self):
+        program = self.program(version='2025-03-26')
+        program.send_raw(json.dumps([
+            {'jsonrpc': '2.0', 'id': 'a', 'method': 'ping'},
+            {'jsonrpc': '2.0', 'method': 'notifications/initialized'},
+            {'jsonrpc': '2.0', 'id': 'b', 'method': 'zzz'}]) + '\n')
+        line = program.until(lambda: [x for x in program.lines if isinstance(x, list)], 'it')[0]
+        self.assertEqual([each['id'] for each in line], ['a', 'b'])
+
+    def test_without_a_session_it_does_not_start(self):
+        self.assertEqual(run('mcp').returncode, 2)
+        self.assertIn('dormouse mcp --session', run('mcp', '--help').stdout)
+
+
+class Calls(Face):
+    def test_the_outcome_is_a_later_message_and_wakes_the_session(self):
+        text = self.program().call('deploy', target='api')
+        self.assertIn('deploy {"target":"api"}', text)
+        self.assertIn('tsk_', text)
+        call, = self.waiting()
+        self.assertEqual((call['tool'], call['input']), ('deploy', {'target': 'api'}))
+        self.assertEqual(self.server.session(self.session)['activity'], {'type': 'idle'})
+        self.assertEqual(self.server.result(call['id'], {'url': 'x'}).status, 200)
+        said, = self.told()
+        self.assertEqual(said, 'The result of deploy {"target":"api"} is: {"url":"x"}')
+        self.assertEqual(self.server.said(self.session), f'You said: {said}')
+        self.assertEqual(self.server.items(f'/api/sessions/{self.session}/tasks'), [])
+        again = self.server.result(call['id'], {'url': 'x'})
+        self.assertTrue(again['duplicate'], 'its receipt stays')
+        self.assertEqual(self.server.result(call['id'], 'other').status, 409)
+        self.told(1)
+
+    def test_one_that_is_open_is_not_made_again(self):
+        program = self.program()
+        first = program.call('deploy', target='api')
+        second = program.call('deploy', target='api')
+        self.assertIn('open already', second)
+        self.assertEqual(first.split('(')[1].split(')')[0], second.split('(')[1].split(')')[0])
+        other = self.program()  # the program was started again
+        self.assertIn('open already', other.call('deploy', target='api'))
+        call, = self.waiting()
+        program.call('deploy', target='api', key='2')
+        program.call('deploy', target='web')
+        self.waiting(3)
+        self.server.result(call['id'], 'done')
+        self.told(1)
+        self.assertIn('Started', program.call('deploy', target='api'))
+        self.waiting(3)
+
+    def test_a_call_that_is_denied_or_fails_is_told(self):
+        program = self.program()
+        program.call('dangerous', action='cleanup')
+        call, = self.waiting()
+        self.assertEqual(call['reason'], 'approval')
+        self.server.decide(call, False, reason='not today')
+        said, = self.told()
+        self.assertIn('The call dangerous {"action":"cleanup"} failed', said)
+        self.assertIn('not today', said)
+        program.call('fail')
+        self.assertIn('fail {} failed', self.told(2)[1])
+
+    def test_a_person_is_asked(self):
+        self.program().call('ask_human', question='Which region?')
+        call, = self.waiting()
+        self.assertEqual((call['reason'], call['message']), ('user_input', 'Which region?'))
+        self.server.result(call['id'], 'Frankfurt')
+        said, = self.told()
+        self.assertIn('Which region?', said)
+        self.assertIn('Frankfurt', said)
+
+    def test_what_comes_in_a_turn_waits_for_its_end(self):
+        self.program().call('deploy', target='api')
+        call, = self.waiting()
+        self.server.prompt(self.session, 'deploy web')
+        own, = [c for c in self.waiting(2) if c['sessionID'] == self.session]
+        self.server.result(call['id'], 'live')
+        self.eventually(lambda: len([e for e in self.server.events(self.session)
+                                     if e['type'] == 'input_received']) == 2)
+        self.assertEqual(len(self.server.turns(self.session)), 2)
+        self.server.result(own['id'], 'live')
+        self.eventually(lambda: self.server.session(self.session)['activity']['type'] == 'idle')
+        newest, first = self.server.turns(self.session)
+        self.assertEqual((first['status'], newest['status']), ('ended', 'ended'))
+
+    def test_the_agent_may_cancel_it_and_ending_the_session_does(self):
+        program = self.program()
+        task = program.call('deploy', target='api').split('(')[1].split(')')[0]
+        call, = self.waiting()
+        self.assertIn(task, program.call('background_list'))
+        program.call('background_cancel', task_id=task)
+        self.assertIn('cancelled', self.told()[0])
+        self.assertEqual(self.server.result(call['id'], 'late').status, 409)
+        program.call('deploy', target='web')
+        call, = self.waiting()
+        self.server.post(f'/api/sessions/{self.session}/end')
+        self.eventually(lambda: self.server.items('/async-tool/pending?project=default') == [])
+
+
+class Crashes(Face):
+    def test_a_kill_at_each_moment_makes_one_call_and_tells_it_once(self):
+        program = self.program()
+        program.call('deploy', target='api')
+        self.server.restart()
+        self.assertIn('open already', program.call('deploy', target='api'))
+        call, = self.waiting()
+        self.server.restart()
+        self.server.result(call['id'], 'live')
+        self.server.restart()
+        self.assertEqual(self.told(), ['The result of deploy {"target":"api"} is: live'])
+        self.server.restart()
+        self.told(1)
+        self.assertEqual(self.server.items('/async-tool/pending?project=default'), [])
+
+    def test_a_call_while_the_server_is_away_is_made_once(self):
+        program = self.program()
+        program.tools()
+        self.server.kill()
+        number = program.begin('tools/call', name='deploy', arguments={'target': 'api'})
+        self.server.start()
+        self.assertFalse(program.end(number)['isError'])
+        self.waiting(1)
+
+
+class Tasks(Face):
+    def test_a_task_from_its_start_to_its_end(self):
+        program = self.program()
+        started = program.call('background_task', description='look', prompt='deploy api',
+                               agent='demo')
+        task = started.split()[2].rstrip('.')
+        self.assertTrue(task.startswith('tsk_'), started)
+        self.assertIn('is running', program.call('background_output', task_id=task))
+        self.assertIn('"status":"running"', program.call('background_list', status='running'))
+        number = program.begin('tools/call', name='background_output',
+                               arguments={'task_id': task, 'block': True, 'timeout': 30000})
+        self.assertEqual(program.ask('ping'), {}, 'others are answered meanwhile')
+        self.server.result(self.waiting()[0]['id'], 'live')
+        self.assertEqual(program.end(number)['content'][0]['text'], 'deploy api: live')
+        self.assertIn(task, self.told()[0])
+        self.assertIn('resumed', program.call('background_resume', task_id=task, message='hi'))
+        self.assertIn('You said: hi',
+                      program.call('background_output', task_id=task, block=True))
+        self.assertIn('cleared: 1', program.call('background_clear'))
+        self.assertIn('not found', program.fails('background_output', task_id=task))
+
+    def test_a_block_has_its_time(self):
+        program = self.program()
+        task = program.call('background_task', description='x', prompt='deploy api',
+                            agent='demo').split()[2].rstrip('.')
+        self.assertIn('is running', program.call('background_output', task_id=task, block=True,
+                                                 timeout=10))
+        self.assertIn('cancelled: 1', program.call('background_cancel', all=True))
+        self.assertIn('cancelled', program.call('background_output', task_id=task))
+
+    def test_clearing_leaves_open_calls(self):
+        program = self.program()
+        program.call('deploy', target='api')
+        self.assertIn('cleared: 0', program.call('background_clear'))
+        self.waiting(1)
+
+    def test_mail(self):
+        other = self.server.create(alias='other')['id']
+        program = self.program()
+        self.assertIn('other: delivered', program.call('broadcast', message='hello', to='other'))
+        self.eventually(lambda: self.server.turns(other))
+        self.assertEqual(
+            self.server.items(f'/api/sessions/{other}/inbox')[0]['from']['sessionID'],
+            self.session)
+
+
+class Hidden(Face):
+    def test_nobody_starts_the_maker_of_calls_by_name(self):
+        self.assertNotIn('calls:', self.server.get('/api/agents').raw.decode())
+        self.assertStatus(self.server.post('/api/projects/default/sessions',
+                                           {'agentID': 'calls:demo'}), 400)
+        self.assertStatus(self.server.post(f'/api/sessions/{self.session}/tasks',
+                                           {'agentID': 'calls:demo', 'prompt': 'x'}), 400)
+
+    def test_the_route_refuses_what_is_not_right(self):
+        path = f'/api/sessions/{self.session}/calls'
+        self.assertProblem(self.server.post(path, {'tool': 'none'}), 400, 'bad_value')
+        self.assertProblem(self.server.post(path, {'tool': 'deploy', 'arguments': {}}), 422,
+                           'invalid_arguments')
+        self.assertProblem(self.server.post(path, {'tool': 'deploy', 'arguments': [1]}), 400,
+                           'bad_value')
+        self.assertProblem(self.server.post(path, {'tol': 'deploy'}), 400, 'unknown_field')
+        gone = '/api/sessions/ses_AAAAAAEAAAAAAAAAAAAAAA/calls'
+        self.assertProblem(self.server.post(gone, {'tool': 'deploy'}), 404, 'not_found')
+        made = self.server.post(path, {'tool': 'deploy', 'arguments': {'target': 'a'}})
+        self.assertStatus(made, 202)
+        again = self.server.post(path, {'arguments': {'target': 'a'}, 'tool': 'deploy'})
+        self.assertStatus(again, 200)
+        self.assertEqual((made['taskID'], again['duplicate']), (again['taskID'], True))
+
+
+if __name__ == '__main__':
+    main()
