@@ -311,7 +311,8 @@ void Driver::answered(RpcPeer::Answer answer) {
     if (!answer) return refuse(answer.error());
     json::View const result(*answer);
     AskModel const& ask = prompt_->request.ask;
-    AgentReply reply{ask.turn, ask.step, ask.attempt, updates_};
+    AgentReply reply{.turn = ask.turn, .step = ask.step, .attempt = ask.attempt};
+    reply.updates = updates_;
     reply.finish = finish_of(result["stopReason"].string_or("end_turn"));
     reply.usage = usage_of(result["usage"]);
     auto said = scribe_.flush();

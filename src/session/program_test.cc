@@ -45,7 +45,8 @@ public:
                              std::move(spec), std::move(terms)});
     }
     Decision answers(std::string const& text = "done") {
-        AgentReply reply{turn().no, turn().step, turn().attempt, turn().program.updates};
+        AgentReply reply{.turn = turn().no, .step = turn().step, .attempt = turn().attempt};
+        reply.updates = turn().program.updates;
         reply.usage = {10, 5, 0};
         reply.last = News{NewsKind::message, parts(text), true};
         return when(std::move(reply));
@@ -86,7 +87,7 @@ TEST(Program, NewsAreTakenInTheirOrderAndOnce) {
     EXPECT_EQ(types(given.says("a")), "agent_update");
     EXPECT_EQ(types(given.when(second)), "agent_update");
     EXPECT_EQ(types(given.when(second)), "");
-    AgentReply early{1, 1, 1, 3};
+    AgentReply const early{.turn = 1, .step = 1, .attempt = 1, .updates = 3};
     EXPECT_EQ(said(given.when(early)), "not_ready");
     EXPECT_EQ(given.broken(), "");
 }
@@ -266,7 +267,7 @@ TEST(Program, WhatItSaysAfterItsAnswerIsKept) {
 TEST(Program, NothingIsTakenFromAnAttemptThatIsOver) {
     Program given;
     (void)given.restart();
-    EXPECT_EQ(types(given.when(AgentReply{1, 1, 1, 0})), "");
+    EXPECT_EQ(types(given.when(AgentReply{.turn = 1, .step = 1, .attempt = 1})), "");
     EXPECT_EQ(types(given.when(AgentNews{1, 1, 1, 1, {NewsKind::message, Given::parts("x")}})), "");
     EXPECT_EQ(types(given.when(AgentFailure{1, 1, 1, {"a", "b"}, AgentFailure::How::died})), "");
 }
