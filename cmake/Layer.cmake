@@ -1,8 +1,8 @@
-# add_layer(<folder under src> [COLD] [APART] DEPS <folder>... LINK <library>...) declares one layer.
-# COLD: nothing in it is worth the time of -O2, which whoever builds for the first time waits for.
-# For the same reason release builds compile several sources together (a "unity build", a third of
-# the time); APART: not this layer's, whose sources use one name for each one's own thing. All other
-# presets compile each source by itself, so that each includes what it needs.
+# add_layer(<folder under src> [COLD] [APART] DEPS <folder>... LINK <library>...) declares one
+# layer. COLD: nothing in it is worth the time of -O2, which whoever builds for the first time waits
+# for. For the same reason release builds compile several sources together (a "unity build", a third
+# of the time); APART: not this layer's, whose sources use one name for each one's own thing. All
+# other presets compile each source by itself, so that each includes what it needs.
 #
 # Includes are written from src/ ("store/sqlite/sqlite_store.h"). A layer sees only its own
 # headers and those of the layers it names, because each layer's include root is a directory
