@@ -4,10 +4,11 @@ is kept, permissions, and the deaths of the agent and of the server."""
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
-from dormouse import ROOT, Server, main, wait_for
+from dormouse import BINARY, ROOT, Client, Server, environment, main, wait_for
 from shapes import MESSAGE, PENDING, SESSION, Contract
 
 AGENT = str(ROOT / 'tests/acp/fake_agent.py')
@@ -87,6 +88,68 @@ class Programs(Contract):
         return wait_for(
             lambda: self.server.session(session)['activity']['type'] == 'idle', 40, 'rest'
         )
+
+
+class OwnTools(Programs):
+    """Each session of a program is given `dormouse mcp`, with a token of its own."""
+
+    more = 'tools = ["deploy"]\n[server]\ndemo = true'
+
+    def given(self, session):
+        (line,) = [x for x in self.log('session/new')]
+        (server,) = line['servers']
+        self.assertEqual(server['name'], 'dormouse')
+        self.assertEqual(server['args'][:3], ['mcp', '--session', session])
+        (token,) = [v['value'] for v in server['env'] if v['name'] == 'DORMOUSE_TOKEN']
+        return server, token
+
+    def test_its_token_is_for_its_session_and_decides_nothing(self):
+        session = self.create('hello')
+        other = self.server.create('deploy A')['id']
+        waits = self.server.open_calls(other)[0]['id']
+        mine = Client(self.server.port, self.given(session)[1])
+        self.assertStatus(mine.get('/api/tools'), 200)
+        self.assertStatus(mine.get(f'/api/sessions/{session}'), 200)
+        self.assertStatus(mine.get(f'/api/sessions/{session}/tasks'), 200)
+        for path in (f'/api/sessions/{other}', f'/api/sessions/{other}/tasks'):
+            self.assertProblem(mine.get(path), 404, 'not_found')
+        self.assertProblem(
+            mine.post(f'/api/sessions/{other}/calls', {'tool': 'deploy'}), 404, 'not_found'
+        )
+        for path, body in (
+            ('/async-tool/decision', {'pendingID': waits, 'approved': True}),
+            ('/async-tool/result', {'pendingID': waits, 'result': {'output': 1}}),
+            (f'/api/sessions/{session}/prompt', {'text': 'hello'}),
+            ('/api/tokens', {'name': 'x', 'role': 'admin'}),
+            ('/api/mail', {'from': other, 'to': session, 'text': 'x'}),
+        ):
+            self.assertProblem(mine.post(path, body), 403, 'forbidden')
+        self.assertProblem(mine.get('/api/events'), 403, 'forbidden')
+        self.assertEqual(len(self.server.open_calls(other)), 1)
+
+    def test_what_it_calls_is_told_in_a_later_prompt(self):
+        session = self.create('hello')
+        server, token = self.given(session)
+        self.assertEqual(pathlib.Path(server['command']).resolve(), pathlib.Path(BINARY).resolve())
+        lines = [
+            {'method': 'initialize', 'id': 1, 'params': {'protocolVersion': '2025-06-18'}},
+            {'method': 'tools/call', 'id': 2,
+             'params': {'name': 'deploy', 'arguments': {'target': 'api'}}},
+        ]
+        ended = subprocess.run(
+            [server['command'], *server['args']],
+            input=''.join(json.dumps({'jsonrpc': '2.0', **line}) + '\n' for line in lines),
+            env={**environment(), 'DORMOUSE_TOKEN': token}, text=True, capture_output=True,
+            timeout=30,
+        )
+        self.assertIn('Started: deploy', ended.stdout, ended.stderr)
+        call = wait_for(
+            lambda: self.server.items('/async-tool/pending?project=default&tool=deploy'),
+            what='the call',
+        )[0]
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        wait_for(lambda: len(self.prompts()) == 2, what='the prompt that tells of it')
+        self.assertIn('{"target":"api"} is: live', self.prompts()[1])
 
 
 class OnePrompt(Programs):

@@ -19,7 +19,7 @@ ROLES = ('anyone', 'read', 'answer', 'operate', 'admin')
 def rights():
     """(method, path) → (role, names), as the server's table has it."""
     source = (ROOT / 'src/server/routes.cc').read_text()
-    right = re.compile(r'constexpr Right (\w+)\{Role::(\w+), Names::(\w+)\};')
+    right = re.compile(r'constexpr Right (\w+)\{Role::(\w+), Names::(\w+)(?:, true)?\};')
     rights = {name: (role, names) for name, role, names in right.findall(source)}
     row = re.compile(r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s[^{}]*?(\w+)\}')
     found = {}

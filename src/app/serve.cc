@@ -146,12 +146,28 @@ struct Secrets {
     std::string capability_key;
 };
 
+// What the registry asks for, and is there only when the server is.
+struct ProgramSlot {
+    std::function<std::vector<acp::McpServer>(SessionId const&)> servers = {};
+};
+struct Slots {
+    std::shared_ptr<agent::MailSlot> mail = std::make_shared<agent::MailSlot>();
+    std::shared_ptr<ProgramSlot> programs = std::make_shared<ProgramSlot>();
+};
+
+std::function<std::vector<acp::McpServer>(SessionId const&)> servers_from(
+    std::shared_ptr<ProgramSlot> slot) {
+    return [slot = std::move(slot)](SessionId const& session) {
+        return slot->servers ? slot->servers(session) : std::vector<acp::McpServer>();
+    };
+}
+
 // Everything that lives as long as the server, in the order in which it depends on each other.
 class Server {
 public:
     Server(World& world, cli::ServeOptions const& options, config::Config config,
-           agent::Registry registry, std::shared_ptr<agent::MailSlot> mail, Secrets const& secrets,
-           port::Store& store, std::unique_ptr<io::TlsServer> tls)
+           agent::Registry registry, Slots slots, Secrets const& secrets, port::Store& store,
+           std::unique_ptr<io::TlsServer> tls)
         : loop_(world.loop),
           clock_(world.clock),
           options_(options),
@@ -177,8 +193,9 @@ public:
                 pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
           metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}),
-          mail_(std::move(mail)) {
-        mail_->mailer = &api_.mail();
+          slots_(std::move(slots)) {
+        slots_.mail->mailer = &api_.mail();
+        slots_.programs->servers = [this](SessionId const& session) { return own_tools(session); };
         for (port::TokenRow const& row : secrets.stored) gate_.tokens().add(row);
         runner_.on_outgoing([outgoing = pump_options().outgoing](auto const& state, auto records,
                                                                  auto const& changes) {
@@ -192,7 +209,10 @@ public:
         };
     }
 
-    ~Server() { mail_->mailer = nullptr; }
+    ~Server() {
+        slots_.mail->mailer = nullptr;
+        slots_.programs->servers = {};
+    }
     Server(Server const&) = delete;
     Server& operator=(Server const&) = delete;
 
@@ -272,6 +292,30 @@ private:
         bool const v6 = address_.host.find(':') != std::string::npos;
         return (tls_ ? "https://" : "http://") + (v6 ? "[" + address_.host + "]" : address_.host) +
                ":" + std::to_string(port);
+    }
+
+    // `dormouse mcp` for the program that is this session's agent, with a token of its own. It
+    // speaks no TLS.
+    [[nodiscard]] std::vector<acp::McpServer> own_tools(SessionId const& session) {
+        std::error_code none;
+        std::string const binary = std::filesystem::read_symlink("/proc/self/exe", none).string();
+        if (tls_ || binary.empty()) return {};
+        std::string const secret = "dmp_" + base64url(entropy_.random());
+        gate_.tokens().add_program(session, secret);
+        return {{"dormouse",
+                 binary,
+                 {"mcp", "--session", session.text(), "--server", loopback_url()},
+                 {{"DORMOUSE_TOKEN", secret}}}};
+    }
+
+    // Where a program on this machine reaches the server.
+    [[nodiscard]] std::string loopback_url() const {
+        std::string url = address_url_;
+        for (std::string_view const any : {"//0.0.0.0:", "//[::]:"}) {
+            if (auto const at = url.find(any); at != std::string::npos)
+                url.replace(at, any.size(), any == "//[::]:" ? "//[::1]:" : "//127.0.0.1:");
+        }
+        return url;
     }
 
     // Links are made from public_url, never from what a request says.
@@ -383,7 +427,7 @@ private:
     server::HttpServer http_;
     server::MetricsFace metrics_face_;
     std::unique_ptr<server::HttpServer> metrics_http_;  // null: none
-    std::shared_ptr<agent::MailSlot> const mail_;
+    Slots const slots_;
     std::string address_url_;  // known once it listens
     bool stopping_ = false;
     int status_ = 0;
@@ -421,9 +465,9 @@ int serve(cli::ServeOptions const& options) {
     auto tls = load_tls(*config);
     if (!tls) return complain(tls.error());
     World world;
-    auto const mail = std::make_shared<agent::MailSlot>();
-    auto registry = assemble(
-        *config, {world.http, world.processes, world.clock, mail, &world.loop, &world.entropy});
+    Slots const slots;
+    auto registry = assemble(*config, {world.http, world.processes, world.clock, slots.mail,
+                                       &world.loop, &world.entropy, servers_from(slots.programs)});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());
@@ -432,8 +476,8 @@ int serve(cli::ServeOptions const& options) {
     auto stored = (*store)->tokens();
     if (!stored) return complain(stored.error());
     secrets->stored = *std::move(stored);
-    return Server(world, options, *std::move(config), *std::move(registry), mail, *secrets, **store,
-                  *std::move(tls))
+    return Server(world, options, *std::move(config), *std::move(registry), slots, *secrets,
+                  **store, *std::move(tls))
         .run();
 }
 

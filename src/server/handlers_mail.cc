@@ -125,9 +125,23 @@ void send_from(Api& api, ExchangePtr const& x, SessionId from, Posting posting) 
 
 }  // namespace
 
+namespace {
+
+// A session's program writes in its session's name, whatever project that is of.
+bool in_own_name(ExchangePtr const& x, Posting& posting) {
+    if (!x->principal || !x->principal->session) return true;
+    if (posting.from != x->principal->session->text()) return false;
+    posting.project.clear();
+    return true;
+}
+
+}  // namespace
+
 void post_mail(Api& api, ExchangePtr const& x) {
     auto posting = read_posting(x);
     if (!posting) return;
+    if (!in_own_name(x, *posting))
+        return x->fail({Code::forbidden, "A session's program sends mail as `from` its session."});
     if (!posting->from) {
         std::string const project = posting->project;
         return api.mail().hand_in(project, std::move(posting->letter), x->asker(),

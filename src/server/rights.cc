@@ -98,11 +98,25 @@ void check_sessions(std::shared_ptr<Sessions> const& s) {
         });
 }
 
+void with_rights_of_program(ExchangePtr const& x, Right right, port::Fn<void()> go) {
+    if (!right.program)
+        return x->fail(needs(right.role,
+                             "A session's program makes calls, starts tasks and sends mail for its "
+                             "session, and nothing else."));
+    if (right.names == Names::id) {
+        Named const named = named_by(*x, right.names);
+        bool const own = named.sessions == std::vector{*x->principal->session};
+        if (!own) return x->fail(not_found());
+    }
+    go();
+}
+
 }  // namespace
 
 void with_rights(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> go) {
     if (right.role == Role::anyone || x->capability) return go();
     if (!x->principal) return x->fail({Code::unauthenticated, "Send a token."});
+    if (x->principal->session) return with_rights_of_program(x, right, std::move(go));
     if (x->principal->role < right.role) return x->fail(needs_role(right.role));
     if (x->principal->for_all_projects() || right.names == Names::nothing) return go();
     if (right.names == Names::server)

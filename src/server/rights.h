@@ -30,6 +30,7 @@ enum class Names : std::uint8_t {
 struct Right {
     Role role = Role::admin;
     Names names = Names::server;
+    bool program = false;  // the program of a session may, for that session
 };
 
 // Calls `go`, or answers with why not.

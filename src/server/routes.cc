@@ -16,6 +16,10 @@ constexpr Right operate_id{Role::operate, Names::id};
 constexpr Right operate_list{Role::operate, Names::list};
 constexpr Right operate_project{Role::operate, Names::project};
 constexpr Right operate_project_session{Role::operate, Names::project_session};
+constexpr Right program_id{Role::operate, Names::id, true};
+constexpr Right program_list{Role::operate, Names::list, true};
+constexpr Right program_read{Role::read, Names::id, true};
+constexpr Right program_read_nothing{Role::read, Names::nothing, true};
 constexpr Right read_id{Role::read, Names::id};
 constexpr Right read_list{Role::read, Names::list};
 constexpr Right read_nothing{Role::read, Names::nothing};
@@ -57,7 +61,7 @@ std::vector<Route> session_routes() {
          "alias limit cursor",
          read_project},
         {"POST", {"api", "projects", "{}", "import"}, large, import_session, "", operate_project},
-        {"GET", {"api", "sessions", "{}"}, usual, get_session, "wait", read_id},
+        {"GET", {"api", "sessions", "{}"}, usual, get_session, "wait", program_read},
         {"PATCH", {"api", "sessions", "{}"}, usual, patch_session, "", operate_id},
         {"DELETE", {"api", "sessions", "{}"}, usual, delete_session, "", operate_id},
         {"POST", {"api", "sessions", "{}", "prompt"}, large, post_prompt, "wait", operate_id},
@@ -66,21 +70,21 @@ std::vector<Route> session_routes() {
         {"POST", {"api", "sessions", "{}", "end"}, usual, end_session, "", operate_id},
         {"POST", {"api", "sessions", "{}", "retry"}, usual, retry_session, "", operate_id},
         {"POST", {"api", "sessions", "{}", "fork"}, usual, fork_session, "", operate_id},
-        {"POST", {"api", "mail"}, usual, post_mail, "project", operate_list},
+        {"POST", {"api", "mail"}, usual, post_mail, "project", program_list},
         {"POST", {"api", "mail", "{}", "release"}, usual, release_mail, "", operate_id},
         {"GET",
          {"api", "sessions", "{}", "inbox"},
          usual,
          list_inbox,
          "after status limit",
-         read_id},
-        {"GET", {"api", "sessions", "{}", "tasks"}, usual, list_tasks, "", read_id},
-        {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", operate_id},
-        {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", operate_id},
-        {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", operate_id},
-        {"POST", {"api", "tasks", "{}", "cancel"}, usual, cancel_task, "", operate_id},
-        {"GET", {"api", "tasks", "{}", "output"}, usual, get_task_output, "wait", read_id},
-        {"DELETE", {"api", "tasks", "{}"}, usual, delete_task, "", operate_id},
+         program_read},
+        {"GET", {"api", "sessions", "{}", "tasks"}, usual, list_tasks, "", program_read},
+        {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", program_id},
+        {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", program_id},
+        {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", program_id},
+        {"POST", {"api", "tasks", "{}", "cancel"}, usual, cancel_task, "", program_id},
+        {"GET", {"api", "tasks", "{}", "output"}, usual, get_task_output, "wait", program_read},
+        {"DELETE", {"api", "tasks", "{}"}, usual, delete_task, "", program_id},
         {"GET",
          {"api", "sessions", "{}", "messages"},
          usual,
@@ -157,8 +161,8 @@ std::vector<Route> server_routes() {
          operate_list},
         {"POST", {"api", "deliveries", "{}", "retry"}, usual, retry_delivery, "", operate_id},
         {"DELETE", {"api", "deliveries", "{}"}, usual, delete_delivery, "", operate_id},
-        {"GET", {"api", "agents"}, usual, get_agents, "", read_nothing},
-        {"GET", {"api", "tools"}, usual, get_tools, "", read_nothing},
+        {"GET", {"api", "agents"}, usual, get_agents, "", program_read_nothing},
+        {"GET", {"api", "tools"}, usual, get_tools, "", program_read_nothing},
         {"GET", {"api", "explain", "{}"}, usual, get_explain, "", read_id},
         {"GET", {"api", "doctor"}, usual, get_doctor, "", admin_server},
         {"POST", {"api", "doctor", "repair"}, usual, post_repair, "", admin_server},

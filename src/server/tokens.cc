@@ -56,6 +56,17 @@ void Tokens::add(port::TokenRow row) {
     put(std::move(made));
 }
 
+void Tokens::add_program(SessionId session, std::string_view secret) {
+    Principal made;
+    std::string const name = "program of " + session.text();
+    made.row = {.id = name, .kind = "token", .name = name, .role = "operate"};
+    made.row.secret = sha256(secret);
+    made.role = Role::operate;
+    made.built_in = true;
+    made.session = session;
+    put(std::move(made));
+}
+
 void Tokens::put(Principal principal) {
     remove(principal.row.id);
     auto const secret = principal.row.secret;
@@ -90,7 +101,7 @@ PrincipalPtr Tokens::find_id(std::string const& id) const {
 std::vector<PrincipalPtr> Tokens::all() const {
     std::vector<PrincipalPtr> out;
     for (auto const& [secret, principal] : by_secret_)
-        if (principal->valid(clock_.now())) out.push_back(principal);
+        if (!principal->session && principal->valid(clock_.now())) out.push_back(principal);
     std::ranges::sort(out, {}, [](PrincipalPtr const& p) { return p->row.id; });
     return out;
 }

@@ -25,6 +25,9 @@ struct Principal {
     Role role = Role::read;
     bool built_in = false;  // of the environment or of the data directory; not in the store
     bool revoked = false;
+    // Of the program that is this session's agent: it makes calls, starts tasks and sends mail for
+    // its session. Of others it sees nothing, and it gives no call its outcome.
+    std::optional<SessionId> session = {};
 
     [[nodiscard]] bool is_cookie() const { return row.kind == "cookie"; }
     [[nodiscard]] bool for_all_projects() const { return row.projects.empty(); }
@@ -45,12 +48,14 @@ public:
     void add_built_in(std::string const& name, std::string_view secret);
     // A row whose role is no word of ours lets nobody in.
     void add(port::TokenRow row);
+    // Takes the place of the one that the session's program had before; gone with this process.
+    void add_program(SessionId session, std::string_view secret);
     void remove(std::string const& id);  // who holds it sees that it is revoked
 
     // nullptr: nobody, or not any more.
     [[nodiscard]] PrincipalPtr find(std::string_view kind, std::string_view secret) const;
     [[nodiscard]] PrincipalPtr find_id(std::string const& id) const;
-    // By id; those that have expired are left out.
+    // By id; those that have expired, and those of programs, are left out.
     [[nodiscard]] std::vector<PrincipalPtr> all() const;
     [[nodiscard]] std::size_t size() const { return by_secret_.size(); }
     // Ids of those that have expired.
