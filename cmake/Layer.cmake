@@ -1,8 +1,9 @@
-# add_layer(<folder under src> [COLD] [APART] DEPS <folder>... LINK <library>...) declares one
-# layer. COLD: nothing in it is worth the time of -O2, which whoever builds for the first time waits
-# for. For the same reason release builds compile several sources together (a "unity build", a third
-# of the time); APART: not this layer's, whose sources use one name for each one's own thing. All
-# other presets compile each source by itself, so that each includes what it needs.
+# add_layer(<folder under src> [COLD] [APART] [TESTS_TOGETHER] DEPS <folder>... LINK <library>...)
+# declares one layer. COLD: nothing in it is worth the time of -O2, which whoever builds for the
+# first time waits for. For the same reason release builds compile several sources together (a
+# "unity build", a third of the time); APART: not this layer's, whose sources use one name for each
+# one's own thing; TESTS_TOGETHER: its tests too, whose fixtures are what takes the time. All other
+# presets compile each source by itself, so that each includes what it needs.
 #
 # Includes are written from src/ ("store/sqlite/sqlite_store.h"). A layer sees only its own
 # headers and those of the layers it names, because each layer's include root is a directory
@@ -12,7 +13,7 @@
 # belongs to an executable, not to the layer: in the archive it would stand in for the test
 # runner's main.
 function(add_layer folder)
-  cmake_parse_arguments(ARG "COLD;APART" "" "DEPS;LINK;TEST_DEPS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;APART;TESTS_TOGETHER" "" "DEPS;LINK;TEST_DEPS;TEST_LINK" ${ARGN})
   string(REPLACE "/" "_" target ${folder})
   list(TRANSFORM ARG_DEPS REPLACE "/" "_")
   list(TRANSFORM ARG_TEST_DEPS REPLACE "/" "_")
@@ -58,6 +59,9 @@ function(add_layer folder)
   set(libraries ${target} ${ARG_TEST_DEPS} dormouse_flags ${ARG_LINK} ${ARG_TEST_LINK})
   if(tests)
     add_layer_tests(${target}_tests "${tests}" "${libraries}")
+    if(CMAKE_BUILD_TYPE STREQUAL "Release" AND ARG_TESTS_TOGETHER)
+      set_target_properties(${target}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    endif()
   endif()
   if(slow)
     add_layer_tests(${target}_slow_tests "${slow}" "${libraries}")

@@ -199,6 +199,7 @@ agent::Agent make_program_agent(config::Agent const& from, std::string const& fo
     agent::Agent out;
     out.id = from.id;
     out.description = from.description;
+    out.tools = from.tools;  // by `dormouse mcp`
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
     if (!means.loop || !means.entropy) return out;

@@ -106,7 +106,7 @@ AgentProgram read_program(Section const& section, Reading const& reading) {
             section.report("env_allow", "names " + name + ", which no agent gets", "leave it out");
     }
     for (std::string_view const name :
-         {"model", "instructions", "tools", "join", "tool_concurrency", "step_limit"})
+         {"model", "instructions", "join", "tool_concurrency", "step_limit"})
         section.forbid(name, "has no meaning for a program (acp), which has its own");
     return out;
 }

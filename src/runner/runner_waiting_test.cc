@@ -14,7 +14,7 @@ using namespace session::testing;
 using RunnerTest =
     testing::RunnerTestOn<testing::TestJournal<store::MemoryStore, store::MemoryDisk>>;
 using Queued = RunnerTest;
-constexpr Duration ms{1};
+constexpr Duration one_ms{1};
 
 // A session whose call is polled every 30 s.
 class Polling : public RunnerTest {
@@ -43,14 +43,14 @@ protected:
 
 TEST_F(Polling, OnceEachTimeAndNothingIsWrittenForIt) {
     auto const commits = journal.commits.size();
-    loop.advance(every - 2'000 * ms);
+    loop.advance(every - 2'000 * one_ms);
     EXPECT_TRUE(effects.polled.empty());
-    loop.advance(60'000 * ms);
+    loop.advance(60'000 * one_ms);
     EXPECT_EQ(effects.polled.size(), 1U) << "it has not answered yet";
     EXPECT_EQ(journal.commits.size(), commits);
     answer(PollOutcome::NotYet{});
     EXPECT_EQ(journal.commits.size(), commits + 1);
-    loop.advance(every + 2'000 * ms);
+    loop.advance(every + 2'000 * one_ms);
     EXPECT_EQ(effects.polled.size(), 1U);
     answer(PollOutcome::Done{quoted("live"), {}, {}});
     EXPECT_TRUE(stored(session).calls.empty());
@@ -65,23 +65,23 @@ TEST_F(Polling, ASessionSleepsBetweenItsPolls) {
     (void)new_session();
     loop.run();
     EXPECT_EQ(runner->resident(), 1U);
-    loop.advance(every + 2'000 * ms);
+    loop.advance(every + 2'000 * one_ms);
     EXPECT_EQ(effects.polled.size(), 1U) << "its time brings it back";
     EXPECT_EQ(stored(session).owed.size(), 0U);
 }
 
 TEST_F(Polling, ACrashWhileItIsAskedAsksAgain) {
-    loop.advance(every + 2'000 * ms);
+    loop.advance(every + 2'000 * one_ms);
     ASSERT_EQ(effects.polled.size(), 1U);
     restart();
     effects.polled.clear();
     runner->start();
-    loop.advance(2'000 * ms);
+    loop.advance(2'000 * one_ms);
     EXPECT_EQ(effects.polled.size(), 1U);
 }
 
 TEST_F(Polling, IsStoppedWhenTheResultComesOtherwise) {
-    loop.advance(every + 2'000 * ms);
+    loop.advance(every + 2'000 * one_ms);
     ASSERT_EQ(effects.polled.size(), 1U);
     auto const& poll = effects.polled.back();
     EXPECT_EQ(ask(session, Submit{poll.poll.pending, result("pushed"), "http", {}, {}, {}}),
@@ -93,7 +93,7 @@ TEST_F(Polling, IsStoppedWhenTheResultComesOtherwise) {
 }
 
 TEST_F(Polling, TheDeadlineHoldsWhileAPollDoesNotAnswer) {
-    loop.advance(every + 2'000 * ms);
+    loop.advance(every + 2'000 * one_ms);
     ASSERT_EQ(effects.polled.size(), 1U);
     loop.advance(limits::pause_timeout_default);
     EXPECT_TRUE(stored(session).calls.empty()) << "expired";
@@ -121,7 +121,7 @@ TEST_F(Held, StaysInMemoryAndCostsNoCommit) {
     runner->start();
     auto const commits = journal.commits.size();
     auto const reads = journal.reads;
-    loop.advance(100'000 * ms);
+    loop.advance(100'000 * one_ms);
     EXPECT_EQ(journal.commits.size(), commits);
     EXPECT_EQ(journal.reads - reads, 200) << "the scan's own, of sessions and of posts";
     EXPECT_TRUE(effects.gated.empty());
@@ -135,7 +135,7 @@ TEST_F(Held, GoesFromMemoryAndIsNotReadAgain) {
     (void)new_session();
     restart(1);
     runner->start();
-    loop.advance(2'000 * ms);
+    loop.advance(2'000 * one_ms);
     SessionId const other = new_session();
     EXPECT_EQ(ask(other, Tick{}), "applied");
     EXPECT_EQ(runner->resident(), 1U);
@@ -143,7 +143,7 @@ TEST_F(Held, GoesFromMemoryAndIsNotReadAgain) {
     EXPECT_EQ(runner->held(10).front(), (std::pair<SessionId, std::string>(session, "approve")));
     auto const reads = journal.reads;
     auto const commits = journal.commits.size();
-    loop.advance(100'000 * ms);
+    loop.advance(100'000 * one_ms);
     EXPECT_EQ(journal.reads - reads, 200) << "the scan's own, of sessions and of posts";
     EXPECT_EQ(journal.commits.size(), commits);
     EXPECT_EQ(runner->resident(), 1U);
@@ -165,18 +165,18 @@ TEST_F(Held, ItsDeadlinesAreMetAlthoughItIsPutAway) {
     one.done(GateOutcome{one.ask.call, one.ask.gate, GateOutcome::Gone{}});
     loop.run();
     PauseTerms pause;
-    pause.timeout = 50'000 * ms;
+    pause.timeout = 50'000 * one_ms;
     effects.finish(pause);
     loop.run();
     ASSERT_EQ(stored(both).calls.size(), 2U);
     restart(1);
     runner->start();
-    loop.advance(2'000 * ms);
+    loop.advance(2'000 * one_ms);
     SessionId const other = new_session();
     EXPECT_EQ(ask(other, Tick{}), "applied");
     EXPECT_EQ(runner->resident(), 1U);
     EXPECT_EQ(runner->held(10).size(), 2U);
-    loop.advance(60'000 * ms);
+    loop.advance(60'000 * one_ms);
     EXPECT_EQ(stored(both).calls.size(), 1U) << "expired";
     EXPECT_EQ(runner->held(10).size(), 2U);
 }
@@ -184,13 +184,13 @@ TEST_F(Held, ItsDeadlinesAreMetAlthoughItIsPutAway) {
 TEST_F(Held, TheNextProcessLooksAndGoesOnWhenTheGateIsThere) {
     restart();
     runner->start();
-    loop.advance(2'000 * ms);
+    loop.advance(2'000 * one_ms);
     EXPECT_EQ(runner->held(10).size(), 1U) << "it is still not there";
     EXPECT_TRUE(effects.gated.empty());
     effects.missing_gates.clear();
     restart();
     runner->start();
-    loop.advance(2'000 * ms);
+    loop.advance(2'000 * one_ms);
     EXPECT_TRUE(runner->held(10).empty());
     EXPECT_EQ(effects.gated.size(), 1U) << "asked, without anybody doing anything";
 }
@@ -205,9 +205,9 @@ TEST_F(Queued, ARequestThatWaitsForItsTurnIsNotGivenUp) {
     EXPECT_EQ(journal.commits.size(), commits) << "nor is anything written for it";
     EXPECT_EQ(stored(session).turn->failures, 0U);
     effects.until = clock.now() + limits::model_time_limit;  // it is sent
-    loop.advance(limits::model_time_limit - 2'000 * ms);
+    loop.advance(limits::model_time_limit - 2'000 * one_ms);
     EXPECT_EQ(stored(session).turn->failures, 0U);
-    loop.advance(4'000 * ms);
+    loop.advance(4'000 * one_ms);
     EXPECT_EQ(stored(session).turn->failures, 1U);
 }
 
