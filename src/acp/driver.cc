@@ -311,7 +311,10 @@ void Driver::answered(RpcPeer::Answer answer) {
     if (!answer) return refuse(answer.error());
     json::View const result(*answer);
     AskModel const& ask = prompt_->request.ask;
-    AgentReply reply{.turn = ask.turn, .step = ask.step, .attempt = ask.attempt};
+    AgentReply reply;
+    reply.turn = ask.turn;
+    reply.step = ask.step;
+    reply.attempt = ask.attempt;
     reply.updates = updates_;
     reply.finish = finish_of(result["stopReason"].string_or("end_turn"));
     reply.usage = usage_of(result["usage"]);

@@ -48,6 +48,9 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
     } else if constexpr (N == 10) {
         auto const& [a, b, c, d, e, f, g, h, i, j] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j);
+    } else if constexpr (N == 11) {
+        auto const& [a, b, c, d, e, f, g, h, i, j, k] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k);
     } else {
         auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
@@ -57,7 +60,7 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
     9, 9, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4,  6,  2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6,
-    4, 3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 10, 13, 2, 8, 5, 2, 3, 5, 4, 4, 5, 4, 6, 4};
+    4, 3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 11, 13, 2, 8, 5, 2, 3, 5, 4, 4, 5, 4, 6, 4};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -168,7 +171,7 @@ Submission result() {
 using Add = std::function<void(Event::Body)>;
 
 void add_tasks_and_mail(Add const& add) {
-    add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d"});
+    add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d", "mark"});
     add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
                     "k.d", by});
     add(TaskCleared{3, "cleared"});
