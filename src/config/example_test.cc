@@ -35,6 +35,7 @@ TestWorld world_of_the_example() {
     world.programs.emplace_back("/etc/d/lint.sh");
     world.programs.emplace_back("/etc/d/tell.sh");
     world.folders.emplace_back("/etc/d/");
+    world.folders.emplace_back("/src");
     return world;
 }
 

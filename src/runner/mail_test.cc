@@ -163,7 +163,7 @@ TEST_F(RunnerMail, KilledAnywhereOnItsWayAMailComesOnceAndInOrder) {
 TEST_F(RunnerMail, AnAppendWhoseEndIsUnknownSendsOnce) {
     SessionId const alice = named("alice");
     SessionId const bob = named("bob");
-    for (Fault const fault : {Fault::hidden, Fault::lost}) {
+    for (Fault const fault : {Fault::lost, Fault::hidden}) {
         journal.fault = fault;
         send(alice, {"bob"}, "hello", "key");
         loop.advance(Duration(3'000));
@@ -200,6 +200,8 @@ TEST_F(RunnerMail, TwoThatAnswerEachOtherForEverAreStoppedAndShown) {
         bool const is_bob = effects.asked.back().request.session == bob;
         send(is_bob ? bob : alice, {is_bob ? "alice" : "bob"}, std::to_string(++answers_sent));
         loop.run();
+        // Who has sent it has done; who gets it is asked already.
+        if (effects.asked.size() == 2) std::swap(effects.asked[0], effects.asked[1]);
         effects.reply();
         loop.advance(Duration(60'000));
     }

@@ -3,6 +3,8 @@
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
 
+#include <algorithm>
+
 // A parent and its child, each in its lane, and what is sent between them: over the death of the
 // process, and over appends of unknown end, at each commit.
 namespace dormouse::runner::testing {
@@ -36,6 +38,10 @@ protected:
     // The parent's model calls the tools that the test is about, one a step; the child's says
     // "well".
     void answer_model() {
+        // The parent's first, so that it asks before the child has ended.
+        auto const first = std::ranges::find_if(
+            effects.asked, [&](auto const& one) { return one.request.session == parent; });
+        if (first != effects.asked.end()) std::iter_swap(first, effects.asked.end() - 1);
         auto const request = effects.asked.back().request;
         bool const of_parent = request.session == parent && request.ask.turn == 1;
         std::size_t const step = request.ask.step;
