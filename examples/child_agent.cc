@@ -4,12 +4,13 @@
 // Prints:
 //   lead waits for agent:builder
 //   builder waits for build
-//   a result from outside for agent:builder: refused, forbidden
+//   a result from outside for agent:builder: refused, not_an_answerer
 //   lead: Shipped.
 //   the builder was asked twice, the lead twice
 #include <dormouse/dormouse.h>
 
 #include <iostream>
+#include <thread>
 
 struct Build {
     std::string what;
@@ -61,7 +62,9 @@ int main() {
     }
 
     if (!runtime->submit(call.id, dormouse::to_json(Built{"shop.tar"}).value())) return 1;
-    if (!runtime->rest(lead)) return 1;
+    // The builder says that it is done, and that wakes the lead.
+    while (runtime->rest(lead).value().activity != dormouse::SessionView::Activity::idle)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::cout << "lead: " << runtime->said(lead).value() << '\n';
     bool const twice = builder_script.asked() == 2 && lead_script.asked() == 2;
     if (twice) std::cout << "the builder was asked twice, the lead twice\n";

@@ -113,6 +113,7 @@ void print_summary(config::Config const& config, agent::Registry const& registry
                     std::string(text(model.kind)).c_str());
     }
     for (agent::Agent const& agent : registry.agents()) {
+        if (agent.hidden) continue;
         std::printf("agent      %s (%s)\n", agent.id.c_str(),
                     of(agent.tools.size(), "tool").c_str());
     }
@@ -132,6 +133,7 @@ void print_summary_json(config::Config const& config, agent::Registry const& reg
     }
     out.end_array().key("agents").begin_array();
     for (agent::Agent const& agent : registry.agents()) {
+        if (agent.hidden) continue;
         out.begin_object().member("id", agent.id).key("tools").begin_array();
         for (std::string const& tool : agent.tools) out.value(tool);
         out.end_array().end_object();
