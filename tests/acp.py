@@ -125,6 +125,8 @@ class OwnTools(Programs):
         ):
             self.assertProblem(mine.post(path, body), 403, 'forbidden')
         self.assertProblem(mine.get('/api/events'), 403, 'forbidden')
+        task = {'agentID': 'fake', 'prompt': 'hello', 'description': 'of another program'}
+        self.assertStatus(mine.post(f'/api/sessions/{session}/tasks', task), 201)
         self.assertEqual(len(self.server.open_calls(other)), 1)
 
     def test_what_it_calls_is_told_in_a_later_prompt(self):

@@ -60,6 +60,7 @@ void Tokens::add_program(SessionId session, std::string_view secret) {
     Principal made;
     std::string const name = "program of " + session.text();
     made.row = {.id = name, .kind = "token", .name = name, .role = "operate"};
+    made.row.agents = {"*"};  // it is a program of this server's user itself
     made.row.secret = sha256(secret);
     made.role = Role::operate;
     made.built_in = true;
