@@ -107,7 +107,8 @@ void Driver::start() {
         if (auto const self = weak.lock()) self->on_output(bytes);
     };
     process_ = processes_.start(
-        std::move(spec), [self = shared_from_this()](port::ProcessEnd end) { self->on_end(end); });
+        std::move(spec),
+        [self = shared_from_this()](port::ProcessEnd const& end) { self->on_end(end); });
     limit_start();
     initialize();
 }
@@ -430,7 +431,7 @@ void Driver::keep(std::vector<News> news) {
     }
 }
 
-void Driver::on_request(std::string const& method, Json id, Json params) {
+void Driver::on_request(std::string const& method, Json id, Json const& params) {
     if (method == "session/request_permission")
         return ask_permission(std::move(id), json::View(params));
     rpc_.refuse(id, rpc::method_not_found, "This client has no " + method + ".");

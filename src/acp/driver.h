@@ -57,7 +57,7 @@ private:
     void start();
     void on_output(std::string_view bytes);
     void on_end(port::ProcessEnd const& end);
-    void on_request(std::string const& method, Json id, Json params);
+    void on_request(std::string const& method, Json id, Json const& params);
     void on_update(json::View params);
     void keep(std::vector<session::News> news);
 

@@ -98,7 +98,7 @@ Tool broadcast(std::shared_ptr<MailSlot> slot) {
         R"("reply_to":{"type":"string"}},"required":["message"],"additionalProperties":false})");
     // Sent once: the call's own id is its key.
     tool.terms.crash = CrashPolicy::retry;
-    tool.start = [slot = std::move(slot)](ToolCall call, port::Fn<void(ToolResult)> done) {
+    tool.start = [slot = std::move(slot)](ToolCall const& call, port::Fn<void(ToolResult)> done) {
         return send(slot ? slot->mailer : nullptr, call, std::move(done));
     };
     return tool;

@@ -91,7 +91,8 @@ Names folders_of(Preset const* preset) {
     }
     std::string const home = value_of("HOME");
     if (!preset || home.empty()) return out;
-    for (std::string const& folder : preset->folders) out.push_back(home + "/" + folder);
+    for (std::string const& folder : preset->folders)
+        out.push_back(std::string(home).append("/").append(folder));
     return out;
 }
 
@@ -137,7 +138,7 @@ void add_variables(acp::Settings& out, config::AgentProgram const& program, Pres
         if (value.empty()) {
             out.wants.push_back(name);
         } else {
-            out.environment.push_back(name + "=" + value);
+            out.environment.push_back(std::string(name).append("=").append(value));
             out.secrets.push_back(value);
         }
     }
