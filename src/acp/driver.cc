@@ -62,8 +62,8 @@ Driver::Driver(Settings const& settings, port::Processes& processes, port::Loop&
       rpc_({[this](std::string const& line) {
                 if (process_) processes_.write(*process_, line);
             },
-            [this](std::string const& method, Json id, Json params) {
-                on_request(method, std::move(id), std::move(params));
+            [this](std::string const& method, Json id, Json const& params) {
+                on_request(method, std::move(id), params);
             },
             [this](std::string const& method, Json const& params) {
                 if (method == "session/update") on_update(json::View(params));

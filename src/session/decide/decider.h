@@ -61,7 +61,7 @@ void start_tool(Decider& d, CallNo call);
 // program.cc: intent to prompt the agent's program; and what follows when the prompt that is under
 // way will have no answer.
 void prompt_again(Decider& d);
-void lose_program(Decider& d, Trouble error, bool died);
+void lose_program(Decider& d, Trouble const& error, bool died);
 
 // time.cc: everything that is due by the command's time (rule 9).
 void fall_due(Decider& d);

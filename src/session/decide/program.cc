@@ -107,7 +107,7 @@ void prompt_again(Decider& d) {
     d.emit(AgentPrompted{step, attempt, d.state.head, d.epoch, marker});
 }
 
-void lose_program(Decider& d, Trouble error, bool died) {
+void lose_program(Decider& d, Trouble const& error, bool died) {
     OpenTurn const& turn = *d.state.turn;
     bool const goes_on = turn.terms.program == OnRestart::resume || turn.program.go_on;
     AgentDetached detached{error, std::nullopt, open_tools(turn), died};
