@@ -108,11 +108,11 @@ class Talking(Face):
 
     def test_a_prompt_ends_with_its_turn_and_text_comes_before(self):
         editor = self.editor()
-        session = editor.new('/work/project')
+        session = editor.new('/home/me/project')
         self.assertEqual(self.end(editor, editor.say(session, 'hello')), 'end_turn')
         self.assertEqual(editor.said(session), 'You said: hello')
         self.assertEqual(editor.said(session, 'user_message_chunk'), '', 'it knows what it said')
-        self.assertEqual(self.server.session(session)['labels'], {'cwd': '/work/project'})
+        self.assertEqual(self.server.session(session)['labels'], {'cwd': '/home/me/project'})
         editor.fits()
 
     def test_several_kinds_of_content(self):
