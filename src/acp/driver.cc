@@ -41,7 +41,7 @@ Usage usage_of(json::View usage) {
 
 // Agents say in many ways that they do not know a session.
 bool says_unknown(RpcError const& error) {
-    if (error.code == rpc::not_found) return true;
+    if (error.code == code::not_found) return true;
     std::string const all = error.message + " " + error.data;
     return std::ranges::any_of(
         std::initializer_list<std::string_view>{"not found", "Invalid session",
@@ -345,11 +345,11 @@ void Driver::rest() {
 }
 
 void Driver::refuse(RpcError const& error) {
-    if (error.code == rpc::closed) return;  // its end is told
+    if (error.code == code::closed) return;  // its end is told
     if (!prompt_) return rest();
     std::string const said = without_secrets(
         error.message + (error.data.empty() || error.data.size() > 300 ? "" : " " + error.data));
-    if (error.code == rpc::login_required) {
+    if (error.code == code::login_required) {
         std::string keys;
         for (std::string const& name : settings_.wants) keys += (keys.empty() ? "" : ", ") + name;
         return fail(AgentFailure::How::refused, "agent_login",
@@ -434,7 +434,7 @@ void Driver::keep(std::vector<News> news) {
 void Driver::on_request(std::string const& method, Json id, Json const& params) {
     if (method == "session/request_permission")
         return ask_permission(std::move(id), json::View(params));
-    rpc_.refuse(id, rpc::method_not_found, "This client has no " + method + ".");
+    rpc_.refuse(id, rpc::code::method_not_found, "This client has no " + method + ".");
 }
 
 void Driver::ask_permission(Json id, json::View params) {

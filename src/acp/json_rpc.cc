@@ -48,9 +48,9 @@ void RpcPeer::take_answer(json::View message) {
     json::View const error = message["error"];
     if (error.exists() && !error.is_null()) {
         json::View const data = error["data"];
-        return done(std::unexpected(RpcError{error["code"].integer_or(rpc::internal),
-                                             error["message"].string_or(""),
-                                             data.exists() ? std::string(data.raw()) : ""}));
+        return done(std::unexpected(RpcError{
+            static_cast<int>(error["code"].integer_or(rpc::code::internal_error)),
+            error["message"].string_or(""), data.exists() ? std::string(data.raw()) : ""}));
     }
     json::View const result = message["result"];
     done(result.exists() ? result.copy() : Json());
@@ -58,44 +58,29 @@ void RpcPeer::take_answer(json::View message) {
 
 void RpcPeer::call(std::string_view method, Json const& params, Done done) {
     if (closed_)
-        return done(std::unexpected(RpcError{rpc::closed, "the connection is closed", {}}));
+        return done(std::unexpected(RpcError{code::closed, "the connection is closed", {}}));
     std::int64_t const id = ++last_;
     calls_.emplace(id, std::move(done));
-    json::Writer out;
-    out.begin_object().member("jsonrpc", "2.0").member("id", id).member("method", method);
-    out.member("params", json::compact(params)).end_object();
-    handlers_.send(out.take() + "\n");
+    handlers_.send(rpc::request(static_cast<std::uint64_t>(id), method, params));
 }
 
 void RpcPeer::notify(std::string_view method, Json const& params) {
-    if (closed_) return;
-    json::Writer out;
-    out.begin_object().member("jsonrpc", "2.0").member("method", method);
-    out.member("params", json::compact(params)).end_object();
-    handlers_.send(out.take() + "\n");
+    if (!closed_) handlers_.send(rpc::notification(method, params));
 }
 
 void RpcPeer::respond(Json const& id, Json const& result) {
-    if (closed_) return;
-    json::Writer out;
-    out.begin_object().member("jsonrpc", "2.0").member("id", id);
-    out.member("result", json::compact(result)).end_object();
-    handlers_.send(out.take() + "\n");
+    if (!closed_) handlers_.send(rpc::response(id, result));
 }
 
-void RpcPeer::refuse(Json const& id, std::int64_t code, std::string_view message) {
-    if (closed_) return;
-    json::Writer out;
-    out.begin_object().member("jsonrpc", "2.0").member("id", id).key("error").begin_object();
-    out.member("code", code).member("message", message).end_object().end_object();
-    handlers_.send(out.take() + "\n");
+void RpcPeer::refuse(Json const& id, int code, std::string_view message) {
+    if (!closed_) handlers_.send(rpc::refusal(id, {code, std::string(message), {}}));
 }
 
 void RpcPeer::close() {
     closed_ = true;
     auto open = std::exchange(calls_, {});
     for (auto& [id, done] : open)
-        done(std::unexpected(RpcError{rpc::closed, "the program is gone", {}}));
+        done(std::unexpected(RpcError{code::closed, "the program is gone", {}}));
 }
 
 }  // namespace dormouse::acp

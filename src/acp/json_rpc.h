@@ -1,9 +1,11 @@
 #pragma once
 // JSON-RPC 2.0 over a pair of pipes, one message a line: bytes in, calls and answers out. Does no
-// I/O: whoever owns it hands in what was read and writes what `send` is given.
+// I/O: whoever owns it hands in what was read and writes what `send` is given. It reads more than
+// rpc::read() does: agent programs leave out `jsonrpc`, and what is no message ends no session.
 
 #include "json/json.h"
 #include "port/world.h"
+#include "rpc/message.h"
 
 #include <expected>
 #include <functional>
@@ -14,18 +16,16 @@
 namespace dormouse::acp {
 
 struct RpcError {
-    std::int64_t code = 0;
+    int code = 0;
     std::string message;
     std::string data;  // as JSON text, or empty
 };
-namespace rpc {
-inline constexpr std::int64_t invalid_params = -32602;
-inline constexpr std::int64_t method_not_found = -32601;
-inline constexpr std::int64_t internal = -32603;
-inline constexpr std::int64_t login_required = -32000;
-inline constexpr std::int64_t not_found = -32002;
-inline constexpr std::int64_t closed = -1;  // ours: the connection ended before the answer
-}  // namespace rpc
+// Besides those of JSON-RPC itself (rpc/message.h).
+namespace code {
+inline constexpr int login_required = -32000;
+inline constexpr int not_found = -32002;
+inline constexpr int closed = -1;  // ours: the connection ended before the answer
+}  // namespace code
 
 class RpcPeer {
 public:
@@ -45,12 +45,12 @@ public:
     // A handler may destroy what owns this only after receive() returned.
     [[nodiscard]] bool receive(std::string_view bytes);
 
-    // `done` comes once: with the answer, or with rpc::closed.
+    // `done` comes once: with the answer, or with code::closed.
     void call(std::string_view method, Json const& params, Done done);
     void notify(std::string_view method, Json const& params);
     void respond(Json const& id, Json const& result);
-    void refuse(Json const& id, std::int64_t code, std::string_view message);
-    // Every open call is answered with rpc::closed; nothing is sent any more.
+    void refuse(Json const& id, int code, std::string_view message);
+    // Every open call is answered with code::closed; nothing is sent any more.
     void close();
 
     [[nodiscard]] std::size_t skipped() const { return skipped_; }

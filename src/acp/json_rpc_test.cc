@@ -56,19 +56,19 @@ TEST_F(RpcPeerTest, ALineWithoutEndIsNotKeptForEver) {
 }
 
 TEST_F(RpcPeerTest, ClosingAnswersWhatIsOpen) {
-    std::int64_t code = 0;
-    peer.call("one", Json::trusted("{}"), [&](RpcPeer::Answer a) { code = a.error().code; });
+    int heard_code = 0;
+    peer.call("one", Json::trusted("{}"), [&](RpcPeer::Answer a) { heard_code = a.error().code; });
     peer.close();
-    EXPECT_EQ(code, rpc::closed);
-    code = 0;
-    peer.call("two", Json::trusted("{}"), [&](RpcPeer::Answer a) { code = a.error().code; });
-    EXPECT_EQ(code, rpc::closed);
+    EXPECT_EQ(heard_code, code::closed);
+    heard_code = 0;
+    peer.call("two", Json::trusted("{}"), [&](RpcPeer::Answer a) { heard_code = a.error().code; });
+    EXPECT_EQ(heard_code, code::closed);
     EXPECT_EQ(sent.size(), 1U);
 }
 
 TEST_F(RpcPeerTest, RequestsOfTheOtherSideAreAnsweredWithTheirId) {
     peer.respond(Json::trusted("\"x\""), Json::trusted("{\"a\": 1}"));
-    peer.refuse(Json::trusted("7"), rpc::method_not_found, "no \"it\"");
+    peer.refuse(Json::trusted("7"), rpc::code::method_not_found, "no \"it\"");
     EXPECT_EQ(sent[0], "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{\"a\":1}}\n");
     EXPECT_NE(sent[1].find(R"("code":-32601,"message":"no \"it\"")"), std::string::npos);
 }
