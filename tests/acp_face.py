@@ -4,9 +4,9 @@ the editor or with the server. The protocol's own library is the editor once, an
 judge all that is sent."""
 import json
 import pathlib
-import shutil
 import subprocess
 
+import npm
 from dormouse import BINARY, Case, leave_out, main, run
 from rpc_peer import Peer, Refused
 
@@ -20,18 +20,7 @@ ANSWERS = {'initialize': 'InitializeResponse', 'session/new': 'NewSessionRespons
 
 def install():
     """None, or why the protocol's library is not there."""
-    if not shutil.which('npm') or not shutil.which('node'):
-        return 'npm is not installed'
-    lock = FOLDER / 'package-lock.json'
-    stamp = FOLDER / 'node_modules' / '.installed'
-    if stamp.exists() and stamp.read_text() == lock.read_text():
-        return None
-    done = subprocess.run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
-                          cwd=FOLDER, capture_output=True, text=True, timeout=300)
-    if done.returncode != 0:
-        return f'npm can not install what package-lock.json names: {done.stderr[-300:]}'
-    stamp.write_text(lock.read_text())
-    return None
+    return npm.install(FOLDER, 'node')
 
 
 class Editor(Peer):

@@ -7,7 +7,6 @@ has them; without npm's registry they are left out, and the test says so.
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import unittest
 import dormouse
 import http_contract
 import http_state
+import npm
 from dormouse import ROOT, Case, Client, Server, wait_for
 
 PROGRAMS = ROOT / 'tests/contract'
@@ -28,23 +28,7 @@ METHODS = {'get', 'post', 'patch', 'put', 'delete'}
 
 def install():
     """None, or why the programs are not there."""
-    if not shutil.which('npm'):
-        return 'npm is not installed'
-    lock = PROGRAMS / 'package-lock.json'
-    stamp = MODULES / '.installed'
-    if stamp.exists() and stamp.read_text() == lock.read_text():
-        return None
-    done = subprocess.run(
-        ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
-        cwd=PROGRAMS,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    if done.returncode != 0:
-        return f'npm can not install what package-lock.json names: {done.stderr[-300:]}'
-    stamp.write_text(lock.read_text())
-    return None
+    return npm.install(PROGRAMS)
 
 
 def program(name, *arguments, timeout=120):

@@ -6,10 +6,11 @@ import hmac
 import http.server
 import json
 import pathlib
-import shutil
 import subprocess
 import threading
 import time
+
+import npm
 
 FOLDER = pathlib.Path(__file__).resolve().parent / 'webhooks'
 WHSEC = 'whsec_' + base64.b64encode(b'0123456789abcdef0123456789abcdef').decode()
@@ -17,20 +18,7 @@ WHSEC = 'whsec_' + base64.b64encode(b'0123456789abcdef0123456789abcdef').decode(
 
 def install():
     """None, or why the libraries are not there."""
-    if not shutil.which('npm') or not shutil.which('node'):
-        return 'npm is not installed'
-    lock = FOLDER / 'package-lock.json'
-    stamp = FOLDER / 'node_modules' / '.installed'
-    if stamp.exists() and stamp.read_text() == lock.read_text():
-        return None
-    done = subprocess.run(
-        ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
-        cwd=FOLDER, capture_output=True, text=True, timeout=300,
-    )
-    if done.returncode != 0:
-        return f'npm can not install what package-lock.json names: {done.stderr[-300:]}'
-    stamp.write_text(lock.read_text())
-    return None
+    return npm.install(FOLDER, 'node')
 
 
 def peer(**asked):

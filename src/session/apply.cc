@@ -81,20 +81,7 @@ struct Fold {
     }
 
     void operator()(ModelRequested const& e) const {
-        OpenTurn& turn = *state.turn;
-        abandon_request(turn);
-        turn.committed = false;
-        turn.step = e.step;
-        turn.attempt = e.attempt;
-        show_mail(state, e.view_seq);
-        turn.request = Request{e.attempt, e.view_seq, e.epoch, event.seq};
-        turn.retry.reset();
-        turn.steered = false;
-        turn.finish.reset();
-        set_timer(state, 0, TimerKind::model_retry, std::nullopt);
-        set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
-        owe(state,
-            {{event.seq, 0}, AskModel{turn.no, e.step, e.attempt, e.view_seq, turn.failures}});
+        begin_request(state, event, e.step, {e.attempt, e.view_seq, e.epoch}, false);
     }
 
     void operator()(ModelReplied const& e) const {

@@ -109,6 +109,26 @@ Effect effect_of(EndedTurn const& turn) {
     return {{turn.since, 0}, std::move(ask)};
 }
 
+void begin_request(State& state, Event const& event, std::uint32_t step, Request request,
+                   bool of_program) {
+    OpenTurn& turn = *state.turn;
+    abandon_request(state, turn);
+    turn.committed = false;
+    turn.step = step;
+    turn.attempt = request.attempt;
+    show_mail(state, request.view_seq);
+    request.since = event.seq;
+    turn.request = request;
+    turn.retry.reset();
+    turn.steered = false;
+    turn.finish.reset();
+    set_timer(state, 0, TimerKind::model_retry, std::nullopt);
+    set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
+    owe(state,
+        {{event.seq, 0},
+         AskModel{turn.no, step, request.attempt, request.view_seq, turn.failures, of_program}});
+}
+
 void abandon_request(State& state, OpenTurn& turn) {
     if (!turn.request) return;
     disown(state, {turn.request->since, 0});

@@ -24,6 +24,9 @@ void disown(State& state, EffectId id);
 // The call is settled by the event `seq`: it leaves the state and counts for its step's join.
 void close_call(State& state, CallNo no, Seq seq);
 
+// The open turn's step is asked for by `event`, of a model or of a program, and owed from now on.
+void begin_request(State& state, Event const& event, std::uint32_t step, Request request,
+                   bool of_program);
 // The request to the model, or the prompt of the program, is not owed any more.
 void abandon_request(State& state, OpenTurn& turn);
 

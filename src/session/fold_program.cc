@@ -53,22 +53,9 @@ void keep(State& state, Verdict verdict) {
 }  // namespace
 
 void prompt_program(State& state, Event const& event, AgentPrompted const& e) {
-    OpenTurn& turn = *state.turn;
-    abandon_request(state, turn);
-    turn.committed = false;
-    turn.step = e.step;
-    turn.attempt = e.attempt;
-    show_mail(state, e.view_seq);
-    turn.request = Request{e.attempt, e.view_seq, e.epoch, event.seq};
-    turn.retry.reset();
-    turn.steered = false;
-    turn.finish.reset();
-    turn.program.updates = 0;
-    turn.program.message = 0;
-    set_timer(state, 0, TimerKind::model_retry, std::nullopt);
-    set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
-    owe(state,
-        {{event.seq, 0}, AskModel{turn.no, e.step, e.attempt, e.view_seq, turn.failures, true}});
+    begin_request(state, event, e.step, {e.attempt, e.view_seq, e.epoch}, true);
+    state.turn->program.updates = 0;
+    state.turn->program.message = 0;
 }
 
 void detach_program(State& state, Event const& event, AgentDetached const& e) {

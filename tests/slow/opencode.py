@@ -6,7 +6,6 @@ import os
 import pathlib
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 import urllib.error
@@ -15,6 +14,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'agents')]
 
+import npm  # noqa: E402
 from dormouse import Server, leave_out, main, wait_for  # noqa: E402
 from fake_model import FakeModel  # noqa: E402
 from shapes import MESSAGE, Contract  # noqa: E402
@@ -28,20 +28,7 @@ def install():
     """None, or why it is not there."""
     if platform.machine() != 'x86_64':
         return 'its package is for x86_64 only'
-    if not shutil.which('npm'):
-        return 'npm is not installed'
-    lock = FOLDER / 'package-lock.json'
-    stamp = FOLDER / 'node_modules' / '.installed'
-    if stamp.exists() and stamp.read_text() == lock.read_text():
-        return None
-    done = subprocess.run(
-        ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'],
-        cwd=FOLDER, capture_output=True, text=True, timeout=600,
-    )
-    if done.returncode != 0:
-        return f'npm can not install what package-lock.json names: {done.stderr[-300:]}'
-    stamp.write_text(lock.read_text())
-    return None
+    return npm.install(FOLDER, limit_s=600)
 
 
 def settings(url):
