@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from dormouse import BINARY, Answer, Client, Server, environment, main, wait_for
+from dormouse import BINARY, Answer, Client, Server, environment, main, run, wait_for
 
 
 def certificate(folder, name='server'):
@@ -219,6 +219,43 @@ class Tls(Case):
             ('tls_cert = "server.pem"\n', 'tls_cert stands alone'),
         ):
             self.assertIn(words, self.refused(text))
+
+    def cli(self, server, *arguments, host='127.0.0.1', **trust):
+        url = f'https://{host}:{server.port}'
+        return run(
+            *arguments, '--server', url, env=environment(DORMOUSE_TOKEN=server.token, **trust)
+        )
+
+    def test_the_command_line_speaks_it_also_on_streams(self):
+        server = self.tls()
+        trust = {'SSL_CERT_FILE': str(server.cert)}
+        session = server.create('deploy A')
+        call = server.open_calls(session['id'])[0]
+        done = self.cli(server, 'result', call['id'], 'x' * 100_000, **trust)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = self.cli(server, 'prompt', '--session', session['id'], 'deploy B', **trust)
+        self.assertEqual(seen.returncode, 10, seen.stderr)  # it sleeps
+        server.finish()
+
+    def test_the_command_line_believes_no_certificate_that_is_not_for_the_host_it_asked(self):
+        server = self.tls()
+        untrusted = self.cli(server, 'sessions')
+        self.assertEqual(untrusted.returncode, 7, untrusted.stderr)
+        self.assertIn('self-signed certificate', untrusted.stderr)
+        self.assertIn('SSL_CERT_FILE', untrusted.stderr)
+        trust = {'SSL_CERT_FILE': str(server.cert)}
+        named = self.cli(server, 'sessions', host='localhost', **trust)
+        self.assertEqual(named.returncode, 7, named.stderr)
+        self.assertIn('ostname mismatch', named.stderr)
+        plain = run(
+            'sessions',
+            '--server',
+            f'http://127.0.0.1:{server.port}',
+            env=environment(DORMOUSE_TOKEN=server.token),
+        )
+        self.assertNotEqual(plain.returncode, 0)
+        self.assertNotIn(server.token, untrusted.stderr + named.stderr + plain.stderr)
+        server.finish()
 
     def test_a_cookie_is_secure(self):
         server = self.tls()

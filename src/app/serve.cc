@@ -294,17 +294,18 @@ private:
                ":" + std::to_string(port);
     }
 
-    // `dormouse mcp` for the program that is this session's agent, with a token of its own. It
-    // speaks no TLS.
+    // `dormouse mcp` for the program that is this session's agent, with a token of its own. With
+    // TLS it must come by the name that the certificate is for.
     [[nodiscard]] std::vector<acp::McpServer> own_tools(SessionId const& session) {
         std::error_code none;
         std::string const binary = std::filesystem::read_symlink("/proc/self/exe", none).string();
-        if (tls_ || binary.empty()) return {};
+        std::string const url = tls_ ? config_.server.public_url : loopback_url();
+        if (url.empty() || binary.empty()) return {};
         std::string const secret = "dmp_" + base64url(entropy_.random());
         gate_.tokens().add_program(session, secret);
         return {{"dormouse",
                  binary,
-                 {"mcp", "--session", session.text(), "--server", loopback_url()},
+                 {"mcp", "--session", session.text(), "--server", url},
                  {{"DORMOUSE_TOKEN", secret}}}};
     }
 

@@ -139,8 +139,7 @@ Outcome<std::pair<int, std::string>> Client::exchange(Request const& request) {
         auto const deadline = in(options_.time_limit);
         bool const reused = connection_ != nullptr;
         if (!reused) {
-            auto socket = Socket::connect(options_.address.host, options_.address.port, deadline,
-                                          options_.interrupt_fd);
+            auto socket = Socket::connect(options_.address, deadline, options_.interrupt_fd);
             if (!socket) return std::unexpected(socket.error());
             connection_ = std::make_unique<Connection>(*std::move(socket));
         }
@@ -201,8 +200,7 @@ Outcome<Reply> Client::remove(std::string const& target) {
 
 Outcome<void> Client::stream(Request const& request, SseParser& events, OnEvent const& on_event,
                              bool& stopped) {
-    auto socket = Socket::connect(options_.address.host, options_.address.port,
-                                  in(options_.time_limit), options_.interrupt_fd);
+    auto socket = Socket::connect(options_.address, in(options_.time_limit), options_.interrupt_fd);
     if (!socket) return std::unexpected(socket.error());
     Connection connection(*std::move(socket));
     if (auto const sent = connection.send(encoded(request), in(options_.time_limit)); !sent)
@@ -263,8 +261,7 @@ Outcome<std::vector<SseEvent>> EventStream::read() {
 
 Outcome<EventStream> Client::open(std::string const& target, std::string const& after) {
     auto const deadline = in(options_.time_limit);
-    auto socket = Socket::connect(options_.address.host, options_.address.port, deadline,
-                                  options_.interrupt_fd);
+    auto socket = Socket::connect(options_.address, deadline, options_.interrupt_fd);
     if (!socket) return std::unexpected(socket.error());
     auto state = std::make_unique<EventStream::State>(Connection(*std::move(socket)),
                                                       options_.silence_limit);
@@ -306,13 +303,12 @@ Outcome<Address> parse_url(std::string_view url) {
         // It may hold a password before an @.
         bool const secret = url.find('@') != std::string_view::npos;
         auto const shown = secret ? "a name and password have no place in it" : std::string(url);
-        auto const* const tls = "Write it as http://HOST:PORT; TLS ends at a proxy before it.";
         return failure(status::usage, "not a server address: " + shown,
-                       url.starts_with("https://") ? tls : "Write it as http://HOST:PORT.");
+                       "Write it as http://HOST:PORT or https://HOST:PORT.");
     };
-    constexpr std::string_view scheme = "http://";
-    if (!url.starts_with(scheme)) return wrong();
-    auto rest = url.substr(scheme.size());
+    bool const tls = url.starts_with("https://");
+    if (!tls && !url.starts_with("http://")) return wrong();
+    auto rest = url.substr(url.find("//") + 2);
     if (rest.ends_with('/')) rest.remove_suffix(1);
     if (rest.empty() || rest.find_first_of("/?#@ \r\n") != std::string_view::npos) return wrong();
     std::string_view host = rest;
@@ -327,10 +323,10 @@ Outcome<Address> parse_url(std::string_view url) {
         after_host = rest.substr(colon);
     }
     if (host.empty() || (!after_host.empty() && after_host.front() != ':')) return wrong();
-    if (after_host.empty()) return Address{std::string(host), "80"};
+    if (after_host.empty()) return Address{std::string(host), tls ? "443" : "80", tls};
     auto const port = parse_number(after_host.substr(1));
     if (!port || *port == 0 || *port > 65535) return wrong();
-    return Address{std::string(host), std::to_string(*port)};
+    return Address{std::string(host), std::to_string(*port), tls};
 }
 
 std::string encode(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <dormouse/time.h>
 
 #include "cli/failure.h"
+#include "cli/socket.h"
 #include "cli/sse.h"
 
 #include <functional>
@@ -17,12 +18,7 @@
 
 namespace dormouse::cli {
 
-struct Address {
-    std::string host;  // without the brackets of IPv6
-    std::string port;
-};
-
-// "http://host[:port][/]"; everything else is a usage failure (TLS is the business of a proxy).
+// "http://host[:port][/]" or https; everything else is a usage failure.
 [[nodiscard]] Outcome<Address> parse_url(std::string_view url);
 
 // A path segment or a query value, percent-encoded.

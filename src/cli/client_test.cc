@@ -16,18 +16,21 @@ Client client_of(FakeServer const& server, std::string token = {}) {
     return Client(std::move(options));
 }
 
-TEST(Url, takes_plain_http_addresses) {
+TEST(Url, takes_http_and_https_addresses) {
     auto const with_port = parse_url("http://127.0.0.1:3676/");
     ASSERT_TRUE(with_port);
     EXPECT_EQ(with_port->host, "127.0.0.1");
     EXPECT_EQ(with_port->port, "3676");
     EXPECT_EQ(parse_url("http://host")->port, "80");
     EXPECT_EQ(parse_url("http://[::1]:8080")->host, "::1");
+    EXPECT_FALSE(with_port->tls);
+    EXPECT_TRUE(parse_url("https://host")->tls);
+    EXPECT_EQ(parse_url("https://host/")->port, "443");
 }
 
 TEST(Url, refuses_what_it_cannot_reach) {
     for (auto const* const url :
-         {"", "127.0.0.1:3676", "https://host", "http://", "http://host:0", "http://host:x",
+         {"", "127.0.0.1:3676", "ftp://host", "http://", "http://host:0", "http://host:x",
           "http://host:70000", "http://host/path", "http://user@host", "http://[::1"}) {
         auto const address = parse_url(url);
         ASSERT_FALSE(address) << url;

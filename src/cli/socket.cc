@@ -31,6 +31,25 @@ sigset_t interrupt_signal() {
     return set;
 }
 
+// OpenSSL writes without MSG_NOSIGNAL; a server that went away must be an error, not the end.
+class IgnoredPipe {
+public:
+    IgnoredPipe() { ::sigaction(SIGPIPE, &ignore_, &before_); }
+    ~IgnoredPipe() { ::sigaction(SIGPIPE, &before_, nullptr); }
+    IgnoredPipe(IgnoredPipe const&) = delete;
+    IgnoredPipe& operator=(IgnoredPipe const&) = delete;
+
+private:
+    struct sigaction ignore_ = ignoring();
+    struct sigaction before_{};
+
+    static struct sigaction ignoring() {
+        struct sigaction out{};
+        out.sa_handler = SIG_IGN;
+        return out;
+    }
+};
+
 std::unexpected<Failure> lost(std::string const& why) {
     return failure(status::unreachable, "the connection to the server was lost: " + why);
 }
@@ -98,8 +117,16 @@ Outcome<void> Socket::wait(short events, Deadline deadline) const {
     }
 }
 
-Outcome<Socket> Socket::connect(std::string const& host, std::string const& port, Deadline deadline,
-                                int interrupt_fd) {
+Outcome<void> Socket::secure(std::string const& host) {
+    host_ = host;
+    auto const client = io::TlsClient::make();
+    if (client) tls_ = (*client)->connect(fd_.get(), host);
+    if (!tls_) return failure(status::failed, "TLS can not be used for " + host);
+    return {};
+}
+
+Outcome<Socket> Socket::connect(Address const& address, Deadline deadline, int interrupt_fd) {
+    auto const& [host, port, tls] = address;
     auto const addresses = resolve(host, port);
     if (!addresses) return std::unexpected(addresses.error());
     int error = 0;
@@ -118,14 +145,36 @@ Outcome<Socket> Socket::connect(std::string const& host, std::string const& port
         }
         int const on = 1;
         setsockopt(socket.fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        if (error == 0) return socket;
+        if (error != 0) continue;
+        if (auto const done = tls ? socket.secure(host) : Outcome<void>(); !done)
+            return std::unexpected(done.error());
+        return socket;
     }
     return failure(status::unreachable,
                    "no server at " + host + ":" + port + " (" + std::strerror(error) + ")",
                    "Start one with: dormouse serve. Or name it: --server URL, $DORMOUSE_URL.");
 }
 
+Outcome<void> Socket::wait(io::TlsStream::State state, Deadline deadline) const {
+    using enum io::TlsStream::State;
+    switch (state) {
+        case moved: return {};
+        case wait_read: return wait(POLLIN, deadline);
+        case wait_write: return wait(POLLOUT, deadline);
+        case ended: return lost("it was closed");
+        case failed: break;
+    }
+    return failure(status::unreachable, "no TLS with " + host_ + ": " + tls_->why_failed(),
+                   "A private authority is named by $SSL_CERT_FILE.");
+}
+
 Outcome<void> Socket::send(std::string_view bytes, Deadline deadline) {
+    IgnoredPipe const ignored;
+    while (tls_ && !bytes.empty()) {
+        auto const sent = tls_->write(bytes);
+        bytes.remove_prefix(sent.bytes);
+        if (auto const ready = wait(sent.state, deadline); !ready) return ready;
+    }
     while (!bytes.empty()) {
         auto const sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (sent >= 0) {
@@ -140,6 +189,12 @@ Outcome<void> Socket::send(std::string_view bytes, Deadline deadline) {
 }
 
 Outcome<std::size_t> Socket::receive(std::span<char> into, Deadline deadline) {
+    for (IgnoredPipe const ignored; tls_;) {
+        auto const got = tls_->read(into);
+        if (got.bytes > 0 || got.state == io::TlsStream::State::ended) return got.bytes;
+        if (auto const ready = wait(got.state, deadline); !ready)
+            return std::unexpected(ready.error());
+    }
     for (;;) {
         if (auto const ready = wait(POLLIN, deadline); !ready)
             return std::unexpected(ready.error());

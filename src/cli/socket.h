@@ -1,12 +1,14 @@
 #pragma once
-// A TCP connection with deadlines, and the interrupt key as something to wait for. Blocking; one
-// thread.
+// A TCP connection with deadlines, with TLS or without, and the interrupt key as something to wait
+// for. Blocking; one thread.
 
 #include <dormouse/time.h>
 
 #include "cli/failure.h"
+#include "io/tls.h"
 
 #include <chrono>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,13 +51,19 @@ private:
     Descriptor fd_;
 };
 
+struct Address {
+    std::string host;  // without the brackets of IPv6
+    std::string port;
+    bool tls = false;
+};
+
 // Errors: exit `unreachable` when the connection is refused, lost or too slow; `interrupted` when
 // `interrupt_fd` (−1: none) became readable.
 class Socket {
 public:
     Socket() = default;
-    [[nodiscard]] static Outcome<Socket> connect(std::string const& host, std::string const& port,
-                                                 Deadline deadline, int interrupt_fd);
+    [[nodiscard]] static Outcome<Socket> connect(Address const& address, Deadline deadline,
+                                                 int interrupt_fd);
 
     [[nodiscard]] Outcome<void> send(std::string_view bytes, Deadline deadline);
     // How many bytes came; 0: the other side closed.
@@ -66,9 +74,14 @@ public:
     void close() { fd_.close(); }
 
 private:
+    [[nodiscard]] Outcome<void> secure(std::string const& host);
     [[nodiscard]] Outcome<void> wait(short events, Deadline deadline) const;
+    // Waits for what TLS waits for, and says what it can not do.
+    [[nodiscard]] Outcome<void> wait(io::TlsStream::State state, Deadline deadline) const;
 
     Descriptor fd_;
+    std::string host_;
+    std::unique_ptr<io::TlsStream> tls_;  // nullptr: none. Uses fd_, without owning it
     int interrupt_fd_ = -1;
 };
 
