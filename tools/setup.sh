@@ -2,8 +2,8 @@
 # Installs what the build needs and fetches SQLite's source into build/sqlite. Does nothing,
 # quickly, where all is there.
 #   tools/setup.sh        what ./run and ./test need
-#   tools/setup.sh ci     also clang-19 and its tools, spin, promtool, and what reads completions
-#                         and manual
+#   tools/setup.sh ci     also clang-19 and its tools, spin, promtool, what reads completions and
+#                         manual, proxies and a browser
 #   tools/setup.sh bench  also what bench/run measures beside dormouse
 # Needs Debian 12 (or a system with the same package names) and root or sudo only if a package is
 # missing.
@@ -18,7 +18,7 @@ packages=(g++ cmake ninja-build ccache lld-19 python3 libboost1.81-dev libfmt-de
           libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev)
 [ "${1-}" != ci ] || packages+=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
                              spin zsh fish groff-base mandoc curl jq prometheus
-                             nginx-light haproxy)
+                             nginx-light haproxy chromium-headless-shell)
 [ "${1-}" != bench ] || packages+=(postgresql)
 sqlite=build/sqlite
 pin=tools/sqlite/package.sha512
