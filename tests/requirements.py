@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """docs/requirements.md has every requirement once; whoever is named as a test is in the tree: the
-file exists and mentions the test. What is done names at least one, and so does each test of the
-source of B. Exit status 1 and a list if
-not."""
+file exists and mentions the test. What is done names at least one, and so do each test of the source
+of B and each threat of docs/threat-model.md. Exit status 1 and a list if not."""
 import pathlib
 import re
 import sys
@@ -12,6 +11,7 @@ LAST = {'A': 20, 'B': 28, 'C': 14, 'D': 9, 'E': 8, 'F': 17}
 STATES = ('done', 'partly', 'open')
 ROW = re.compile(r'\| ([A-F]\d+) \| (.+?) \| (\w+) \| (.*?) ?\|$', re.M)
 SOURCE_ROW = re.compile(r'\| (T\d+) \| (.+?) \| (.*?) ?\|$', re.M)
+THREAT_ROW = re.compile(r'\| (M\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$', re.M)
 # `one_test`, `another_test` in `src/session/some_test.cc`
 PROOF = re.compile(r'((?:`\w+`, )*`\w+`) in `([\w./-]+)`')
 COUNTS = re.compile(r'^Now: (\d+) done, (\d+) partly, (\d+) open\.$', re.M)
@@ -49,6 +49,9 @@ def findings(root):
         if state == 'partly' and not proof:
             found.append(f'{name}: partly, and does not say what is missing')
     for name, what, proof in SOURCE_ROW.findall(text):
+        if not check_proofs(root, name, proof, found):
+            found.append(f'{name}: names no test')
+    for name, what, guard, proof in THREAT_ROW.findall((root / 'docs/threat-model.md').read_text()):
         if not check_proofs(root, name, proof, found):
             found.append(f'{name}: names no test')
     wanted = [f'{letter}{n}' for letter, last in LAST.items() for n in range(1, last + 1)]
