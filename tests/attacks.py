@@ -4,12 +4,13 @@ where each was seen. What is refused changes nothing: each test ends with `finis
 import pathlib
 import re
 import socket
+import subprocess
 import tempfile
 import threading
 import time
 from urllib.parse import quote
 
-from dormouse import Case, Client, Events, main
+from dormouse import BINARY, Case, Client, Events, environment, main
 
 
 class Raw(Case):
@@ -267,6 +268,41 @@ class Doors(Raw):
             for method in ('GET', 'HEAD'):
                 self.server.call(method, path)
         self.assertEqual(self.server.session(session['id'])['seq'], session['seq'])
+
+
+    def test_a_configuration_in_the_working_folder_is_not_read(self):
+        """CVE-2025-59536, 2026-21852, 2025-61260: what lies in a folder is obeyed."""
+        with tempfile.TemporaryDirectory(prefix='dormouse-hostile-') as folder:
+            for name in ('dormouse.toml', '.dormouse.toml', '.env', 'config.toml'):
+                pathlib.Path(folder, name).write_text(
+                    'DORMOUSE_URL=http://evil.example\n[server]\nlisten = "0.0.0.0:1"\n'
+                )
+            for command in ('paths', 'sessions'):
+                done = subprocess.run(
+                    [BINARY, command],
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    timeout=20,
+                    env=environment(HOME='/nonexistent', XDG_CONFIG_HOME='/nonexistent'),
+                )
+                said = done.stdout + done.stderr
+                self.assertNotIn(folder, said)
+                self.assertNotIn('evil.example', said)
+
+    def test_forwarded_headers_that_name_nobody_crash_nothing(self):
+        """CVE-2026-46527, 2026-29076: an empty list, a long file name."""
+        for name, value in (
+            ('X-Forwarded-For', ','),
+            ('X-Forwarded-For', ', , ,'),
+            ('X-Forwarded-For', ''),
+            ('X-Forwarded-Proto', ','),
+            ('Forwarded', 'for=,;;'),
+            ('Content-Disposition', "attachment; filename*=UTF-8''" + 'a' * 20_000),
+            ('Cookie', ';;=;dormouse'),
+        ):
+            with self.subTest(name=name):
+                self.assertStatus(self.server.get('/api/agents', **{name: value}), 200)
 
 
 class Contents(Raw):
