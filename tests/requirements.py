@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/requirements.md has every requirement once; whoever is named as a test is in the tree: the
-file exists and mentions the test. What is done names at least one, and so do each test of the source
-of B and each threat of docs/threat-model.md. Exit status 1 and a list if not."""
+file exists and mentions the test. What is done names at least one; so do the tests of the source of
+B and each threat of docs/threat-model.md. Exit status 1 and a list if not."""
 import pathlib
 import re
 import sys
