@@ -251,6 +251,18 @@ class OnePrompt(Programs):
         self.assertEqual(agent['path'], sys.executable)
 
 
+    def test_one_that_is_named_by_its_path_alone_is_that_program(self):
+        program = self.folder / 'claude-agent-acp'
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {AGENT}\n')
+        program.chmod(0o755)
+        config = self.folder / 'named.toml'
+        config.write_text(f'[[agent]]\nid = "named"\nacp = ["{program}"]\n')
+        server = Server('--config', str(config), env={'FAKE_STATE': str(self.state)})
+        self.addCleanup(server.clean)
+        (agent,) = [a for a in server.get('/api/agents')['items'] if a['id'] == 'named']
+        self.assertEqual((agent['available'], agent['path']), (True, str(program)))
+
+
 class Permissions(Programs):
     def test_an_approval_lets_it_run_once(self):
         session = self.begin('ask deploy')

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the tests of one build folder and counts them.
 
-usage: run_tests.py BUILD_FOLDER [quick] [unit]
+usage: run_tests.py BUILD_FOLDER [quick] [unit] | BUILD_FOLDER agents
 
 Runs the GoogleTest binaries that ctest knows, then the programs in tests/ and tests/slow/
 (executable .sh and .py files) with DORMOUSE naming the binary under test. A program ends with 0
 (passed), 77 (left out, the reason on its last line) or anything else (failed). `quick` leaves out
-what is slow, `unit` the programs. The last line is `N passed, N failed, N skipped`; the exit
+what is slow, `unit` the programs; `agents` runs real agents alone, also those that are too large to
+be fetched each time. The last line is `N passed, N failed, N skipped`; the exit
 status is 1 if a test failed or none ran.
 """
 import json
@@ -169,8 +170,12 @@ def main(arguments):
     build = pathlib.Path(arguments[0]).resolve()
     quick, unit = 'quick' in arguments, 'unit' in arguments
     tally = Tally()
-    run_units(build, quick, tally)
-    if not unit:
+    if 'agents' in arguments:
+        for path in [ROOT / 'tests/slow/opencode.py', *programs(ROOT / 'tests/agents')]:
+            run_program(path, build, tally)
+    else:
+        run_units(build, quick, tally)
+    if not unit and 'agents' not in arguments:
         for path in programs(ROOT / 'tests'):
             run_program(path, build, tally)
         for path in programs(ROOT / 'tests/slow'):

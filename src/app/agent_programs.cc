@@ -169,8 +169,9 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     bool const alone = preset && program.command.size() == 1;
     acp::Settings out;
     out.agent = from.id;
-    out.path = alone ? find_first(preset->programs, preset)
-                     : find_program(program.command.front(), preset);
+    bool const any = alone && program.command.front() == preset->id;
+    out.path = any ? find_first(preset->programs, preset)
+                   : find_program(program.command.front(), preset);
     if (out.path.empty()) {
         out.unavailable = "There is no program " + program.command.front() +
                           " in PATH, nor where its installer puts it; install it, or name it by "

@@ -1,71 +1,180 @@
-"""A model behind chat completions, streamed, that does what the newest user message says: for
-agents that bring requests of their own (titles and such), which are answered too."""
+"""A model that is played, streamed, for agents: it does what the newest user message says, and
+answers the requests that agents make for themselves too (titles and such). It speaks chat
+completions, Anthropic's messages and Gemini's generateContent."""
 import http.server
 import json
 import re
 import threading
+
+SHELLS = ('bash', 'Bash', 'run_shell_command')
+COMMAND = {'command': 'echo ran >> marker.txt', 'description': 'a marker'}
 
 
 def text_of(content):
     if isinstance(content, list):
         return '\n'.join(text_of(part) for part in content)
     if isinstance(content, dict):
-        return content.get('text') or ''
+        return content.get('text') or text_of(content.get('content') or content.get('parts'))
     return content or ''
 
 
 def decide(messages, tools):
-    """(tool, name, arguments) or (text, …)."""
-    users = [text_of(m['content']) for m in messages if m['role'] == 'user']
-    everything = '\n'.join(text_of(m.get('content')) for m in messages)
-    if messages[-1]['role'] == 'tool':
-        return 'text', 'the tool has run'
-    if 'USE_TOOL' in (users or [''])[-1] and 'bash' in tools:
-        command = {'command': 'echo ran >> marker.txt', 'description': 'a marker'}
-        return 'tool', 'bash', command
-    known = sorted(set(re.findall(r'TOKEN-\d+', everything)))
-    return 'text', f'I remember {" ".join(known) or "nothing"}'
+    """(name, arguments) of a tool, or a text. Messages are (role, text, has a tool's result)."""
+    asked = ([text for role, text, result in messages if role == 'user' and not result] or [''])[-1]
+    shell = [name for name in SHELLS if name in tools]
+    if messages and messages[-1][2]:
+        return 'the tool has run'
+    if shell and ('USE_TOOL' in asked or 'You may now do' in asked):
+        return shell[0], COMMAND
+    known = sorted(set(re.findall(r'TOKEN-\d+', '\n'.join(text for _, text, _ in messages))))
+    return f'I remember {" ".join(known) or "nothing"}'
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def do_HEAD(self):
+        self.send_response(200)
+        self.end_headers()
+
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
         self.server.bodies.append(body)
-        tools = [t['function']['name'] for t in body.get('tools') or []]
-        kind, *what = decide(body['messages'], tools)
-        if kind == 'tool':
-            call = {
-                'index': 0, 'id': f'call_{len(self.server.bodies)}', 'type': 'function',
-                'function': {'name': what[0], 'arguments': json.dumps(what[1])},
-            }
-            deltas = [({'tool_calls': [call]}, None), ({}, 'tool_calls')]
+        path = self.path.partition('?')[0]
+        if path.endswith('/chat/completions'):
+            self.chat(body)
+        elif path.endswith('/messages'):
+            self.anthropic(body)
+        elif path.endswith('/count_tokens'):
+            self.whole({'input_tokens': 10})
         else:
-            deltas = [({'content': word + ' '}, None) for word in what[0].split()] + [({}, 'stop')]
+            self.gemini(body, path.rpartition(':')[2])
+
+    def whole(self, value):
+        data = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header('Content-Type', 'application/json')
+        self.send_header('Content-Length', str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def stream(self):
         self.send_response(200)
         self.send_header('Content-Type', 'text/event-stream')
         self.end_headers()
-        for delta, finish in [({'role': 'assistant', 'content': ''}, None), *deltas]:
-            self.event([{'index': 0, 'delta': delta, 'finish_reason': finish}])
-        usage = {'prompt_tokens': 11, 'completion_tokens': 7, 'total_tokens': 18}
-        self.event([], usage=usage)
-        self.wfile.write(b'data: [DONE]\n\n')
 
-    def event(self, choices, **more):
-        chunk = {
-            'id': 'c1', 'object': 'chat.completion.chunk', 'created': 1, 'model': 'fake-1',
-            'choices': choices, **more,
+    def event(self, value, name=None):
+        head = f'event: {name}\n' if name else ''
+        data = value if isinstance(value, str) else json.dumps(value)
+        self.wfile.write(f'{head}data: {data}\n\n'.encode())
+
+    def chat(self, body):
+        messages = [
+            (m['role'], text_of(m.get('content')), m['role'] == 'tool') for m in body['messages']
+        ]
+        said = decide(messages, [t['function']['name'] for t in body.get('tools') or []])
+        if isinstance(said, tuple):
+            call = {
+                'index': 0,
+                'id': f'call_{len(self.server.bodies)}',
+                'type': 'function',
+                'function': {'name': said[0], 'arguments': json.dumps(said[1])},
+            }
+            deltas = [({'tool_calls': [call]}, None), ({}, 'tool_calls')]
+        else:
+            deltas = [({'content': word + ' '}, None) for word in said.split()] + [({}, 'stop')]
+        self.stream()
+        chunk = {'id': 'c1', 'object': 'chat.completion.chunk', 'created': 1, 'model': 'fake-1'}
+        for delta, finish in [({'role': 'assistant', 'content': ''}, None), *deltas]:
+            self.event(
+                {**chunk, 'choices': [{'index': 0, 'delta': delta, 'finish_reason': finish}]}
+            )
+        usage = {'prompt_tokens': 11, 'completion_tokens': 7, 'total_tokens': 18}
+        self.event({**chunk, 'choices': [], 'usage': usage})
+        self.event('[DONE]')
+
+    def anthropic(self, body):
+        messages = [
+            (
+                m['role'],
+                text_of(m['content']),
+                isinstance(m['content'], list)
+                and any(part.get('type') == 'tool_result' for part in m['content']),
+            )
+            for m in body['messages']
+        ]
+        said = decide(messages, [t.get('name') for t in body.get('tools') or []])
+        number = len(self.server.bodies)
+        if isinstance(said, tuple):
+            block = {'type': 'tool_use', 'id': f'toolu_{number}', 'name': said[0], 'input': {}}
+            delta = {'type': 'input_json_delta', 'partial_json': json.dumps(said[1])}
+        else:
+            block = {'type': 'text', 'text': ''}
+            delta = {'type': 'text_delta', 'text': said}
+        stop = 'tool_use' if isinstance(said, tuple) else 'end_turn'
+        usage = {'input_tokens': 11, 'output_tokens': 7}
+        message = {
+            'id': f'msg_{number}',
+            'type': 'message',
+            'role': 'assistant',
+            'model': body['model'],
+            'stop_sequence': None,
+            'usage': usage,
         }
-        self.wfile.write(f'data: {json.dumps(chunk)}\n\n'.encode())
+        if not body.get('stream'):
+            whole = {**block, **({'input': said[1]} if stop == 'tool_use' else {'text': said})}
+            return self.whole({**message, 'content': [whole], 'stop_reason': stop})
+        self.stream()
+        for value in (
+            {'type': 'message_start', 'message': {**message, 'content': [], 'stop_reason': None}},
+            {'type': 'content_block_start', 'index': 0, 'content_block': block},
+            {'type': 'content_block_delta', 'index': 0, 'delta': delta},
+            {'type': 'content_block_stop', 'index': 0},
+            {'type': 'message_delta', 'delta': {'stop_reason': stop}, 'usage': usage},
+            {'type': 'message_stop'},
+        ):
+            self.event(value, value['type'])
+
+    def gemini(self, body, verb):
+        if verb == 'countTokens':
+            return self.whole({'totalTokens': 12})
+        messages = [
+            (
+                'assistant' if m.get('role') == 'model' else 'user',
+                text_of(m['parts']),
+                any('functionResponse' in part for part in m['parts']),
+            )
+            for m in body['contents']
+        ]
+        tools = [
+            f['name'] for t in body.get('tools') or [] for f in t.get('functionDeclarations', [])
+        ]
+        said = decide(messages, tools)
+        if (body.get('generationConfig') or {}).get('responseMimeType') == 'application/json':
+            said = json.dumps({'reasoning': 'x', 'model_choice': 'flash', 'complexity_score': 1})
+        call = isinstance(said, tuple)
+        part = {'functionCall': {'name': said[0], 'args': said[1]}} if call else {'text': said}
+        usage = {'promptTokenCount': 11, 'candidatesTokenCount': 7, 'totalTokenCount': 18}
+        content = {'role': 'model', 'parts': [part]}
+        reply = {
+            'candidates': [{'content': content, 'finishReason': 'STOP', 'index': 0}],
+            'usageMetadata': usage,
+            'modelVersion': 'fake',
+            'responseId': f'r{len(self.server.bodies)}',
+        }
+        if not verb.startswith('stream'):
+            return self.whole(reply)
+        self.stream()
+        return self.event(reply)
 
 
 class FakeModel:
     def __init__(self):
         self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
         self.server.bodies = []
-        self.url = f'http://127.0.0.1:{self.server.server_port}/v1'
+        self.root = f'http://127.0.0.1:{self.server.server_port}'
+        self.url = f'{self.root}/v1'
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def close(self):

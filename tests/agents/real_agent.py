@@ -1,0 +1,139 @@
+"""What every real agent is tried with: it has a home and a folder of its own and a model that is
+played, and only what a prompt asks for is done."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+
+from dormouse import Server, wait_for
+from fake_model import FakeModel
+from shapes import MESSAGE, Contract
+
+LIMIT_S = 120  # they take their time to start
+
+
+def children_of(pid):
+    """All processes below it."""
+    out = []
+    for entry in pathlib.Path('/proc').iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent = int((entry / 'stat').read_text().rsplit(')', 1)[1].split()[1])
+        except (OSError, IndexError):
+            continue
+        if parent == pid:
+            out += [int(entry.name), *children_of(int(entry.name))]
+    return out
+
+
+class RealAgent(Contract):
+    """`command` and `variables(home)` say how it is started. `keeps_its_session`: it can take a
+    conversation up again by itself; else it is told the past in a new one."""
+
+    command = ()
+    keeps_its_session = True
+
+    def variables(self):
+        raise NotImplementedError
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-agent-'))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.work, self.home = self.folder / 'work', self.folder / 'home'
+        self.work.mkdir()
+        self.home.mkdir()
+        self.model = FakeModel()
+        self.addCleanup(self.model.close)
+        own = {'DO_NOT_TRACK': '1', 'CI': '1', **self.variables()}
+        config = self.folder / 'dormouse.toml'
+        config.write_text(
+            f'[[agent]]\nid = "coder"\nacp = {json.dumps(list(map(str, self.command)))}\n'
+            f'roots = ["work"]\nenv_allow = {json.dumps(list(own))}\n'
+        )
+        env = {'HOME': str(self.home), 'TMPDIR': str(self.folder), **own}
+        self.server = Server('--config', str(config), env=env)
+        self.addCleanup(self.server.clean)
+
+    def prompted(self, session, text):
+        """What it says at the end of the turn; None: the turn waits."""
+        self.assertStatus(self.server.prompt(session, text, wait=0), 202)
+        return self.rested(session)
+
+    def rested(self, session):
+        wait_for(
+            lambda: self.server.session(session)['activity']['type'] != 'busy', LIMIT_S, 'answer'
+        )
+        turn = self.server.turns(session)[0]
+        self.assertIsNone(turn['error'], turn)
+        return self.server.said(session) if turn['status'] == 'ended' else None
+
+    def marker(self):
+        path = self.work / 'marker.txt'
+        return path.read_text() if path.exists() else ''
+
+    def test_its_conversation_survives_the_kill_of_the_server(self):
+        session = self.server.create(agent='coder')['id']
+        self.assertIn('TOKEN-17', self.prompted(session, 'remember TOKEN-17'))
+        first = self.server.session(session)['acpSessionID']
+        self.server.restart()
+        self.assertIn('TOKEN-17', self.prompted(session, 'what do you remember?'))
+        kept = self.server.session(session)['acpSessionID'] == first
+        self.assertEqual(kept, self.keeps_its_session)
+        for message in self.server.messages(session):
+            self.assertShape(message, MESSAGE)
+
+    def test_its_conversation_survives_its_own_kill(self):
+        session = self.server.create(agent='coder')['id']
+        self.assertIn('TOKEN-17', self.prompted(session, 'remember TOKEN-17'))
+        self.kill()
+        self.assertIn('TOKEN-17', self.prompted(session, 'what do you remember?'))
+
+    def kill(self):
+        pids = children_of(self.server.process.pid)
+        self.assertTrue(pids, 'there is no process of it')
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        wait_for(lambda: not set(pids) & set(children_of(self.server.process.pid)), what='its end')
+
+    def asked(self, session):
+        self.prompted(session, 'USE_TOOL please')
+        (call,) = self.server.open_calls(session)
+        self.assertTrue(call['tool'].startswith('acp:'), call)
+        self.assertEqual(self.marker(), '')
+        return call
+
+    def test_its_permissions_are_pending_calls(self):
+        session = self.server.create(agent='coder')['id']
+        self.allowed(session, self.asked(session))
+
+    def allowed(self, session, call):
+        self.assertStatus(self.server.decide(call, True), 200)
+        wait_for(
+            lambda: self.server.session(session)['activity']['type'] == 'idle', LIMIT_S, 'end'
+        )
+        self.assertEqual(self.marker(), 'ran\n')
+        self.assertIn('the tool has run', self.server.said(session))
+
+    def test_what_is_denied_does_not_run(self):
+        session = self.server.create(agent='coder')['id']
+        self.assertStatus(self.server.decide(self.asked(session), False), 200)
+        self.rested(session)
+        self.assertEqual(self.marker(), '')
+
+    def test_an_approval_after_its_death_lets_it_run_once(self):
+        session = self.server.create(agent='coder')['id']
+        call = self.asked(session)
+        self.kill()
+        self.allowed(session, call)
+
+    def test_an_approval_after_the_death_of_all_lets_it_run_once(self):
+        session = self.server.create(agent='coder')['id']
+        call = self.asked(session)
+        self.server.restart()
+        self.allowed(session, call)
