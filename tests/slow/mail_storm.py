@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Agents that mail each other at random while the server is killed: usage mail_storm.py [AGENTS
-[KILLS [SEED]]]   (200, 12, drawn)
+[KILLS [SEED]]]   (1000, 12, drawn)
 
 Each send bears a key and is repeated under it until it was answered. At the end every mail that was
 acknowledged lies in its receiver's inbox once, in the order in which its sender sent it, with
@@ -90,7 +90,7 @@ class Storm:
                     self.wrong.append(f'{sender} to {name}: sent {sent}, came {came}')
 
 
-def main(agents=200, kills=12, seed=None):
+def main(agents=1000, kills=12, seed=None):
     end_on_sigterm()
     seed = random.randrange(1 << 30) if seed is None else seed
     print(f'seed {seed}', flush=True)

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""One agent mails everybody of its project: usage mail_to_all.py [AGENTS]   (10,000)
+
+The server is killed while it goes out. Everybody has it once, read it, and was woken by it once;
+who prompts a session meanwhile is answered."""
+import pathlib
+import statistics
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from dormouse import Server, end_on_sigterm  # noqa: E402
+
+KEY = {'Idempotency-Key': 'to-all'}
+
+
+class Neighbour:
+    """Somebody of another project who prompts without a pause."""
+
+    def __init__(self, server):
+        self.session = server.create(project='other')['id']
+        self.client = server.new_client()
+        self.took, self.failed, self.stopping = [], [], threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.stopping.is_set():
+            begin = time.monotonic()
+            answer = self.client.post(f'/api/sessions/{self.session}/prompt?wait=20', {'text': 'x'})
+            self.took.append((time.monotonic() - begin) * 1000)
+            if answer.status not in (200, 202):
+                self.failed.append(answer)
+
+    def stop(self):
+        self.stopping.set()
+        self.thread.join()
+        self.client.close()
+        return self.took
+
+
+def unread(server, sessions):
+    """Of these sessions those that have not read it, or have it twice."""
+    out = []
+    for session in sessions:
+        items = server.get(f'/api/sessions/{session}/inbox').json['items']
+        if [mail['status'] for mail in items] != ['read'] or len(server.turns(session)) != 1:
+            out.append(session)
+    return out
+
+
+def main(agents=10_000):
+    end_on_sigterm()
+    server = Server()
+    try:
+        sender = server.create(alias='sender')['id']
+        sessions = [server.create(alias=f'a{n}')['id'] for n in range(agents - 1)]
+        quiet = Neighbour(server)
+        time.sleep(1)
+        alone = quiet.stop()
+        begin = time.monotonic()
+        busy = Neighbour(server)
+        body = {'from': sender, 'text': 'hello everybody'}
+        answer = server.call('POST', '/api/mail', body, headers=KEY)
+        assert answer.status == 202 and len(answer['receivers']) == agents - 1, answer
+        time.sleep(0.3)
+        beside = busy.stop()
+        server.restart()
+        again = server.call('POST', '/api/mail', body, headers=KEY)
+        assert again['duplicate'] and again['id'] == answer['id'], again
+        left = sessions
+        deadline = time.monotonic() + 120
+        while left:
+            assert time.monotonic() < deadline, f'{len(left)} have not read it'
+            left = unread(server, left)
+        took = time.monotonic() - begin
+        assert not quiet.failed + busy.failed, (quiet.failed + busy.failed)[:3]
+        print(
+            f'{agents - 1:,} receivers over a kill in {took:.1f} s; a neighbour\'s prompt: '
+            f'{statistics.median(alone):.1f} ms alone, {statistics.median(beside):.1f} ms beside it, '
+            f'{max(beside):.0f} ms at most'
+        )
+        server.finish()
+    finally:
+        server.clean()
+
+
+if __name__ == '__main__':
+    main(*map(int, sys.argv[1:]))
