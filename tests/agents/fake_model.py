@@ -23,9 +23,17 @@ def decide(messages, tools):
     asked = ([text for role, text, result in messages if role == 'user' and not result] or [''])[-1]
     shell = [name for name in SHELLS if name in tools]
     if messages and messages[-1][2]:
-        return 'the tool has run'
+        return ' '.join(['the tool has run', *re.findall(r'TOKEN-\d+', messages[-1][1])])
     if shell and ('USE_TOOL' in asked or 'You may now do' in asked):
         return shell[0], COMMAND
+    task = [name for name in tools if name.endswith('background_task')]
+    if task and 'USE_TASK' in asked:
+        wanted = {'description': 'a review', 'prompt': 'remember TOKEN-99', 'agent': 'reviewer'}
+        return task[0], wanted
+    ended = re.search(r'Task (tsk_[\w-]+): completed', asked)
+    output = [name for name in tools if name.endswith('background_output')]
+    if ended and output:
+        return output[0], {'task_id': ended[1]}
     known = sorted(set(re.findall(r'TOKEN-\d+', '\n'.join(text for _, text, _ in messages))))
     return f'I remember {" ".join(known) or "nothing"}'
 

@@ -66,7 +66,7 @@ class RealAgent(Contract):
         wait_for(
             lambda: self.server.session(session)['activity']['type'] != 'busy', LIMIT_S, 'answer'
         )
-        turn = self.server.turns(session)[0]
+        turn = self.server.turns(session)[-1]
         self.assertIsNone(turn['error'], turn)
         return self.server.said(session) if turn['status'] == 'ended' else None
 
@@ -114,9 +114,7 @@ class RealAgent(Contract):
 
     def allowed(self, session, call):
         self.assertStatus(self.server.decide(call, True), 200)
-        wait_for(
-            lambda: self.server.session(session)['activity']['type'] == 'idle', LIMIT_S, 'end'
-        )
+        wait_for(lambda: self.server.session(session)['activity']['type'] == 'idle', LIMIT_S, 'end')
         self.assertEqual(self.marker(), 'ran\n')
         self.assertIn('the tool has run', self.server.said(session))
 

@@ -78,8 +78,8 @@ def main(agents=10_000):
         assert not quiet.failed + busy.failed, (quiet.failed + busy.failed)[:3]
         print(
             f'{agents - 1:,} receivers over a kill in {took:.1f} s; a neighbour\'s prompt: '
-            f'{statistics.median(alone):.1f} ms alone, {statistics.median(beside):.1f} ms beside it, '
-            f'{max(beside):.0f} ms at most'
+            f'{statistics.median(alone):.1f} ms alone, '
+            f'{statistics.median(beside):.1f} ms beside it, {max(beside):.0f} ms at most'
         )
         server.finish()
     finally:

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""opencode starts a background task of Claude Code, ends its turn, and is woken by the outcome,
+whatever was killed in between; both are the programs themselves, with a model that is played."""
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'slow')]
+
+import claude  # noqa: E402
+import npm  # noqa: E402
+import opencode  # noqa: E402
+from dormouse import Server, leave_out, main, wait_for  # noqa: E402
+from fake_model import FakeModel  # noqa: E402
+from real_agent import LIMIT_S  # noqa: E402
+from shapes import Contract  # noqa: E402
+
+
+class Together(Contract):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-together-'))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.home, self.work = self.folder / 'home', self.folder / 'work'
+        self.home.mkdir()
+        self.work.mkdir()
+        self.model = FakeModel()
+        self.addCleanup(self.model.close)
+        coder, reviewer = opencode.OpenCode.variables(self), claude.Claude.variables(self)
+        config = self.folder / 'dormouse.toml'
+        config.write_text(
+            self.agent('coder', opencode.OpenCode.command, coder)
+            + 'tools = ["background_*"]\n'
+            + self.agent('reviewer', claude.Claude.command, reviewer)
+        )
+        env = {'HOME': str(self.home), 'TMPDIR': str(self.folder), **coder, **reviewer}
+        self.server = Server('--config', str(config), env=env)
+        self.addCleanup(self.server.clean)
+
+    def agent(self, name, command, variables):
+        return (
+            f'[[agent]]\nid = "{name}"\nacp = {json.dumps(list(map(str, command)))}\n'
+            f'roots = ["work"]\nenv_allow = {json.dumps(list(variables))}\n'
+        )
+
+    def told(self, session):
+        """What the session says of what Claude Code has said."""
+        said = [m for m in self.server.messages(session) if m['role'] == 'assistant']
+        return any('TOKEN-99' in p.get('text', '') for m in said[-1:] for p in m['parts'])
+
+    def begin(self):
+        session = self.server.create(agent='coder')['id']
+        self.assertStatus(self.server.prompt(session, 'USE_TASK please', wait=0), 202)
+        return session
+
+    def woken_once(self, session):
+        wait_for(lambda: self.told(session), LIMIT_S, 'the outcome')
+        (task,) = self.server.items(f'/api/sessions/{session}/tasks')
+        self.assertEqual((task['agentID'], task['status']), ('reviewer', 'completed'))
+        turns = self.server.turns(session)
+        self.assertEqual([turn['cause']['type'] for turn in turns], ['prompt', 'task'])
+
+    def test_it_is_woken_by_the_outcome(self):
+        self.woken_once(self.begin())
+
+    def test_a_kill_of_all_in_between_loses_and_doubles_nothing(self):
+        session = self.begin()
+        wait_for(lambda: self.server.items(f'/api/sessions/{session}/tasks'), LIMIT_S, 'the task')
+        self.server.restart()
+        self.woken_once(session)
+
+
+if __name__ == '__main__':
+    why = opencode.install() or npm.install(claude.FOLDER, 'node', limit_s=600)
+    if why:
+        leave_out(why)
+    main()
