@@ -1,5 +1,7 @@
 #include "server/gate.h"
 
+#include "base/text.h"
+
 #include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
@@ -80,6 +82,10 @@ bool is_webhook(HttpRequest const& head) {
     return head.path == path || head.path.starts_with(std::string(path) + "/");
 }
 
+bool is_page_form(HttpRequest const& head) {
+    return head.method == "POST" && head.path.starts_with("/a/");
+}
+
 Gate::Gate(GateOptions options, port::Clock const& clock)
     : options_(std::move(options)),
       capabilities_(options_.capability_key),
@@ -129,6 +135,12 @@ PrincipalPtr Gate::principal(HttpRequest const& head) const {
     return tokens_.find("cookie", cookie(head));
 }
 
+std::string Gate::form_token(HttpRequest const& head, PendingId const& pending) const {
+    PrincipalPtr const who = principal(head);
+    if (!who || !who->is_cookie()) return {};
+    return hex(hmac_sha256(cookie(head), "answer " + pending.text()));
+}
+
 Error Gate::failed_auth(HttpRequest const& head) {
     if (!failures_.take(network_of(head.peer_address))) {
         return Error{Code::rate_limited, "Too many requests without a valid token.", {}, 1000};
@@ -165,8 +177,13 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
     if (!open && !is_webhook(head)) {
         if (auto error = refuse_asker(head)) return error;
     }
-    bool const form = is_webhook(head) && is_form(head.header("content-type"));
-    if (has_body(head) && !form && !is_json(head.header("content-type"))) {
+    bool const form = is_form(head.header("content-type"));
+    if (is_page_form(head) && !form) {
+        return Error{Code::unsupported_media_type,
+                     "Send the form as `Content-Type: application/x-www-form-urlencoded`."};
+    }
+    bool const may_be_form = is_page_form(head) || is_webhook(head);
+    if (has_body(head) && !(form && may_be_form) && !is_json(head.header("content-type"))) {
         return Error{Code::unsupported_media_type,
                      "Send the body as `Content-Type: application/json`."};
     }

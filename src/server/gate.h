@@ -36,6 +36,8 @@ struct GateOptions {
 
 // Bears a signature in place of a token; its own handler checks that.
 [[nodiscard]] bool is_webhook(HttpRequest const& head);
+// What the form of a page sends.
+[[nodiscard]] bool is_page_form(HttpRequest const& head);
 
 class Gate {
 public:
@@ -52,6 +54,9 @@ public:
     [[nodiscard]] std::optional<Error> refuse_submission(HttpRequest const& head,
                                                          Principal const* principal,
                                                          PendingId const& pending);
+    // What a form of our own pages must bear, and nobody else can know: it is made of the secret of
+    // the cookie. Empty: no cookie came.
+    [[nodiscard]] std::string form_token(HttpRequest const& head, PendingId const& pending) const;
     // What is guessed wrong is counted by address.
     [[nodiscard]] Error failed_auth(HttpRequest const& head);
     [[nodiscard]] Tokens& tokens() { return tokens_; }

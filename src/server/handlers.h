@@ -22,6 +22,7 @@ void retry_delivery(Api& api, ExchangePtr const& x);
 void delete_delivery(Api& api, ExchangePtr const& x);
 // handlers_page.cc
 void get_page(Api& api, ExchangePtr const& x);
+void post_page(Api& api, ExchangePtr const& x);
 // handlers_pending.cc
 void list_pending(Api& api, ExchangePtr const& x);
 void get_pending(Api& api, ExchangePtr const& x);

@@ -39,6 +39,7 @@ std::vector<Route> call_routes() {
         {"POST", {"c", "{}"}, large, post_capability, "", anyone},
         {"GET", {"c", "{}"}, usual, get_capability, "", anyone},
         {"GET", {"a", "{}"}, usual, get_page, "", anyone},
+        {"POST", {"a", "{}"}, usual, post_page, "", answer_id},
         {"GET", {"async-tool", "pending"}, usual, list_pending, pending_query, read_list},
         {"GET", {"async-tool", "pending", "{}"}, usual, get_pending, "wait", read_id},
         {"DELETE", {"async-tool", "pending", "{}"}, usual, delete_pending, "", operate_id},
