@@ -400,6 +400,69 @@ on = ["gate_asked", "expired"]
         self.assertEqual(len(self.receiver.received), 1)
 
 
+class Reminders(Sent):
+    demo = True
+    more = '''
+remind_after = "3s"
+remind_every = "1h"
+[[gate]]
+tools = ["deploy"]
+ask = "Deploy?"
+remind_every = "2s"
+[[notify]]
+kind = "slack"
+url_env = "S_SLACK"
+'''
+    env = {'S_SLACK': 'RECEIVER/slack/secret-path'}
+
+    def told(self, n):
+        return [json.loads(r['body'])['text'] for r in self.receiver.wait(n)]
+
+    def types(self, session):
+        return [e['type'] for e in self.server.events(session)]
+
+    def test_whoever_does_not_answer_is_told_again_until_he_does(self):
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        first, second, third = self.told(3)
+        self.assertTrue(first.startswith('Approval wanted: '), first)
+        for text in second, third:
+            self.assertTrue(text.startswith('Still waiting: '), text)
+            self.assertIn(f'/a/{call["id"]}', text)
+        self.assertStatus(self.server.decide(call, False), 200)
+        self.server.at_rest(session)
+        told = self.types(session).count('reminded')
+        time.sleep(2.5)  # until after the next would have come
+        self.assertEqual(self.types(session).count('reminded'), told)
+        self.assertEqual(len(self.receiver.received), 1 + told)
+
+    def test_reminders_are_due_over_a_crash_and_those_missed_are_one(self):
+        session = self.server.create('ask How many?')['id']
+        self.in_state('delivered', 1)
+        self.server.kill()
+        time.sleep(3.5)
+        self.server.start()
+        asked, reminder = self.told(2)
+        self.assertTrue(reminder.startswith('Still waiting: '), reminder)
+        self.assertIn('How many?', reminder)
+        self.server.restart()
+        (event,) = [e for e in self.server.events(session) if e['type'] == 'reminded']
+        self.assertEqual(event['data']['number'], 1)
+        self.assertGreater(event['data']['next'], event['at'] + 3_000_000)
+        self.in_state('delivered', 2)
+        self.assertEqual(len(self.receiver.received), 2)
+
+    def test_what_the_server_says_holds_where_a_gate_says_nothing(self):
+        session = self.server.create('approve X')['id']  # of a gate that says nothing of it
+        (call,) = self.server.open_calls(session)
+        self.told(1)
+        eventually(lambda: 'reminded' in self.types(session), 'the reminder of [server]')
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.server.at_rest(session)
+        job = self.server.create('sleepy 10ms')['id']
+        self.assertNotIn('reminded', self.types(job))
+
+
 class Deadlines(Sent):
     more = 'timeout = "10s"\nwarn_before = "8s"\n'
 

@@ -114,8 +114,8 @@ std::string said(Word const& word) {
     if (word.event == "expired") return "Nobody answered in time: " + about;
     if (word.event == "deadline_near") return "Still waiting, and the deadline is near: " + about;
     std::string const question = head(word.message, shown_message);
-    std::string const what =
-        word.reason == PauseReason::approval ? "Approval wanted: " : "Waiting: ";
+    std::string what = word.reason == PauseReason::approval ? "Approval wanted: " : "Waiting: ";
+    if (word.event == "reminded") what = "Still waiting: ";
     return what + (question.empty() ? about : question + "\n" + about);
 }
 
@@ -143,6 +143,7 @@ std::optional<PendingId> pending_of(Event::Body const& body) {
     if (auto const* const e = std::get_if<GateAsked>(&body)) return e->pending;
     if (auto const* const e = std::get_if<DeadlineNear>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reassigned>(&body)) return e->pending;
+    if (auto const* const e = std::get_if<Reminded>(&body)) return e->pending;
     return std::nullopt;
 }
 

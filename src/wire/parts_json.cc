@@ -82,6 +82,8 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     optional_json(out, "metadata", terms.metadata);
     optional_text(out, "webhookURL", terms.webhook_url);
     write_duration(out, "warnBefore", terms.warn_before);
+    write_duration(out, "remindAfter", terms.remind_after);
+    write_duration(out, "remindEvery", terms.remind_every);
     if (!terms.escalate_to.empty()) write_texts(out, "escalateTo", terms.escalate_to);
     write_duration(out, "pollEvery", terms.poll_every);
     if (terms.task != 0) out.member("task", terms.task);
@@ -111,6 +113,8 @@ PauseTerms read_pause_terms(json::View object) {
     terms.metadata = copy_of(object["metadata"]);
     terms.webhook_url = object["webhookURL"].string_or("");
     terms.warn_before = read_duration(object["warnBefore"]);
+    terms.remind_after = read_duration(object["remindAfter"]);
+    terms.remind_every = read_duration(object["remindEvery"]);
     terms.poll_every = read_duration(object["pollEvery"]);
     object["escalateTo"].elements(
         [&](json::View who) { terms.escalate_to.push_back(who.string_or("")); });
