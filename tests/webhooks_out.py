@@ -445,12 +445,12 @@ url_env = "S_SLACK"
         asked, reminder = self.told(2)
         self.assertTrue(reminder.startswith('Still waiting: '), reminder)
         self.assertIn('How many?', reminder)
+        self.in_state('delivered', 2)
         self.server.restart()
         (event,) = [e for e in self.server.events(session) if e['type'] == 'reminded']
         self.assertEqual(event['data']['number'], 1)
         self.assertGreater(event['data']['next'], event['at'] + 3_000_000)
-        self.in_state('delivered', 2)
-        self.assertEqual(len(self.receiver.received), 2)
+        self.assertEqual(len(self.deliveries()), 2)
 
     def test_what_the_server_says_holds_where_a_gate_says_nothing(self):
         session = self.server.create('approve X')['id']  # of a gate that says nothing of it
