@@ -11,6 +11,8 @@ namespace dormouse::server {
 namespace {
 
 constexpr std::string_view capability_path = "/c/";
+// One source takes as many bad signatures in a second as so many addresses may send.
+constexpr std::uint32_t bad_signatures_of_addresses = 10;
 
 // What a capability is good for, when it comes as a token.
 bool takes_capability(HttpRequest const& head) {
@@ -92,7 +94,9 @@ Gate::Gate(GateOptions options, port::Clock const& clock)
       tokens_(clock),
       failures_(clock, options_.failed_auth_per_address_per_s),
       by_token_(clock, options_.submissions_per_token_per_s),
-      by_call_(clock, options_.submissions_per_call_per_s) {
+      by_call_(clock, options_.submissions_per_call_per_s),
+      bad_by_address_(clock, options_.failed_auth_per_address_per_s),
+      bad_by_source_(clock, bad_signatures_of_addresses * options_.failed_auth_per_address_per_s) {
     for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
     options_.tokens.clear();  // their digests are enough
     for (std::string& host : options_.allowed_hosts) host = lower(host);
@@ -148,6 +152,19 @@ Error Gate::failed_auth(HttpRequest const& head) {
     return Error{Code::unauthenticated,
                  "Send `Authorization: Bearer TOKEN`; the first token stands in the data "
                  "directory's file `token`."};
+}
+
+std::optional<Error> Gate::refuse_signature(HttpRequest const& head,
+                                            std::string const& source) const {
+    std::string const network = network_of(head.peer_address);
+    bool const flooded = bad_by_source_.spent(source) && bad_by_address_.count(network) > 0;
+    if (!flooded && !bad_by_address_.spent(network)) return std::nullopt;
+    return Error{Code::rate_limited, "Too many webhooks with a bad signature.", {}, 1000};
+}
+
+void Gate::count_bad_signature(HttpRequest const& head, std::string const& source) {
+    (void)bad_by_address_.take(network_of(head.peer_address));
+    (void)bad_by_source_.take(source);
 }
 
 std::optional<Error> Gate::refuse_submission(HttpRequest const& head, Principal const* principal,

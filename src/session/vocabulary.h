@@ -161,6 +161,8 @@ struct ToolTerms {
     std::optional<Duration> pause_timeout =
         {};  // default deadline of its pauses; nullopt: that of the reason
     Duration time_limit = Duration(600'000);  // of one attempt
+    // Told of an outcome that came before the tool could pause; empty: nobody is.
+    std::string webhook_url = {};
     friend bool operator==(ToolTerms const&, ToolTerms const&) = default;
 
     [[nodiscard]] bool may_pause_for(PauseReason reason) const;

@@ -143,6 +143,7 @@ void write_call_spec(json::Writer& out, CallSpec const& spec) {
     write_duration(out, "pauseTimeout", spec.terms.pause_timeout);
     if (spec.terms.time_limit != ToolTerms().time_limit)
         write_duration(out, "timeLimit", spec.terms.time_limit);
+    optional_text(out, "webhookURL", spec.terms.webhook_url);
     if (spec.refused) out.member("refused", *spec.refused);
     if (spec.ask != 0) out.member("ask", spec.ask).member("askAttempt", spec.ask_attempt);
     if (!spec.at_once) return;
@@ -167,6 +168,7 @@ CallSpec read_call_spec(json::View object) {
         [&](json::View gate) { spec.terms.gates.push_back(gate.string_or("")); });
     spec.terms.pause_timeout = read_duration(object["pauseTimeout"]);
     if (auto limit = read_duration(object["timeLimit"])) spec.terms.time_limit = *limit;
+    spec.terms.webhook_url = object["webhookURL"].string_or("");
     if (auto refused = object["refused"].string()) spec.refused = *refused;
     spec.ask = static_cast<std::uint32_t>(object["ask"].integer_or(0));
     spec.ask_attempt = static_cast<std::uint32_t>(object["askAttempt"].integer_or(0));

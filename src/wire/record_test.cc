@@ -136,6 +136,7 @@ CallSpec rich_call() {
     spec.terms.gates = {"first", "second"};
     spec.terms.pause_timeout = Duration(5'000);
     spec.terms.time_limit = Duration(30'000);
+    spec.terms.webhook_url = "https://example.org/early";
     spec.refused = "no such tool";
     spec.ask = 2;
     spec.ask_attempt = 3;
