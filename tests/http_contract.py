@@ -83,6 +83,7 @@ ROUTES = [
     ('GET', '/api/explain/{}'),
     ('GET', '/api/doctor'),
     ('POST', '/api/doctor/repair'),
+    ('POST', '/api/retention'),
     ('GET', '/api/tokens'),
     ('POST', '/api/tokens'),
     ('DELETE', '/api/tokens/{}'),

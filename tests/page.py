@@ -156,8 +156,9 @@ class Page(Tools):
         for method in ('GET', 'HEAD'):
             for cookie in (bob.cookie, None):
                 headers = {'Cookie': cookie, 'Content-Type': 'application/x-www-form-urlencoded'}
-                answer = bob.client().call(method, '/a/' + pending, headers=headers,
-                                           raw=fields.encode())
+                answer = bob.client().call(
+                    method, '/a/' + pending, headers=headers, raw=fields.encode()
+                )
                 self.assertLess(answer.status, 500)
         self.assertEqual(self.status(pending), 'waiting')
 
@@ -170,8 +171,12 @@ class Page(Tools):
         for origin in (None, 'null', 'https://evil.test', self.own_but_port(1), bob.own + '/'):
             answer = bob.send(pending, fields, Origin=origin)
             self.assertProblem(answer, 403, 'origin_refused')
-        for token in ('', 'x', eve.get(pending).hidden['token'],
-                      bob.get(call['id']).hidden['token']):
+        for token in (
+            '',
+            'x',
+            eve.get(pending).hidden['token'],
+            bob.get(call['id']).hidden['token'],
+        ):
             answer = bob.send(pending, {**fields, 'token': token})
             self.assertEqual(answer.status, 403, answer)
             self.assertIn('another sign-in', Parsed(answer.raw).text)
@@ -189,8 +194,11 @@ class Page(Tools):
 
     def with_token(self, pending, fields):
         return self.server.call(
-            'POST', '/a/' + pending, raw=urllib.parse.urlencode(fields).encode(),
-            headers={'Content-Type': 'application/x-www-form-urlencoded'})
+            'POST',
+            '/a/' + pending,
+            raw=urllib.parse.urlencode(fields).encode(),
+            headers={'Content-Type': 'application/x-www-form-urlencoded'},
+        )
 
     def test_what_the_form_does_not_say_changes_nothing(self):
         pending = self.asked()
@@ -230,8 +238,9 @@ class Page(Tools):
         pending = self.asked()
         bob = Person(self.server, 'bob')
         fields = {**bob.get(pending).hidden, 'verdict': 'approve'}
-        out = bob.client().call('DELETE', '/sign-in',
-                                headers={'Cookie': bob.cookie, 'Origin': bob.own})
+        out = bob.client().call(
+            'DELETE', '/sign-in', headers={'Cookie': bob.cookie, 'Origin': bob.own}
+        )
         self.assertStatus(out, 204)
         self.assertProblem(bob.send(pending, fields), 401, 'unauthenticated')
         self.assertEqual(self.status(pending), 'waiting')
@@ -338,15 +347,20 @@ class Questions(Tools):
         self.assertIn(f'dormouse result {call["id"]}', page.text)
 
     def test_what_became_of_a_tool_that_a_crash_cut_off(self):
-        tool = self.command('echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done; '
-                            'echo ran', more='crash = "ask"')
+        tool = self.command(
+            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done; ' 'echo ran',
+            more='crash = "ask"',
+        )
         self.serve(tool)
         self.session = self.server.create('deploy A', agent='ops', wait=0)['id']
         eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')
         self.server.restart()
         (call,) = eventually(
-            lambda: [c for c in self.server.open_calls(self.session)
-                     if c['reason'] == 'elicitation'], 'the question')
+            lambda: [
+                c for c in self.server.open_calls(self.session) if c['reason'] == 'elicitation'
+            ],
+            'the question',
+        )
         bob = Person(self.server, 'bob')
         page = bob.get(call['id'])
         self.assertEqual(page.verdicts, ['run_again', 'succeeded', 'give_up'])

@@ -188,7 +188,7 @@ public:
                    .completed_after = config_.retention.completed_after}),
           gate_(gate_options(config_, secrets), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_,
-                webhook_sources(config_)}),
+                webhook_sources(config_), config_.retention.completed_after}),
           pump_({loop_, clock_, entropy_, counted_journal_, world.http, world.processes},
                 pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),

@@ -167,6 +167,7 @@ std::vector<Route> server_routes() {
         {"GET", {"api", "explain", "{}"}, usual, get_explain, "", read_id},
         {"GET", {"api", "doctor"}, usual, get_doctor, "", admin_server},
         {"POST", {"api", "doctor", "repair"}, usual, post_repair, "", admin_server},
+        {"POST", {"api", "retention"}, usual, post_retention, "", admin_server},
         {"GET", {"api", "tokens"}, usual, list_tokens, "", admin_server},
         {"POST", {"api", "tokens"}, usual, create_token, "", admin_server},
         {"DELETE", {"api", "tokens", "{}"}, usual, delete_token, "", admin_server},
