@@ -195,7 +195,7 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
         if (auto error = refuse_asker(head)) return error;
     }
     bool const form = is_form(head.header("content-type"));
-    if (is_page_form(head) && !form) {
+    if (is_page_form(head) && has_body(head) && !form) {
         return Error{Code::unsupported_media_type,
                      "Send the form as `Content-Type: application/x-www-form-urlencoded`."};
     }
