@@ -145,6 +145,29 @@ class Attacks(Case):
                 shown = [url for url in inside if url.startswith('http')]
                 self.assertEqual(shown, [], (host, path))
 
+    def test_who_is_signed_in_answers_with_the_form_of_a_link(self):
+        session = self.server.create('approve X')['id']
+        (call,) = self.server.open_calls(session)
+        for host, page in self.evil_pages():
+            page.run(f"location.href = '{self.own}/a/{call['id']}'")
+            page.until("location.pathname.startsWith('/a/') && document.readyState == 'complete'")
+            if host != '127.0.0.1':  # another port of one host is the same site
+                # A click elsewhere brings no cookie: the page leads to itself, and then it comes.
+                self.assertNotIn('dangerous', page.run('document.body.innerText'), host)
+                page.until("document.querySelector('a') != null")
+                page.run("document.querySelector('a').click()")
+            page.until("document.querySelector('form') != null")
+        page = self.browser.open(f'{self.own}/a/{call["id"]}')
+        page.until("document.querySelector('form') != null")
+        page.run("document.querySelector('textarea').value = 'not on a friday'")
+        page.run("document.querySelector('button[value=deny]').click()")
+        page.until("document.body?.innerText.includes('Denied by alice')")
+        self.assertIn('not on a friday', page.run('document.body.innerText'))
+        self.assertEqual(page.run("document.querySelector('form') == null"), True)
+        page.close()
+        self.server.at_rest(session)
+        self.assertIn('denied: not on a friday', self.server.said(session))
+
     def test_a_name_that_is_bound_anew_is_not_our_host(self):
         page = self.browser.open(f'http://rebound.example:{self.server.port}{LIST}')
         self.assertIn('wrong_host', page.run('document.body.innerText'))

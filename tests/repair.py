@@ -2,11 +2,13 @@
 """What stands beside a journal and does not agree with it is found and made anew, while the server
 runs, with an entry in the journal; a journal that is damaged is named and left alone."""
 import sqlite3
+import time
 
-from dormouse import Case, main, run
+from dormouse import Case, Server, main, run
+from tools_by_config import Tools, eventually
 
 
-class Repair(Case):
+class Damaged:
     def damage(self, *statements):
         self.server.term()
         with sqlite3.connect(f'{self.server.directory}/dormouse.db') as file:
@@ -19,6 +21,8 @@ class Repair(Case):
         url = f'http://127.0.0.1:{self.server.port}'
         return run('--server', url, 'doctor', *flags, env={'DORMOUSE_TOKEN': self.server.token})
 
+
+class Repair(Damaged, Case):
     def test_rows_that_lie_are_made_anew_and_the_session_goes_on(self):
         session = self.server.create('deploy A within 1h')['id']
         (call,) = self.server.open_calls(session)
@@ -61,6 +65,103 @@ class Repair(Case):
         self.assertIn(session, self.doctor('--check').stdout)
         # Not to be verified at the end: it is damaged on purpose.
         self.server.verify = lambda: None
+
+
+class Findings(Damaged, Tools):
+    """What doctor names, with what to do about it."""
+
+    def demo(self):
+        self.server = Server()
+        self.addCleanup(self.server.clean)
+
+    def found(self, name):
+        report = self.server.get('/api/doctor').json
+        self.assertIn(name, report)
+        for one in report[name]:
+            self.assertTrue(one['why'] and one['next'], one)
+        return report['ok'], [one['sessionID'] for one in report[name]]
+
+    def test_doctor_names_what_is_in_doubt(self):
+        tool = self.command(
+            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done', more='crash = "never"'
+        )
+        self.serve(tool)
+        session = self.server.create('deploy A', agent='ops', wait=0)['id']
+        eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')
+        self.assertEqual(self.found('inDoubt'), (True, []))
+        self.server.restart()
+        (call,) = eventually(lambda: self.server.open_calls(session), 'it waits')
+        self.assertEqual(self.found('inDoubt'), (True, [session]))
+        (one,) = self.server.get('/api/doctor')['inDoubt']
+        self.assertEqual(one['pendingID'], call['id'])
+        self.assertIn('in doubt', self.doctor().stdout)
+        self.assertStatus(self.server.result(call['id'], 'it was done'), 200)
+        self.assertEqual(self.found('inDoubt'), (True, []))
+        (self.folder / 'deploy.sh.go').write_text('')
+
+    def test_doctor_names_what_is_orphaned(self):
+        self.demo()
+        parent = self.server.create('background deploy A')['id']
+        (task,) = self.server.get(f'/api/sessions/{parent}/tasks')['items']
+        child = task['sessionID']
+        eventually(lambda: self.server.open_calls(child), 'it waits')
+        self.assertEqual(self.found('orphaned'), (True, []))
+        self.damage(
+            "UPDATE sessions SET status = 'deleted', updated = updated - 60000"
+            f" WHERE id = '{parent[4:]}'"
+        )
+        self.assertEqual(self.found('orphaned'), (False, [child]))
+        self.assertEqual(self.doctor().returncode, 1)
+        self.assertStatus(self.server.post(f'/api/sessions/{child}/end'), 200)
+        self.assertEqual(self.found('orphaned'), (True, []))
+        self.server.kill()  # its parent's rows are wrong on purpose
+
+    def test_doctor_names_what_is_stuck_and_what_is_bricked(self):
+        self.demo()
+        well = self.server.create('deploy B')['id']
+        session = self.server.create('deploy A within 1h')['id']
+        self.assertEqual(self.found('bricked'), (True, []))
+        number = f"(SELECT no FROM sessions WHERE id = '{session[4:]}')"
+        self.damage(
+            f"UPDATE journal SET data = '[]' WHERE k >> 24 = {number}",
+            f'DELETE FROM snapshots WHERE no = {number}',
+            'UPDATE owed SET wake_at = wake_at - 7200000',
+        )
+        self.assertEqual(self.found('bricked'), (False, [session]))
+        self.assertEqual(self.found('stuck'), (False, [session]))
+        said = self.doctor().stdout
+        self.assertIn('1 stuck', said)
+        self.assertIn('1 bricked', said)
+        (call,) = self.server.open_calls(well)
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.server.at_rest(well)
+        self.server.kill()  # damaged on purpose
+
+
+class StartUp(Case):
+    """Spec 000's recovery at the start: what expired while down, and what was being processed."""
+
+    def test_what_expired_while_down_is_expired_at_the_start(self):
+        session = self.server.create('deploy A within 1s')['id']
+        (call,) = self.server.open_calls(session)
+        self.server.kill()
+        time.sleep(max(0, call['timeout'] / 1000 - time.time()))
+        self.server.start()
+        eventually(lambda: self.server.session(session)['activity']['type'] == 'idle', 'it moves')
+        self.assertEqual(self.server.get('/async-tool/pending/' + call['id'])['status'], 'expired')
+        self.assertEqual(self.server.said(session), 'deploy A failed: Tool execution timed out')
+
+    def test_stale_processing_waits_again_after_the_start(self):
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        path = '/async-tool/pending/' + call['id']
+        self.assertStatus(self.server.post(path + '/claim', {'forMs': 1500}), 200)
+        self.assertEqual(self.server.get(path)['status'], 'processing')
+        self.server.restart()
+        eventually(lambda: self.server.get(path)['status'] == 'waiting', 'the claim ends')
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: live')
 
 
 if __name__ == '__main__':

@@ -269,7 +269,16 @@ AGENT = {
     'path': maybe(str),
     'version': maybe(str),
 }
-DOCTOR = {'ok': bool, 'stuck': list, 'held': list, 'nodes': list, 'queues': dict}
+DOCTOR = {
+    'ok': bool,
+    'stuck': list,
+    'held': list,
+    'inDoubt': list,
+    'orphaned': list,
+    'bricked': list,
+    'nodes': list,
+    'queues': dict,
+}
 
 
 def mismatch(value, shape, where=''):

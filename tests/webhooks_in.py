@@ -4,9 +4,11 @@ ones are answered, times, deliveries that come twice, references, what is kept u
 (over a SIGKILL), and spec 000's own example."""
 import hashlib
 import hmac
+import http.client
 import json
 import pathlib
 import tempfile
+import threading
 import time
 import unittest
 import urllib.parse
@@ -20,6 +22,8 @@ OLD = 'whsec_' + 'b2xkLW9sZC1vbGQtb2xkLW9sZC1vbGQ='
 CONFIG = '''
 [server]
 demo = %s
+[limits]
+failed_auth_per_address_per_s = %s
 [[source]]
 id = "ci"
 kind = "standard"
@@ -65,13 +69,15 @@ SECRETS = {
 
 
 class Webhooks(Case):
+    bad_signatures_per_s = 100_000
     tools = ''  # of the configuration; without any, those of the demo
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix='dormouse-webhooks-')
         self.addCleanup(folder.cleanup)
         path = pathlib.Path(folder.name) / 'dormouse.toml'
-        path.write_text(CONFIG % ('false' if self.tools else 'true') + self.tools)
+        demo = 'false' if self.tools else 'true'
+        path.write_text(CONFIG % (demo, self.bad_signatures_per_s) + self.tools)
         self.server = Server('--config', str(path), env=SECRETS)
         self.addCleanup(self.server.clean)
 
@@ -464,6 +470,81 @@ class LibrariesOfOthers(Webhooks):
             self.assertStatus(self.send('gh', body.encode(), headers), 202)['outcome'], 'kept'
         )
         self.assertProblem(self.send('gh', body.encode() + b' ', headers), 401, 'bad_signature')
+
+
+class Floods(Webhooks):
+    """Bad signatures, from many addresses of this machine."""
+
+    bad_signatures_per_s = 3
+
+    def post(self, address, source, body, headers):
+        connection = http.client.HTTPConnection(
+            '127.0.0.1', self.server.port, timeout=20, source_address=(address, 0)
+        )
+        path = '/async-tool/webhook' + (f'/{source}' if source else '')
+        connection.request('POST', path, body, {'Content-Type': 'application/json', **headers})
+        reply = connection.getresponse()
+        reply.read()
+        connection.close()
+        return reply
+
+    def bad(self, address, source='ci'):
+        return self.post(address, source, b'{}', standard('whsec_' + 'AAAA' * 8, b'{}'))
+
+    def good(self, address, id):
+        raw = json.dumps(self.outcome(self.pending)).encode()
+        return self.post(address, 'ci', raw, standard(WHSEC, raw, id=id)).status
+
+    def until_limited(self, address, source='ci'):
+        """Seconds have borders: so often until one second has had its fill."""
+        for n in range(50):
+            reply = self.bad(address, source)
+            if reply.status == 429:
+                self.assertEqual(int(reply.headers['Retry-After']), 1)
+                return
+            self.assertEqual(reply.status, 401)
+        self.fail('never limited')
+
+    def test_who_sends_bad_signatures_waits_and_a_good_one_from_elsewhere_does_not(self):
+        _, self.pending = self.deploy()
+        self.until_limited('127.0.0.2')
+        self.assertEqual(self.good('127.0.0.3', 'd1'), 200)
+        # A good one from there waits too, as it is not looked at, and is taken a second later.
+        self.until_limited('127.0.0.2')
+        statuses = []
+        eventually(lambda: statuses.append(self.good('127.0.0.2', 'd1')) or statuses[-1] == 200,
+                   'it is taken')
+        self.assertLessEqual(set(statuses), {200, 429})
+        self.assertLess(statuses.count(200), 2)
+
+    def test_a_source_that_is_flooded_from_everywhere_still_takes_good_ones(self):
+        _, self.pending = self.deploy()
+        stop, refused = threading.Event(), []
+
+        def flood(n):
+            while not stop.is_set():
+                refused.append(self.bad(f'127.1.{n}.{len(refused) % 250 + 1}').status)
+
+        threads = [threading.Thread(target=flood, args=(n,)) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            eventually(lambda: len(refused) > 100, 'a flood')
+            for n in range(5):
+                self.assertEqual(self.good('127.0.0.9', f'd{n}'), 200)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        self.assertLessEqual(set(refused), {401, 429})
+
+    def test_the_calls_own_secret_is_limited_too(self):
+        statuses = [
+            self.post('127.0.0.4', '', b'{"pendingID":"x"}', {'X-Webhook-Signature': 'x'}).status
+            for _ in range(40)
+        ]
+        self.assertIn(429, statuses)
+        self.assertLessEqual(set(statuses), {404, 401, 429})
 
 
 if __name__ == '__main__':

@@ -127,6 +127,36 @@ class Outcomes(Sent):
         )
         self.assertNotIn('shared-secret', self.server.log.read_text())
 
+    def test_an_early_result_is_told_as_any_other(self):
+        early = []
+
+        def answer(handler, body):
+            pending = json.loads(body)['pendingID']
+            client = self.server.new_client()
+            early.append((pending, client.post(
+                '/async-tool/result', {'pendingID': pending, 'result': {'output': 'soon'}})))
+            client.close()
+            handler.say(202, {'externalRef': 'j-1'})
+
+        self.service.answer = answer
+        session = self.server.create('deploy A', agent='ops')['id']
+        self.server.at_rest(session)
+        ((pending, settled),) = early
+        self.assertEqual(self.assertStatus(settled, 200)['outcome'], 'applied')
+        self.assertNotIn('call_paused', [e['type'] for e in self.server.events(session)])
+        (got,) = self.receiver.wait(1)
+        body = json.loads(got['body'])
+        self.assertEqual((body['pendingID'], body['status']), (pending, 'completed'))
+        self.assertEqual(body['result']['output'], 'soon')
+        self.assertEqual(got['headers']['x-webhook-signature'], plain('shared-secret', got['body']))
+        self.assertIn('webhook-signature', got['headers'])
+        self.in_state('delivered')
+        self.server.restart()
+        self.assertEqual(len(self.deliveries()), 1)
+        # The same again is a duplicate, and told no second time.
+        self.assertTrue(self.server.result(pending, 'soon')['duplicate'])
+        self.assertEqual(len(self.deliveries()), 1)
+
     def test_errors_expiry_and_cancelling_are_told(self):
         _, first = self.job()
         self.server.error(first, 'no room')
@@ -398,6 +428,114 @@ on = ["gate_asked", "expired"]
         self.assertIn('notify:S_SLACK', listed)
         self.assertNotIn('secret-path', self.server.log.read_text())
         self.assertEqual(len(self.receiver.received), 1)
+
+
+class Fairness(Sent):
+    """Receivers that take connections and never answer, beside one that does."""
+
+    demo = True
+    more = '''
+[[webhook]]
+url = "RECEIVER/live"
+secret_env = "S_EVENTS"
+events = ["turn_ended"]
+'''
+    dead = '''
+[[webhook]]
+url = "%s/dead/%d"
+secret_env = "S_EVENTS"
+events = ["input_received", "turn_started", "model_requested", "model_replied"]
+'''
+    sessions = 60
+
+    def setUp(self):
+        self.silent = socket.create_server(('127.0.0.1', 0), backlog=512)
+        self.addCleanup(self.silent.close)
+        url = 'http://127.0.0.1:%d' % self.silent.getsockname()[1]
+        self.more = self.more + ''.join(self.dead % (url, n) for n in range(40))
+        super().setUp()
+
+    def serve(self, hook, more=None, hosts=None):
+        super().serve(hook, more, '127.0.0.1')
+
+    def test_many_dead_receivers_hold_up_none_that_lives(self):
+        begin = time.monotonic()
+        for _ in range(self.sessions):
+            self.server.create('hi')
+        made = time.monotonic() - begin
+        self.receiver.wait(self.sessions, seconds=max(10, 2 * made))
+        self.assertTrue(all(r['path'] == '/live' for r in self.receiver.received))
+        waiting = self.server.items('/api/deliveries?state=pending&limit=200')
+        dead = [delivery for delivery in waiting if '/dead/' in delivery['url']]
+        self.assertEqual(len(dead), 40 * 4 * self.sessions)
+        self.server.kill()
+        self.server.start()  # the backlog holds up nobody either
+        before = len(self.receiver.received)
+        self.server.create('hi')
+        self.receiver.wait(before + 1, seconds=10)
+
+
+class Reminders(Sent):
+    demo = True
+    more = '''
+remind_after = "3s"
+remind_every = "1h"
+[[gate]]
+tools = ["deploy"]
+ask = "Deploy?"
+remind_every = "2s"
+[[notify]]
+kind = "slack"
+url_env = "S_SLACK"
+'''
+    env = {'S_SLACK': 'RECEIVER/slack/secret-path'}
+
+    def told(self, n):
+        return [json.loads(r['body'])['text'] for r in self.receiver.wait(n)]
+
+    def types(self, session):
+        return [e['type'] for e in self.server.events(session)]
+
+    def test_whoever_does_not_answer_is_told_again_until_he_does(self):
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        first, second, third = self.told(3)
+        self.assertTrue(first.startswith('Approval wanted: '), first)
+        for text in second, third:
+            self.assertTrue(text.startswith('Still waiting: '), text)
+            self.assertIn(f'/a/{call["id"]}', text)
+        self.assertStatus(self.server.decide(call, False), 200)
+        self.server.at_rest(session)
+        told = self.types(session).count('reminded')
+        time.sleep(2.5)  # until after the next would have come
+        self.assertEqual(self.types(session).count('reminded'), told)
+        self.assertEqual(len(self.receiver.received), 1 + told)
+
+    def test_reminders_are_due_over_a_crash_and_those_missed_are_one(self):
+        session = self.server.create('ask How many?')['id']
+        self.in_state('delivered', 1)
+        self.server.kill()
+        time.sleep(3.5)
+        self.server.start()
+        asked, reminder = self.told(2)
+        self.assertTrue(reminder.startswith('Still waiting: '), reminder)
+        self.assertIn('How many?', reminder)
+        self.in_state('delivered', 2)
+        self.server.restart()
+        (event,) = [e for e in self.server.events(session) if e['type'] == 'reminded']
+        self.assertEqual(event['data']['number'], 1)
+        self.assertGreater(event['data']['next'], event['at'] + 3_000_000)
+        self.assertEqual(len(self.deliveries()), 2)
+
+    def test_what_the_server_says_holds_where_a_gate_says_nothing(self):
+        session = self.server.create('approve X')['id']  # of a gate that says nothing of it
+        (call,) = self.server.open_calls(session)
+        self.told(1)
+        eventually(lambda: 'reminded' in self.types(session), 'the reminder of [server]')
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.server.at_rest(session)
+        job = self.server.create('sleepy 10ms')['id']
+        self.assertNotIn('reminded', self.types(job))
 
 
 class Deadlines(Sent):

@@ -184,11 +184,11 @@ public:
                   {.epoch = store.epoch(),
                    .next_session_number = store.next_session_number(),
                    .resident_max = config_.limits.resident_sessions,
-                   .limits = session_limits(config_.limits),
+                   .limits = session_limits(config_),
                    .completed_after = config_.retention.completed_after}),
           gate_(gate_options(config_, secrets), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_,
-                webhook_sources(config_)}),
+                webhook_sources(config_), config_.retention.completed_after}),
           pump_({loop_, clock_, entropy_, counted_journal_, world.http, world.processes},
                 pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
@@ -260,14 +260,17 @@ private:
         return out;
     }
 
-    static session::Limits session_limits(config::Limits const& limits) {
+    static session::Limits session_limits(config::Config const& config) {
+        config::Limits const& limits = config.limits;
         return {.prompt_bytes = limits.prompt_bytes,
                 .output_bytes = limits.output_bytes,
                 .queue = limits.queued_prompts,
                 .open_calls = limits.open_calls,
                 .calls_per_reply = limits.calls_per_reply,
                 .progress_per_second = limits.progress_per_s,
-                .progress_per_call = limits.progress_per_call};
+                .progress_per_call = limits.progress_per_call,
+                .remind_after = config.server.remind_after,
+                .remind_every = config.server.remind_every};
     }
 
     // Who listens beyond this machine without TLS because of a proxy hears nobody else.

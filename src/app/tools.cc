@@ -94,6 +94,8 @@ agent::Gate make_gate(config::Gate const& gate) {
     out.on_expiry = denies ? session::OnDeadline::deny : session::OnDeadline::tell;
     out.escalate_to = gate.escalate_to;
     out.warn_before = gate.warn_before;
+    out.remind_after = gate.remind_after;
+    out.remind_every = gate.remind_every;
     return external::make_gate(std::move(out));
 }
 

@@ -45,6 +45,9 @@ webhook::Pump::Options webhook_options(config::Config const& config,
     out.outgoing.page = std::move(page);
     out.allowed = config.server.webhook_hosts;
     out.environment = usual_environment();
+    for (config::Tool const& tool : config.tools) {
+        if (tool.webhook_secret) out.tool_secrets[tool.name] = tool.webhook_secret->value;
+    }
     return out;
 }
 

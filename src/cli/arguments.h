@@ -147,6 +147,11 @@ struct DoctorArgs {
     bool repair = false;
     bool check = false;
 };
+// Sessions that were completed long ago.
+struct RetentionArgs {
+    std::string completed_after = {};  // empty: as the server is configured
+    bool dry_run = false;
+};
 // What is sent out; with `retry` or `forget`, that delivery.
 struct DeliveriesArgs {
     std::string state = {};
@@ -212,7 +217,7 @@ using Command =
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
                  ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
                  PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, InboxArgs, ReleaseArgs,
-                 AliasArgs, AcpArgs, McpArgs, ImportArgs>;
+                 AliasArgs, AcpArgs, McpArgs, ImportArgs, RetentionArgs>;
 
 struct Invocation {
     Global global;

@@ -1,10 +1,11 @@
-// Who may call: token, link.
+// What administrators do: token, link, retention.
 
 #include "cli/commands.h"
 
 #include "base/text.h"
 
 #include <ostream>
+#include <utility>
 
 namespace dormouse::cli {
 namespace {
@@ -115,6 +116,71 @@ Outcome<int> execute(Context const& context, LinkArgs const& args) {
                     << ":\n"
                     << std::flush;
     context.show(reply->body, json::View(reply->body)["url"].string_or("") + "\n");
+    return status::done;
+}
+
+namespace {
+
+struct Swept {
+    std::int64_t sessions = 0;
+    std::int64_t bytes = 0;
+    std::int64_t deleted = 0;
+    bool more = false;
+};
+
+void show_found(Context const& context, json::View report, bool dry_run) {
+    std::string text;
+    if (dry_run) {
+        report["found"].elements([&](json::View one) {
+            text += escape_for_terminal(one["sessionID"].string_or("")) + "  " +
+                    escape_for_terminal(one["projectID"].string_or("")) + "  " +
+                    std::to_string(one["bytes"].integer_or(0)) + " bytes\n";
+        });
+    }
+    context.show(Json::trusted(std::string(report.raw())), text);
+}
+
+// A thousand at a time; as long as any of them went.
+Outcome<Swept> sweep(Context const& context, Client& client, Json const& body, bool dry_run) {
+    Swept all;
+    for (;;) {
+        auto const reply = client.post("/api/retention", body);
+        if (!reply) return std::unexpected(reply.error());
+        json::View const report(reply->body);
+        show_found(context, report, dry_run);
+        std::int64_t const deleted = report["deleted"].integer_or(0);
+        all.sessions += report["sessions"].integer_or(0);
+        all.bytes += report["bytes"].integer_or(0);
+        all.deleted += deleted;
+        all.more = report["more"].boolean_or(false);
+        if (dry_run || !all.more || deleted == 0) return all;
+    }
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, RetentionArgs const& args) {
+    json::Writer body;
+    body.begin_object().member("dryRun", args.dry_run);
+    if (!args.completed_after.empty()) {
+        auto const age = parse_duration(args.completed_after);
+        if (!age)
+            return failure(status::usage,
+                           "--completed-after is not a time: " + args.completed_after,
+                           "A number and ms, s, m, h or d: 12h, 30d.");
+        body.member("completedAfterMs", age->count());
+    }
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const swept = sweep(context, *client, body.end_object().json(), args.dry_run);
+    if (!swept) return std::unexpected(swept.error());
+    if (context.global.json) return status::done;
+    if (args.dry_run) {
+        context.out << (swept->more ? "more than " : "") << swept->sessions
+                    << " sessions would go, " << swept->bytes << " bytes\n";
+    } else {
+        context.out << swept->deleted << " sessions are deleted, " << swept->bytes << " bytes\n";
+    }
     return status::done;
 }
 

@@ -363,23 +363,26 @@ std::string queues_text(json::View queues, Time now) {
     return out;
 }
 
+std::string findings_text(json::View findings, std::string_view what, Paint paint, Style style) {
+    if (findings.size() == 0) return "";
+    auto out = style(paint, std::to_string(findings.size()) + " " + std::string(what)) + "\n";
+    findings.elements([&](json::View one) {
+        out += "  " + safe(one["sessionID"]) + ": " + safe(one["why"]) +
+               "\n    next: " + safe(one["next"]) + "\n";
+    });
+    return out;
+}
+
 }  // namespace
 
 std::string doctor_text(json::View report, Time now, Style style) {
     bool const ok = report["ok"].boolean_or(false);
     auto out = ok ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
-    if (!ok) out += style(Paint::red, std::to_string(report["stuck"].size()) + " stuck") + "\n";
-    report["stuck"].elements([&](json::View stuck) {
-        out += "  " + safe(stuck["sessionID"]) + ": " + safe(stuck["why"]) +
-               "\n    next: " + safe(stuck["next"]) + "\n";
-    });
-    if (auto const held = report["held"]; held.size() > 0) {
-        out += style(Paint::yellow, std::to_string(held.size()) + " held") + "\n";
-        held.elements([&](json::View one) {
-            out += "  " + safe(one["sessionID"]) + ": " + safe(one["why"]) +
-                   "\n    next: " + safe(one["next"]) + "\n";
-        });
-    }
+    out += findings_text(report["stuck"], "stuck", Paint::red, style);
+    out += findings_text(report["bricked"], "bricked", Paint::red, style);
+    out += findings_text(report["orphaned"], "orphaned", Paint::red, style);
+    out += findings_text(report["held"], "held", Paint::yellow, style);
+    out += findings_text(report["inDoubt"], "in doubt", Paint::yellow, style);
     return out + nodes_text(report["nodes"]) + queues_text(report["queues"], now);
 }
 

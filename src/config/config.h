@@ -44,6 +44,9 @@ struct Server {
     // Besides public addresses by https: host[:port] that webhooks may be sent to.
     std::vector<std::string> webhook_hosts = {};
     std::optional<bool> demo = {};  // nullopt: while no agent is configured
+    // Whoever is asked and does not answer; nullopt: nobody is reminded unless a gate says so.
+    std::optional<Duration> remind_after = {};
+    std::optional<Duration> remind_every = {};
     friend bool operator==(Server const&, Server const&) = default;
 };
 
@@ -197,7 +200,9 @@ struct Gate {
     std::vector<std::string> escalate_to = {};  // asked at the deadline, for as long again
     bool forbid_requester = false;
     std::optional<Duration> warn_before = {};  // of the deadline
-    std::uint32_t line = 0;                    // of its heading
+    std::optional<Duration> remind_after = {};
+    std::optional<Duration> remind_every = {};
+    std::uint32_t line = 0;  // of its heading
     friend bool operator==(Gate const&, Gate const&) = default;
 };
 
@@ -237,7 +242,7 @@ struct Notify {
     NotifyKind kind = NotifyKind::slack;
     std::optional<Secret> url = {};         // slack, webhook
     std::vector<std::string> command = {};  // the program and its arguments; no shell
-    std::vector<std::string> on = {"call_paused", "gate_asked"};
+    std::vector<std::string> on = {"call_paused", "gate_asked", "reminded"};
     std::vector<session::PauseReason> reasons = {session::PauseReason::approval,
                                                  session::PauseReason::user_input,
                                                  session::PauseReason::elicitation};

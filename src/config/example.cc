@@ -35,6 +35,10 @@ constexpr std::string_view text =
 #webhook_hosts = []
 # The demo agents: there while no agent is configured; true: always, false: never.
 #demo = true
+# What people are asked and do not answer: a reminded event, which [[notify]] tells them of, comes
+# after so long, and each such time again.
+#remind_after = "1h"
+#remind_every = "1d"
 
 #[store]
 # "sqlite" keeps sessions in the data directory, "memory" forgets them at the end.
@@ -207,6 +211,8 @@ constexpr std::string_view text =
 #on_expiry = "escalate:bob"
 #forbid_requester = true
 #warn_before = "1h"
+#remind_after = "1h"
+#remind_every = "1d"
 
 # Who may send results as signed webhooks, to POST /async-tool/webhook/ci.
 #[[source]]
@@ -239,7 +245,7 @@ constexpr std::string_view text =
 # slack (an incoming webhook), webhook (JSON by POST) or command (the same on standard input)
 #kind = "slack"
 #url_env = "SLACK_URL"
-#on = ["call_paused", "gate_asked", "expired"]
+#on = ["call_paused", "gate_asked", "reminded", "expired"]
 #reasons = ["approval", "user_input", "elicitation"]
 
 # The same by a program of one's own.

@@ -93,6 +93,11 @@ constexpr Key all[] = {
      Form::host},
     {"server", "demo", Kind::flag, "",
      "The demo agents: there while no agent is configured, or with true."},
+    {"server", "remind_after", Kind::duration, "",
+     "What people are asked (approval, user_input, elicitation) has a reminded event after it.",
+     second, 10 * year},
+    {"server", "remind_every", Kind::duration, "", "And each such time again, 100 times at most.",
+     second, 10 * year},
 
     {"store", "url", Kind::word, "\"sqlite\"", "Where sessions are kept.", 0, 0, "sqlite, memory"},
 
@@ -412,6 +417,9 @@ constexpr Key all[] = {
      "Whoever asked for the turn may not be who allows it."},
     {"gate", "warn_before", Kind::duration, "",
      "So long before the deadline a deadline_near event comes.", second, 10 * year},
+    {"gate", "remind_after", Kind::duration, "",
+     "A reminded event comes after it; else as [server] says.", second, 10 * year},
+    {"gate", "remind_every", Kind::duration, "", "And each such time again.", second, 10 * year},
 
     {"source",
      "id",
@@ -537,7 +545,7 @@ constexpr Key all[] = {
      Form::variable},
     {"notify", "command", Kind::texts, "",
      "command: the program and its arguments; it gets the message as JSON.", 0, text_max},
-    {"notify", "on", Kind::texts, "[\"call_paused\", \"gate_asked\"]",
+    {"notify", "on", Kind::texts, "[\"call_paused\", \"gate_asked\", \"reminded\"]",
      "The types of the events that they are told of.", 1, 64},
     {"notify", "reasons", Kind::texts, "[\"approval\", \"user_input\", \"elicitation\"]",
      "Of calls that wait for these only.", 1, 64},

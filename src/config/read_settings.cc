@@ -14,6 +14,9 @@ Server read_server(Section const& section) {
     section.read("metrics_listen", out.metrics_listen);
     section.read("webhook_hosts", out.webhook_hosts);
     section.read("demo", out.demo);
+    section.read("remind_after", out.remind_after);
+    section.read("remind_every", out.remind_every);
+    if (!out.remind_after) out.remind_after = out.remind_every;
     if (out.tls_cert.empty() != out.tls_key.empty()) {
         bool const cert = out.tls_key.empty();
         section.report(cert ? "tls_cert" : "tls_key", "stands alone",

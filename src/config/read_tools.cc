@@ -176,6 +176,9 @@ Gate read_gate(Section const& section, Reading const& /*reading*/) {
     section.read("timeout", out.timeout);
     section.read("forbid_requester", out.forbid_requester);
     section.read("warn_before", out.warn_before);
+    section.read("remind_after", out.remind_after);
+    section.read("remind_every", out.remind_every);
+    if (!out.remind_after) out.remind_after = out.remind_every;
     if (out.timeout == Duration::max()) out.timeout.reset();
     read_expiry(section, out);
     if (section.node("tools") && out.tools.empty()) {

@@ -50,7 +50,10 @@ agent::Tool declare(Declared const& declared) {
     tool.schema = declared.input_schema;
     tool.result_schema = declared.result_schema;
     tool.terms.crash = declared.crash;
-    if (declared.later) tool.terms.may_pause = {PauseReason::tool_result};
+    if (declared.later) {
+        tool.terms.may_pause = {PauseReason::tool_result};
+        tool.terms.webhook_url = declared.webhook_url;
+    }
     tool.terms.pause_timeout = declared.timeout;
     tool.terms.time_limit = declared.time_limit + slack;
     return tool;

@@ -38,6 +38,8 @@ PauseTerms question(GateRule const& rule, agent::GateCall const& call) {
     pause.on_deadline = rule.on_expiry;
     pause.escalate_to = rule.escalate_to;
     pause.warn_before = rule.warn_before;
+    pause.remind_after = rule.remind_after;
+    pause.remind_every = rule.remind_every;
     return pause;
 }
 

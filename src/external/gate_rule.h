@@ -16,6 +16,8 @@ struct GateRule {
     // Who is asked when nobody has answered in time, for as long again; on_expiry holds after that.
     std::vector<std::string> escalate_to = {};
     std::optional<Duration> warn_before = {};  // of the deadline
+    std::optional<Duration> remind_after = {};
+    std::optional<Duration> remind_every = {};
 };
 
 [[nodiscard]] agent::Gate make_gate(GateRule rule);

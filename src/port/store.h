@@ -110,6 +110,13 @@ struct PostRow {
     friend bool operator==(PostRow const&, PostRow const&) = default;
 };
 
+// A post to somebody who is no session, whose time has come.
+struct DuePost {
+    PostKey key;
+    std::string target;
+    friend bool operator==(DuePost const&, DuePost const&) = default;
+};
+
 // What became of a post. Nothing else of its row ever changes.
 struct PostUpdate {
     PostKey key;
@@ -311,6 +318,8 @@ public:
     // Sessions in status "completed" whose row was last written at `at` or before, oldest first.
     [[nodiscard]] virtual Result<std::vector<SessionId>> completed_until(Time at,
                                                                          std::uint32_t limit) = 0;
+    // What deleting the session would free: its journal, snapshot and artifacts. For retention.
+    [[nodiscard]] virtual Result<std::uint64_t> session_bytes(SessionId /*session*/) { return 0; }
     [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
         PendingFilter const& filter) = 0;
     // Counts waiting calls until there are `limit` of them: for metrics.
@@ -337,6 +346,15 @@ public:
     [[nodiscard]] virtual Result<std::vector<PostRow>> due_posts(std::string const& kind,
                                                                  Time until,
                                                                  std::uint32_t limit) = 0;
+    // Pending posts to others than sessions with next_at <= until: of each target the `each`
+    // earliest, targets in order from behind `after` on, until there are `limit` rows. So one with
+    // many hides nobody.
+    [[nodiscard]] virtual Result<std::vector<DuePost>> due_by_target(Time /*until*/,
+                                                                     std::string const& /*after*/,
+                                                                     std::uint32_t /*each*/,
+                                                                     std::uint32_t /*limit*/) {
+        return std::vector<DuePost>();
+    }
     [[nodiscard]] virtual Result<std::optional<PostRow>> post(PostKey const& key) = 0;
     // By key, largest first. The project is its sender's.
     [[nodiscard]] virtual Result<std::vector<PostRow>> list_posts(PostFilter const& /*filter*/) {

@@ -159,7 +159,8 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
                  });
     exchange->capability = services_.gate.capability(exchange->request);
     // Nothing of a webhook is read before its signature has been checked.
-    if (exchange->request.body.empty() || is_webhook(exchange->request)) {
+    if (exchange->request.body.empty() || is_webhook(exchange->request) ||
+        is_page_form(exchange->request)) {
         exchange->body = Json::trusted("{}");
     } else {
         auto body = json::check(exchange->request.body);

@@ -40,6 +40,8 @@ struct Services {
     io::Log& log;
     port::Entropy& entropy;
     std::vector<webhook::Source> sources = {};
+    // Sessions that were completed so long ago go; nullopt: none does by itself.
+    std::optional<Duration> completed_after = {};
 };
 
 // One request on its way. Handlers keep it (shared) until they have answered.

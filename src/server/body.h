@@ -35,6 +35,7 @@ public:
     void refuse(Error error);
 
     [[nodiscard]] std::optional<Error> const& error() const { return error_; }
+    [[nodiscard]] std::string const& pointer() const { return pointer_; }  // to this object
 
 private:
     [[nodiscard]] json::View get(std::string_view name, json::Kind kind, std::string_view word);

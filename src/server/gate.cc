@@ -1,5 +1,7 @@
 #include "server/gate.h"
 
+#include "base/text.h"
+
 #include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
@@ -9,6 +11,8 @@ namespace dormouse::server {
 namespace {
 
 constexpr std::string_view capability_path = "/c/";
+// One source takes as many bad signatures in a second as so many addresses may send.
+constexpr std::uint32_t bad_signatures_of_addresses = 10;
 
 // What a capability is good for, when it comes as a token.
 bool takes_capability(HttpRequest const& head) {
@@ -80,13 +84,19 @@ bool is_webhook(HttpRequest const& head) {
     return head.path == path || head.path.starts_with(std::string(path) + "/");
 }
 
+bool is_page_form(HttpRequest const& head) {
+    return head.method == "POST" && head.path.starts_with("/a/");
+}
+
 Gate::Gate(GateOptions options, port::Clock const& clock)
     : options_(std::move(options)),
       capabilities_(options_.capability_key),
       tokens_(clock),
       failures_(clock, options_.failed_auth_per_address_per_s),
       by_token_(clock, options_.submissions_per_token_per_s),
-      by_call_(clock, options_.submissions_per_call_per_s) {
+      by_call_(clock, options_.submissions_per_call_per_s),
+      bad_by_address_(clock, options_.failed_auth_per_address_per_s),
+      bad_by_source_(clock, bad_signatures_of_addresses * options_.failed_auth_per_address_per_s) {
     for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
     options_.tokens.clear();  // their digests are enough
     for (std::string& host : options_.allowed_hosts) host = lower(host);
@@ -129,6 +139,12 @@ PrincipalPtr Gate::principal(HttpRequest const& head) const {
     return tokens_.find("cookie", cookie(head));
 }
 
+std::string Gate::form_token(HttpRequest const& head, PendingId const& pending) const {
+    PrincipalPtr const who = principal(head);
+    if (!who || !who->is_cookie()) return {};
+    return hex(hmac_sha256(cookie(head), "answer " + pending.text()));
+}
+
 Error Gate::failed_auth(HttpRequest const& head) {
     if (!failures_.take(network_of(head.peer_address))) {
         return Error{Code::rate_limited, "Too many requests without a valid token.", {}, 1000};
@@ -136,6 +152,19 @@ Error Gate::failed_auth(HttpRequest const& head) {
     return Error{Code::unauthenticated,
                  "Send `Authorization: Bearer TOKEN`; the first token stands in the data "
                  "directory's file `token`."};
+}
+
+std::optional<Error> Gate::refuse_signature(HttpRequest const& head,
+                                            std::string const& source) const {
+    std::string const network = network_of(head.peer_address);
+    bool const flooded = bad_by_source_.spent(source) && bad_by_address_.count(network) > 0;
+    if (!flooded && !bad_by_address_.spent(network)) return std::nullopt;
+    return Error{Code::rate_limited, "Too many webhooks with a bad signature.", {}, 1000};
+}
+
+void Gate::count_bad_signature(HttpRequest const& head, std::string const& source) {
+    (void)bad_by_address_.take(network_of(head.peer_address));
+    (void)bad_by_source_.take(source);
 }
 
 std::optional<Error> Gate::refuse_submission(HttpRequest const& head, Principal const* principal,
@@ -165,8 +194,13 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
     if (!open && !is_webhook(head)) {
         if (auto error = refuse_asker(head)) return error;
     }
-    bool const form = is_webhook(head) && is_form(head.header("content-type"));
-    if (has_body(head) && !form && !is_json(head.header("content-type"))) {
+    bool const form = is_form(head.header("content-type"));
+    if (is_page_form(head) && has_body(head) && !form) {
+        return Error{Code::unsupported_media_type,
+                     "Send the form as `Content-Type: application/x-www-form-urlencoded`."};
+    }
+    bool const may_be_form = is_page_form(head) || is_webhook(head);
+    if (has_body(head) && !(form && may_be_form) && !is_json(head.header("content-type"))) {
         return Error{Code::unsupported_media_type,
                      "Send the body as `Content-Type: application/json`."};
     }

@@ -36,6 +36,8 @@ struct GateOptions {
 
 // Bears a signature in place of a token; its own handler checks that.
 [[nodiscard]] bool is_webhook(HttpRequest const& head);
+// What the form of a page sends.
+[[nodiscard]] bool is_page_form(HttpRequest const& head);
 
 class Gate {
 public:
@@ -52,8 +54,16 @@ public:
     [[nodiscard]] std::optional<Error> refuse_submission(HttpRequest const& head,
                                                          Principal const* principal,
                                                          PendingId const& pending);
+    // What a form of our own pages must bear, and nobody else can know: it is made of the secret of
+    // the cookie. Empty: no cookie came.
+    [[nodiscard]] std::string form_token(HttpRequest const& head, PendingId const& pending) const;
     // What is guessed wrong is counted by address.
     [[nodiscard]] Error failed_auth(HttpRequest const& head);
+    // Before a signature is looked at. Whoever sent too many bad ones in this second waits; so
+    // does, while many come for one source, whoever sent one. nullopt: it may be looked at.
+    [[nodiscard]] std::optional<Error> refuse_signature(HttpRequest const& head,
+                                                        std::string const& source) const;
+    void count_bad_signature(HttpRequest const& head, std::string const& source);
     [[nodiscard]] Tokens& tokens() { return tokens_; }
     [[nodiscard]] bool runs_programs(std::string const& agent) const {
         return options_.programs.contains(agent);
@@ -74,9 +84,11 @@ private:
     GateOptions options_;
     Capabilities capabilities_;
     Tokens tokens_;
-    Rate failures_;  // by address
-    Rate by_token_;  // submissions, by the token's id
-    Rate by_call_;   // submissions, by pause
+    Rate failures_;        // by address
+    Rate by_token_;        // submissions, by the token's id
+    Rate by_call_;         // submissions, by pause
+    Rate bad_by_address_;  // signatures
+    Rate bad_by_source_;
 };
 
 }  // namespace dormouse::server

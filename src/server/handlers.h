@@ -22,6 +22,7 @@ void retry_delivery(Api& api, ExchangePtr const& x);
 void delete_delivery(Api& api, ExchangePtr const& x);
 // handlers_page.cc
 void get_page(Api& api, ExchangePtr const& x);
+void post_page(Api& api, ExchangePtr const& x);
 // handlers_pending.cc
 void list_pending(Api& api, ExchangePtr const& x);
 void get_pending(Api& api, ExchangePtr const& x);
@@ -71,7 +72,10 @@ void get_tools(Api& api, ExchangePtr const& x);
 void get_openapi(Api& api, ExchangePtr const& x);
 void get_metrics(Api& api, ExchangePtr const& x);
 void get_explain(Api& api, ExchangePtr const& x);
+// handlers_doctor.cc
 void get_doctor(Api& api, ExchangePtr const& x);
+// handlers_retention.cc
+void post_retention(Api& api, ExchangePtr const& x);
 // handlers_repair.cc
 void post_repair(Api& api, ExchangePtr const& x);
 
@@ -114,6 +118,9 @@ void submit_to(Api& api, ExchangePtr const& x, session::Submit command,
 // Reads `result` or `error` of an object that stands at `pointer`, and gives its pendingID.
 [[nodiscard]] std::string read_outcome(Body& body, std::string const& pointer, bool is_error,
                                        session::Submission& what);
+
+inline constexpr std::string_view bring_gate_back =
+    "put the gate back into the configuration and restart the server; or cancel the call";
 
 [[nodiscard]] inline Error not_found() {
     return {Code::not_found, "There is nothing with this id."};

@@ -1,71 +1,124 @@
 #include "server/handlers.h"
 #include "server/objects.h"
+#include "server/page.h"
 
 #include "json/json.h"
+#include "webhook/source.h"
 
-// The page behind the link that people are sent. It shows and never settles: links are fetched
-// ahead by those who only look. Without a token it tells nothing of the call; the id is no right.
+#include <algorithm>
+
+// The page behind the link that people are sent. Getting it shows and never settles: links are
+// fetched ahead by those who only look. Without a token it tells nothing of the call; the id is no
+// right. Whoever is signed in answers with the form on it.
 namespace dormouse::server {
 
 using namespace dormouse::session;
 
 namespace {
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (char const c : text) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            case '\'': out += "&#39;"; break;
-            default: out += c;
-        }
+void show(Api& api, ExchangePtr const& x, PendingId const& pending, int status,
+          std::string notice) {
+    read_history(
+        api, pending.session,
+        [&api, x, pending, status, notice = std::move(notice)](Result<Snapshot> snapshot) mutable {
+            wire::PauseView const* const pause =
+                snapshot ? snapshot->history.pause(pending) : nullptr;
+            bool const mine = pause && x->principal->is_for(snapshot->lane->state().project);
+            if (!mine) return x->responder->reply(page_reply(200, page_for_strangers(pending)));
+            Viewer const viewer{x->by, x->principal->role >= Role::answer,
+                                api.services().gate.form_token(x->request, pending),
+                                std::move(notice)};
+            Time const now = api.services().runner.now();
+            x->responder->reply(page_reply(
+                status, page_of(snapshot->lane->state(), snapshot->history, *pause, viewer, now)));
+        });
+}
+
+void refuse(Api& api, ExchangePtr const& x, PendingId const& pending, Error const& error) {
+    show(api, x, pending, info(error.code).http, error.detail);
+}
+
+struct Form {
+    Json body;
+
+    [[nodiscard]] std::string text(std::string_view name) const {
+        std::string out = json::View(body)[name].string_or("");
+        std::erase(out, '\r');  // browsers end lines with CR LF
+        return out;
     }
-    return out;
+};
+
+Result<Submission> read_doubt(Form const& form) {
+    json::Writer content;
+    content.begin_object().member("action", form.text("verdict"));
+    if (form.text("verdict") == "succeeded") content.member("output", form.text("answer"));
+    return door::decision(true, form.text("comment"), {}, content.end_object().json());
 }
 
-std::string how_to_answer(std::string const& id, PauseReason reason) {
-    if (reason == PauseReason::approval) return "dormouse approve " + id + "\ndormouse deny " + id;
-    return "dormouse result " + id + " TEXT";
+Result<Submission> read_decision(Form const& form) {
+    std::string const verdict = form.text("verdict");
+    if (verdict != "approve" && verdict != "deny")
+        return fail(Code::bad_value, "The form says neither approve nor deny.");
+    Json content;
+    if (std::string const said = form.text("content"); !said.empty()) {
+        auto checked = json::check(said);
+        if (!checked)
+            return fail(Code::bad_json, "The content is not JSON: " + checked.error().detail);
+        content = std::move(*checked);
+    }
+    return door::decision(verdict == "approve", form.text("comment"), {}, std::move(content));
 }
 
-std::string without_token(std::string const& id) {
-    return "<p>Something waits for an answer. Look at it, and answer it, with a token of this "
-           "server:</p>\n<pre>dormouse show " +
-           id + "</pre>\n";
+bool is_word_on_doubt(std::string_view verdict) {
+    return verdict == "run_again" || verdict == "succeeded" || verdict == "give_up";
 }
 
-std::string of_call(Snapshot const& snapshot, wire::PauseView const& pause, Time now) {
-    std::string const id = pause.pending.text();
-    auto const& spec = snapshot.history.calls().at(pause.pending.call).spec;
-    std::string const status(pending_status(pause, now));
-    std::string out;
-    if (!pause.terms.message.empty()) out += "<p>" + escaped(pause.terms.message) + "</p>\n";
-    out += "<dl><dt>tool</dt><dd>" + escaped(spec.tool) + "</dd>\n<dt>arguments</dt><dd><pre>" +
-           escaped(spec.input.text()) + "</pre></dd>\n<dt>status</dt><dd>" + status +
-           "</dd></dl>\n";
-    bool const open = status == "waiting" || status == "processing";
-    if (open) out += "<pre>" + how_to_answer(id, pause.terms.reason) + "</pre>\n";
-    return out;
+Result<Submission> read_answer(Form const& form, State const& state, wire::PauseView const& pause) {
+    switch (pause.terms.reason) {
+        case PauseReason::user_input:
+            return door::result(Json::trusted(json::quote(form.text("answer"))));
+        case PauseReason::approval: return read_decision(form);
+        case PauseReason::elicitation: {
+            // Of one that is settled only its form still knows what it asked.
+            bool const doubt = pause.receipt ? is_word_on_doubt(form.text("verdict"))
+                                             : asks_of_doubt(state, pause.pending);
+            return doubt ? read_doubt(form) : read_decision(form);
+        }
+        case PauseReason::tool_result:
+        case PauseReason::handoff: break;
+    }
+    return fail(Code::wrong_kind, "This call waits for the outcome of a job, not for a person.");
 }
 
-void answer(ExchangePtr const& x, int status, std::string const& content) {
-    std::string const page =
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width\">"
-        "<title>Dormouse</title></head><body><h1>Dormouse</h1>\n" +
-        content + "</body></html>\n";
-    x->responder->reply({status,
-                         "text/html; charset=utf-8",
-                         {{"Content-Security-Policy",
-                           "default-src 'none'; base-uri 'none'; form-action 'none'; "
-                           "frame-ancestors 'none'"},
-                          {"X-Content-Type-Options", "nosniff"},
-                          {"Referrer-Policy", "no-referrer"},
-                          {"Cache-Control", "no-store"}},
-                         page});
+void answered(Api& api, ExchangePtr const& x, PendingId const& pending, HttpReply const& reply) {
+    if (reply.status == 200)  // shown by a GET, so that reloading the page sends nothing again
+        return x->responder->reply({303, "", {{"Location", pending.text()}}, ""});
+    auto const detail = json::View(Json::trusted(reply.body))["detail"].string_or("");
+    show(api, x, pending, reply.status, detail + " What you sent changed nothing.");
+}
+
+void offer(Api& api, ExchangePtr const& x, Form const& form, Snapshot const& snapshot,
+           wire::PauseView const& pause) {
+    PendingId const pending = pause.pending;
+    std::string const holder = claimed_by_another(pause, x->by, api.services().runner.now());
+    if (!pause.receipt && !holder.empty())
+        return refuse(api, x, pending, {Code::claimed, holder + " has claimed this call."});
+    auto what = read_answer(form, snapshot.lane->state(), pause);
+    if (!what) return refuse(api, x, pending, what.error());
+    Submit command;
+    command.pending = pending;
+    command.what = std::move(*what);
+    command.via = "page";
+    command.input_digest = door::parse_digest(form.text("inputDigest"));
+    if (!command.input_digest)
+        return refuse(api, x, pending, {Code::bad_value, "The form does not say what it showed."});
+    submit_to(api, x, std::move(command),
+              [&api, x, pending](HttpReply reply) { answered(api, x, pending, reply); });
+}
+
+bool is_of_page(Api& api, ExchangePtr const& x, PendingId const& pending, Form const& form) {
+    std::string const token = api.services().gate.form_token(x->request, pending);
+    return !token.empty() && same_digest(sha256(token), sha256(form.text("token")));
 }
 
 }  // namespace
@@ -73,16 +126,30 @@ void answer(ExchangePtr const& x, int status, std::string const& content) {
 void get_page(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
-    std::string const blank = without_token(pending->text());
-    if (!x->principal) return answer(x, 200, blank);
-    read_history(
-        api, pending->session, [&api, x, pending = *pending, blank](Result<Snapshot> snapshot) {
-            wire::PauseView const* const pause =
-                snapshot ? snapshot->history.pause(pending) : nullptr;
-            bool const mine = pause && x->principal->is_for(snapshot->lane->state().project);
-            if (!mine) return answer(x, 200, blank);
-            answer(x, 200, of_call(*snapshot, *pause, api.services().runner.now()));
-        });
+    if (!x->principal) return x->responder->reply(page_reply(200, page_for_strangers(*pending)));
+    show(api, x, *pending, 200, "");
+}
+
+void post_page(Api& api, ExchangePtr const& x) {
+    auto const pending = PendingId::parse(x->params[0]);
+    if (!pending) return x->fail(not_found());
+    if (x->capability || !x->principal || !x->principal->is_cookie())
+        return x->fail({Code::forbidden,
+                        "This is for browsers that are signed in; with a token send the outcome to "
+                        "/async-tool/decision or /async-tool/result."});
+    auto body = webhook::form_to_json(x->request.body);
+    if (!body) return x->fail(body.error());
+    Form const form{std::move(*body)};
+    if (!is_of_page(api, x, *pending, form))
+        return refuse(api, x, *pending,
+                      {Code::forbidden, "That form was of another sign-in; answer with this one."});
+    read_history(api, pending->session,
+                 [&api, x, pending = *pending, form](Result<Snapshot> snapshot) {
+                     if (!snapshot) return x->fail(snapshot.error());
+                     wire::PauseView const* const pause = snapshot->history.pause(pending);
+                     if (!pause) return x->fail(not_found());
+                     offer(api, x, form, *snapshot, *pause);
+                 });
 }
 
 }  // namespace dormouse::server

@@ -9,14 +9,14 @@ using namespace dormouse::session;
 
 namespace {
 
-struct Asked {
+struct AskedPrompt {
     Prompt command;
     Duration wait{};
 };
 
-std::optional<Asked> read_prompt(ExchangePtr const& x) {
+std::optional<AskedPrompt> read_prompt(ExchangePtr const& x) {
     Query query{x->request};
-    Asked asked;
+    AskedPrompt asked;
     asked.wait = query.wait();
     Body body(json::View(x->body), "", {"text", "parts", "when", "answers", "reopen"});
     if (query.error) body.refuse(*query.error);

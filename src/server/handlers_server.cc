@@ -1,7 +1,6 @@
 #include "server/handlers.h"
 
 #include "json/json.h"
-#include "runner/reading.h"
 #include "server/metrics.h"
 #include "server/objects.h"
 #include "server/openapi.h"
@@ -10,7 +9,7 @@
 
 #include <map>
 
-// The server itself: health, agents, explain, doctor.
+// The server itself: health, agents, explain.
 namespace dormouse::server {
 
 using namespace dormouse::session;
@@ -109,9 +108,6 @@ std::map<CallNo, std::string> missing_gates(Api& api, State const& state,
     return out;
 }
 
-constexpr std::string_view bring_gate_back =
-    "put the gate back into the configuration and restart the server; or cancel the call";
-
 void write_missing_gates(json::Writer& out, std::map<CallNo, std::string> const& gates) {
     out.key("missingGates").begin_array();
     for (auto const& [no, gate] : gates) {
@@ -181,137 +177,6 @@ void get_explain(Api& api, ExchangePtr const& x) {
         }
         if ((wanted || receipt) && pauses.empty()) return x->fail(not_found());
         x->json(200, explain_object(api, *snapshot, pauses));
-    });
-}
-
-namespace {
-
-// What is overdue by more than this and moves nobody is stuck (P5).
-constexpr Duration overdue{10'000};
-constexpr std::size_t held_max = 1'000;
-// Of so many waiting calls doctor looks whether what they need is there.
-constexpr std::uint32_t waiting_max = 1'000;
-
-void write_models(json::Writer& out, std::vector<Metrics::ModelLoad> const& models) {
-    out.begin_array();
-    for (Metrics::ModelLoad const& load : models) {
-        out.begin_object().member("model", load.model);
-        out.member("running", static_cast<std::uint64_t>(load.running))
-            .member("waiting", static_cast<std::uint64_t>(load.waiting))
-            .end_object();
-    }
-    out.end_array();
-}
-
-// What an open call of a session that sleeps needs to go on: a gate, or its own tool.
-struct Need {
-    SessionId session;
-    std::string gate;
-    std::string tool;
-};
-
-struct Found {
-    std::vector<port::Due> due;
-    std::optional<Time> next;
-    std::vector<Need> needs;
-};
-
-std::optional<Need> need_of(State const& state, Call const& call) {
-    if (call.phase != CallPhase::waiting || !call.pause) return std::nullopt;
-    if (call.pause->by_gate && call.gates_passed < call.spec.terms.gates.size())
-        return Need{state.id, gate_of(call), {}};
-    if (call.pause->terms.continuation != Continuation::reentry) return std::nullopt;
-    return Need{state.id, {}, call.spec.tool};
-}
-
-// Where reading may block.
-Result<std::vector<Need>> find_needs(port::Store& store) {
-    auto sessions = store.waiting_sessions(waiting_max);
-    if (!sessions) return std::unexpected(std::move(sessions.error()));
-    std::vector<Need> out;
-    for (SessionId const& session : *sessions) {
-        auto const loaded = runner::read_session(store, session);
-        if (!loaded) continue;  // damage is verify's to name
-        for (auto const& [no, call] : loaded->state.calls) {
-            if (auto need = need_of(loaded->state, call)) out.push_back(*std::move(need));
-        }
-    }
-    return out;
-}
-
-void write_held(json::Writer& out, SessionId const& session, std::string_view why,
-                std::string_view next) {
-    out.begin_object().member("sessionID", session.text());
-    out.member("why", why).member("next", next).end_object();
-}
-
-// Nothing when it is there: else it is named before somebody decides in vain.
-void write_unmet(json::Writer& out, port::Catalogue const& catalogue, Need const& need) {
-    if (!need.gate.empty() && !catalogue.has_gate(need.gate)) {
-        write_held(
-            out, need.session,
-            "a call waits for a decision of the gate '" + need.gate + "', which is not configured",
-            bring_gate_back);
-    }
-    if (!need.tool.empty() && !catalogue.tool_schema(need.tool)) {
-        write_held(out, need.session,
-                   "a call would go on in the tool '" + need.tool + "', which is not configured",
-                   "put the tool back into the configuration and restart the server; or cancel "
-                   "the call");
-    }
-}
-
-void answer_doctor(Api& api, ExchangePtr const& x, Found const& found) {
-    auto const& due = found.due;
-    runner::Runner const& runner = api.services().runner;
-    Time const now = runner.now();
-    json::Writer out;
-    std::vector<port::Due> stuck;
-    for (port::Due const& one : due) {
-        if (to_ms(one.at) != 0 && one.at + overdue < now) stuck.push_back(one);
-    }
-    out.begin_object().member("ok", stuck.empty()).key("stuck").begin_array();
-    for (port::Due const& one : stuck) {
-        out.begin_object()
-            .member("sessionID", one.session.text())
-            .member("why", "a time has passed and nothing moved");
-        out.member("next", "restart the server; if it stays, report it with `dormouse show " +
-                               one.session.text() + "`");
-        out.end_object();
-    }
-    out.end_array().key("held").begin_array();
-    for (auto const& [session, gate] : runner.held(held_max)) {
-        write_held(out, session,
-                   "a call waits for the gate '" + gate + "', which is not configured",
-                   bring_gate_back);
-    }
-    for (Need const& need : found.needs) write_unmet(out, api.services().catalogue, need);
-    out.end_array().key("nodes").begin_array().begin_object().member(
-        "resident", static_cast<std::uint64_t>(runner.resident()));
-    out.member("clockHeld", runner.clock().holding()).end_object().end_array();
-    out.key("queues").begin_object().member("owed",
-                                            static_cast<std::uint64_t>(due.size() - stuck.size()));
-    out.member("nextWakeAt", found.next ? std::optional(to_ms(*found.next)) : std::nullopt);
-    write_models(out.key("models"), api.services().metrics.models());
-    out.end_object();
-    x->json(200, out.end_object().take());
-}
-
-}  // namespace
-
-void get_doctor(Api& api, ExchangePtr const& x) {
-    auto question = [now = api.services().runner.now()](port::Store& store) -> Result<Found> {
-        auto due = store.due(now, std::nullopt, 10'000);
-        if (!due) return std::unexpected(std::move(due.error()));
-        auto next = store.next_due();
-        if (!next) return std::unexpected(std::move(next.error()));
-        auto needs = find_needs(store);
-        if (!needs) return std::unexpected(std::move(needs.error()));
-        return Found{std::move(*due), *next, std::move(*needs)};
-    };
-    port::ask(api.services().journal, std::move(question), [&api, x](Result<Found> found) {
-        if (!found) return x->fail(found.error());
-        answer_doctor(api, x, *found);
     });
 }
 

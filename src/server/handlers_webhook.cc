@@ -223,10 +223,17 @@ void receive(Api& api, ExchangePtr const& x, webhook::Source const& source, std:
     api.webhooks().enter(in->key(), [in] { take(in); });
 }
 
+void refuse_signature(Api& api, ExchangePtr const& x, std::string const& source,
+                      Error const& error) {
+    api.services().gate.count_bad_signature(x->request, source);
+    x->fail(error);
+}
+
 // Without a source: the call's own secret, in the form of spec 000. Which call it is stands in the
 // body, and nothing else of that is used before the signature has been checked.
 void receive_own(Api& api, ExchangePtr const& x) {
-    auto const refused = [x] {
+    auto const refused = [&api, x] {
+        api.services().gate.count_bad_signature(x->request, "");
         x->fail({Code::not_found, "There is no such source, and no such call with a secret."});
     };
     auto const body = json::check(x->request.body);
@@ -245,7 +252,7 @@ void receive_own(Api& api, ExchangePtr const& x) {
                                       .secrets = {**secret}};
                   auto id = webhook::verify(own.kind, own.secrets, headers_of(x), x->request.body,
                                             api.services().runner.now());
-                  if (!id) return x->fail(id.error());
+                  if (!id) return refuse_signature(api, x, "", id.error());
                   api.services().runner.look(
                       pending.session, [&api, x, own, id = std::move(*id)](
                                            Result<std::shared_ptr<runner::Lane>> lane) mutable {
@@ -261,14 +268,18 @@ void receive_own(Api& api, ExchangePtr const& x) {
 void post_webhook(Api& api, ExchangePtr const& x) {
     bool const bare = x->params.empty();
     webhook::Source const* const source = find_source(api, bare ? "default" : x->params[0]);
-    if (!source) return bare ? receive_own(api, x) : x->fail(not_found());
+    if (!source && !bare) return x->fail(not_found());
+    std::string const name = source ? source->id : "";
+    if (auto const error = api.services().gate.refuse_signature(x->request, name))
+        return x->fail(*error);
+    if (!source) return receive_own(api, x);
     auto id = webhook::verify(source->kind, source->secrets, headers_of(x), x->request.body,
                               api.services().runner.now());
     if (id) return receive(api, x, *source, std::move(*id));
     bool const other = bare && id.error().code == Code::bad_signature;
     bool const own = other && !x->request.header("x-webhook-signature").empty();
     if (own) return receive_own(api, x);
-    x->fail(id.error());
+    refuse_signature(api, x, name, id.error());
 }
 
 }  // namespace dormouse::server

@@ -114,12 +114,14 @@ public:
     }
 
     void part(Body& body, json::View part) {
-        std::string const pointer = "/parts/" + std::to_string(count_);
+        std::string const pointer = body.pointer() + "/parts/" + std::to_string(count_);
         std::string const type = part["type"].string_or("text");
         if (type == "image" || type == "file") return file(body, part, pointer, type);
         Body fields(part, pointer, {"type", "text", "synthetic"});
         if (fields.string("type").value_or("text") != "text")
             fields.refuse("type", "must be text, image or file");
+        (void)fields.boolean(
+            "synthetic");  // a part as it is shown may be sent; it stays the sender's
         std::string const said = fields.required_string("text");
         if (fields.error()) return body.refuse(*fields.error());
         text(said);

@@ -39,6 +39,7 @@ struct Subject {
     std::string operator()(Reassigned const& e) const { return pending(e.pending); }
     std::string operator()(Polled const& e) const { return pending(e.pending); }
     std::string operator()(DeadlineNear const& e) const { return pending(e.pending); }
+    std::string operator()(Reminded const& e) const { return pending(e.pending); }
     std::string operator()(Progressed const& e) const { return pending(e.pending); }
     std::string operator()(Claimed const& e) const { return pending(e.pending); }
     std::string operator()(Expired const& e) const { return pending(e.receipt.pending); }

@@ -72,6 +72,10 @@ struct EventLine {
         log.info("a deadline is near",
                  {{"sessionID", session}, {"pendingID", event.pending.text()}});
     }
+    void operator()(Reminded const& event) const {
+        log.info("people are reminded",
+                 {{"sessionID", session}, {"pendingID", event.pending.text()}});
+    }
     void operator()(Polled const& event) const {
         if (event.error.empty()) return;
         log.warn(

@@ -17,6 +17,15 @@ public:
     Rate(port::Clock const& clock, std::uint32_t per_second)
         : clock_(clock), per_second_(per_second) {}
 
+    // So many were counted in this second. Counts nothing.
+    [[nodiscard]] std::uint32_t count(std::string const& key) const {
+        if (clock_.monotonic().count() / 1000 != second_) return 0;
+        bool const known = counts_.size() < keys_most || counts_.contains(key);
+        auto const found = counts_.find(known ? key : std::string());
+        return found == counts_.end() ? 0 : found->second;
+    }
+    [[nodiscard]] bool spent(std::string const& key) const { return count(key) >= per_second_; }
+
     // Counts one more; false: that is too many in this second.
     [[nodiscard]] bool take(std::string const& key) {
         std::int64_t const second = clock_.monotonic().count() / 1000;

@@ -22,7 +22,7 @@ using boost::system::error_code;
 
 std::string_view plain(string_view text) { return {text.data(), text.size()}; }
 
-std::string lower(std::string_view text) {
+std::string lower_name(std::string_view text) {
     std::string out(text);
     for (char& c : out) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -78,7 +78,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
         if (head_done) return;
         if (request.headers.size() >= headers_max) error = http::error::header_limit;
         if (must_be_single(field)) note_single(field, plain(value));
-        request.headers.emplace_back(lower(plain(name)), plain(value));
+        request.headers.emplace_back(lower_name(plain(name)), plain(value));
     }
 
     void note_single(http::field field, std::string_view value) {

@@ -45,12 +45,12 @@ bool one_line(std::string_view text) {
     });
 }
 
-bool is_name(std::string_view name) {
+bool is_header_name(std::string_view name) {
     return !name.empty() && name.find_first_of(": \t") == std::string_view::npos && one_line(name);
 }
 
 void append_header(std::string& out, std::string_view name, std::string_view value) {
-    if (!is_name(name) || !one_line(value)) return;
+    if (!is_header_name(name) || !one_line(value)) return;
     out += name;
     out += ": ";
     out += value;

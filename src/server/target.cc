@@ -45,7 +45,9 @@ std::optional<std::string> decode(std::string_view text, Plus plus) {
     return out;
 }
 
-std::unexpected<Error> bad(std::string detail) { return fail(Code::bad_value, std::move(detail)); }
+std::unexpected<Error> bad_target(std::string detail) {
+    return fail(Code::bad_value, std::move(detail));
+}
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -68,10 +70,11 @@ Result<void> read_path(std::string_view path, HttpRequest& request) {
         auto const end = std::min(path.find('/'), path.size());
         auto segment = decode(path.substr(0, end), Plus::itself);
         if (!segment || std::ranges::any_of(*segment, is_control)) {
-            return bad("the path has a bad percent-escape");
+            return bad_target("the path has a bad percent-escape");
         }
         // Whoever resolved them for us saw another path than we would.
-        if (*segment == "." || *segment == "..") return bad("the path has a '.' or '..' segment");
+        if (*segment == "." || *segment == "..")
+            return bad_target("the path has a '.' or '..' segment");
         request.path += '/';
         request.path += *segment;
         request.segments.push_back(std::move(*segment));
@@ -90,7 +93,7 @@ Result<void> read_query(std::string_view query, HttpRequest& request) {
         auto const equals = std::min(pair.find('='), pair.size());
         auto name = decode(pair.substr(0, equals), Plus::space);
         auto value = decode(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
-        if (!name || !value) return bad("the query has a bad percent-escape");
+        if (!name || !value) return bad_target("the query has a bad percent-escape");
         request.query.emplace_back(std::move(*name), std::move(*value));
     }
     return {};
@@ -104,12 +107,12 @@ Result<std::string_view> strip_authority(std::string_view target, std::string_vi
     namespace beast = boost::beast;
     if (scheme_end == std::string_view::npos ||
         !(beast::iequals(scheme, "http") || beast::iequals(scheme, "https"))) {
-        return bad("the request target has to begin with '/'");
+        return bad_target("the request target has to begin with '/'");
     }
     target.remove_prefix(scheme_end + 3);
     auto const end = std::min(target.find_first_of("/?"), target.size());
     if (host.empty() || !beast::iequals(target.substr(0, end), host)) {
-        return bad("the request target names another host than the Host header");
+        return bad_target("the request target names another host than the Host header");
     }
     return target.substr(end);
 }
@@ -126,7 +129,7 @@ bool valid_host(std::string_view host) {
 
 Result<void> read_target(std::string_view target, std::string_view host, HttpRequest& request) {
     if (!clean_target(target))
-        return bad("the request target has a character that URLs do not have");
+        return bad_target("the request target has a character that URLs do not have");
     if (target == "*") {  // OPTIONS *: about the server as a whole
         request.path = "*";
         return {};

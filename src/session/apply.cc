@@ -219,8 +219,18 @@ struct Fold {
         call.pause->terms.escalate_to.clear();
         call.pause->deadline = e.deadline;
         call.pause->near_at = near_of(*call.pause, event.at);
+        call.pause->remind_at = reminder_of(call.pause->terms, event.at);
+        call.pause->reminders = 0;
         set_timer(state, call.no, TimerKind::deadline, e.deadline);
         set_timer(state, call.no, TimerKind::near, call.pause->near_at);
+        set_timer(state, call.no, TimerKind::remind, call.pause->remind_at);
+    }
+
+    void operator()(Reminded const& e) const {
+        Call& call = call_of(state, e.pending.call);
+        call.pause->reminders = e.number;
+        call.pause->remind_at = e.next;
+        set_timer(state, call.no, TimerKind::remind, e.next);
     }
 
     void operator()(DeadlineNear const& e) const {
@@ -424,6 +434,7 @@ private:
     void wait(Call& call, Pause pause) const {
         call.pause = std::move(pause);
         call.pause->near_at = near_of(*call.pause, event.at);
+        call.pause->remind_at = reminder_of(call.pause->terms, event.at);
         set_phase(state, call, CallPhase::waiting);
     }
 };

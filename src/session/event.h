@@ -170,6 +170,13 @@ struct DeadlineNear {
     std::optional<Time> deadline;
 };
 
+// It has waited for so long that whoever is asked is told again (PauseTerms::remind_after).
+struct Reminded {
+    PendingId pending;
+    std::uint32_t number = 0;  // 1: the first
+    std::optional<Time> next;
+};
+
 struct Progressed {
     PendingId pending;
     std::string key;
@@ -418,14 +425,16 @@ struct AgentGranted {
 };
 
 struct Event {
-    using Body = std::variant<
-        SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested, ModelReplied,
-        ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused, GateAsked, GateDecided,
-        GateMissing, GateBack, Submitted, Voted, Reassigned, Polled, Progressed, Claimed, Expired,
-        Cancelled, InDoubt, Note, TurnEnded, StatusChanged, Forked, SessionChanged, SessionEnded,
-        SessionDeleted, ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
-        TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced, AgentPrompted,
-        AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked, AgentGranted>;
+    using Body =
+        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
+                     ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
+                     GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
+                     Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
+                     StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
+                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
+                     TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
+                     AgentPrompted, AgentAttached, AgentDetached, AgentUpdate, AgentReplied,
+                     AgentAsked, AgentGranted, Reminded>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -27,6 +27,7 @@ void leave_phase(State& state, Call const& call) {
         set_timer(state, call.no, TimerKind::deadline, std::nullopt);
         set_timer(state, call.no, TimerKind::poll, std::nullopt);
         set_timer(state, call.no, TimerKind::near, std::nullopt);
+        set_timer(state, call.no, TimerKind::remind, std::nullopt);
     }
     if (call.phase == CallPhase::held) {
         --state.waiting;
@@ -61,6 +62,7 @@ void enter_phase(State& state, Call const& call) {
     set_timer(state, call.no, TimerKind::deadline, call.pause->deadline);
     set_timer(state, call.no, TimerKind::poll, call.pause->poll_at);
     set_timer(state, call.no, TimerKind::near, call.pause->near_at);
+    set_timer(state, call.no, TimerKind::remind, call.pause->remind_at);
 }
 
 }  // namespace

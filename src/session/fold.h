@@ -12,6 +12,10 @@ void add_call(State& state, Call call);  // REQUIRES: its phase is ready
 void set_phase(State& state, Call& call, CallPhase phase);
 // For a call that was just placed by a snapshot: it enters `phase` without leaving one.
 void restore_phase(State& state, Call& call, CallPhase phase);
+// When whoever is asked is first told again, if the asking begins at `at`.
+[[nodiscard]] inline std::optional<Time> reminder_of(PauseTerms const& terms, Time at) {
+    return terms.remind_after ? std::optional(at + *terms.remind_after) : std::nullopt;
+}
 void set_timer(State& state, CallNo call, TimerKind kind,
                std::optional<Time> at);  // nullopt: clears
 void owe(State& state, Effect effect);

@@ -131,6 +131,7 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
     call.pending = e.pending;
     call.created = call.started = event.at;
     call.pause = Pause{e.terms, e.deadline, event.at, event.seq};
+    call.pause->remind_at = reminder_of(e.terms, event.at);
     add_call(state, std::move(call));
 }
 

@@ -63,7 +63,13 @@ PendingChange settled(Receipt const& receipt, Call const& call, Event const& eve
         change.reason = call.pause->terms.reason;
     } else {
         change.paused = call.owed_since;  // early: the pause was never made, tool_started opened it
+        change.reason = PauseReason::tool_result;
     }
+    // Also of an attempt that a crash cut off, whose pause says nothing of its own.
+    bool const unsaid = !call.pause || call.in_doubt;
+    bool const own = !call.question || call.question->pending != receipt.pending;
+    if (unsaid && own && change.webhook_url.empty())
+        change.webhook_url = call.spec.terms.webhook_url;
     return change;
 }
 

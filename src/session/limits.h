@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace dormouse::session::limits {
 
@@ -29,6 +30,7 @@ inline constexpr std::uint32_t tool_concurrency_max = 64;
 inline constexpr std::uint32_t progress_per_second_max = 10;
 inline constexpr std::uint32_t progress_per_call_max = 10'000;
 inline constexpr std::uint32_t notes_per_pause_max = 8;
+inline constexpr std::uint32_t reminders_max = 100;  // of one pause to the same answerers
 inline constexpr std::size_t tasks_max = 200;        // that are not cleared
 inline constexpr std::size_t tasks_running_max = 8;  // of one session; the others wait
 inline constexpr std::uint32_t task_depth_max = 8;   // a task's task's …
@@ -76,7 +78,8 @@ static_assert(fork_artifact_bytes_max <= session_artifact_bytes_max);
 
 namespace dormouse::session {
 
-// Those that an operator may lower. Journals keep their meaning: apply() knows none of them.
+// Those that an operator may lower, and what pauses do that say nothing of it. Journals keep their
+// meaning: apply() knows none of them.
 struct Limits {
     std::size_t prompt_bytes = limits::prompt_bytes_max;
     std::size_t output_bytes = limits::output_bytes_max;
@@ -85,6 +88,9 @@ struct Limits {
     std::size_t calls_per_reply = limits::calls_per_reply_max;
     std::uint32_t progress_per_second = limits::progress_per_second_max;
     std::uint32_t progress_per_call = limits::progress_per_call_max;
+    // Of what people are asked: PauseTerms::remind_after and remind_every.
+    std::optional<Duration> remind_after = {};
+    std::optional<Duration> remind_every = {};
 };
 inline constexpr Limits usual_limits{};
 

@@ -30,6 +30,8 @@ struct Pause {
     Seq polled = 0;  // call_paused, or the newest polled: the id of the next poll
     std::uint32_t poll_failures = 0;
     std::optional<Time> near_at = {};  // when deadline_near is due; nullopt: it came, or never will
+    std::optional<Time> remind_at = {};
+    std::uint32_t reminders = 0;  // since its answerers were asked
     friend bool operator==(Pause const&, Pause const&) = default;
 };
 
@@ -194,7 +196,8 @@ enum class TimerKind : std::uint8_t {
     give_up,
     poll,
     near,
-    mail
+    mail,
+    remind
 };
 struct Timer {
     Time at{};

@@ -200,6 +200,74 @@ protected:
     }
 };
 
+class ReminderTest : public TimeTest {
+protected:
+    // An approval without a deadline, whose answerers are reminded after 60 s and every 100 s.
+    void waits_for_a_person(std::optional<Duration> timeout = std::nullopt) {
+        PauseTerms terms = pause_for(PauseReason::approval);
+        terms.timeout = timeout;
+        terms.escalate_to = timeout ? std::vector<std::string>{"carl"} : std::vector<std::string>{};
+        terms.remind_after = Duration(60'000);
+        terms.remind_every = Duration(100'000);
+        asks_for({person()});
+        (void)pauses(1, terms);
+    }
+    static CallSpec person() { return pausing(PauseReason::approval); }
+};
+
+TEST_F(ReminderTest, WhoeverIsAskedIsRemindedAgainAndAgain) {
+    waits_for_a_person();
+    EXPECT_EQ(next_timer(state), now + Duration(60'000));
+    EXPECT_EQ(types(later(Duration(59'999))), "");
+    auto const d = later(Duration(1));
+    EXPECT_EQ(types(d), "reminded");
+    EXPECT_EQ(first<Reminded>(d).pending, pending(1));
+    EXPECT_EQ(first<Reminded>(d).number, 1U);
+    EXPECT_EQ(next_timer(state), now + Duration(100'000));
+    EXPECT_EQ(first<Reminded>(later(Duration(100'000))).number, 2U);
+}
+
+TEST_F(ReminderTest, ThoseThatWereMissedAreOne) {
+    waits_for_a_person();
+    EXPECT_EQ(types(later(Duration(10'000'000))), "reminded");
+    EXPECT_EQ(types(later(Duration(99'999))), "");
+    EXPECT_EQ(types(later(Duration(1))), "reminded");
+}
+
+TEST_F(ReminderTest, OfWhatIsSettledNobodyIsReminded) {
+    waits_for_a_person();
+    (void)submit(pending(1), decision(true));
+    EXPECT_FALSE(state.timer_at.contains({1, TimerKind::remind}));
+}
+
+TEST_F(ReminderTest, ThereIsAnEndToIt) {
+    waits_for_a_person();
+    for (std::uint32_t i = 0; i < limits::reminders_max; ++i) (void)later(Duration(100'000));
+    EXPECT_EQ(state.calls.at(1).pause->reminders, limits::reminders_max);
+    EXPECT_FALSE(next_timer(state));
+    EXPECT_EQ(types(later(Duration(1'000'000))), "");
+}
+
+TEST_F(ReminderTest, WhoIsAskedNextIsRemindedFromThenOn) {
+    waits_for_a_person(Duration(90'000));
+    EXPECT_EQ(types(later(Duration(90'000))), "reassigned");
+    EXPECT_EQ(types(later(Duration(59'999))), "");
+    auto const d = later(Duration(1));
+    EXPECT_EQ(types(d), "reminded");
+    EXPECT_EQ(first<Reminded>(d).number, 1U);
+}
+
+TEST_F(ReminderTest, WhatIsUsualHoldsForPeopleAlone) {
+    limits.remind_after = Duration(5'000);
+    asks_for({job(), person()});
+    (void)pauses(1, pause_for(PauseReason::tool_result));
+    (void)pauses(2, pause_for(PauseReason::approval));
+    EXPECT_FALSE(state.timer_at.contains({1, TimerKind::remind}));
+    EXPECT_EQ(state.timer_at.at({2, TimerKind::remind}), now + Duration(5'000));
+    EXPECT_EQ(types(later(Duration(5'000))), "reminded");
+    EXPECT_FALSE(state.timer_at.contains({2, TimerKind::remind}));  // once: no remind_every
+}
+
 TEST_F(WarningTest, ADeadlineThatIsNearIsToldOnce) {
     waits_with_warning();
     EXPECT_EQ(next_timer(state), now + Duration(7'000));

@@ -142,6 +142,9 @@ struct PauseTerms {
     std::string webhook_url = {};  // told when the pause ends; empty: nobody is
     // A deadline_near event comes so long before the deadline.
     std::optional<Duration> warn_before = {};
+    // A reminded event comes so long after the pause began, and each such time again.
+    std::optional<Duration> remind_after = {};
+    std::optional<Duration> remind_every = {};
     // Signs webhooks about this pause, both ways. The lane takes it out before deciding and keeps
     // it beside the journal: it is in no event and no state.
     std::string webhook_secret = {};
@@ -158,6 +161,8 @@ struct ToolTerms {
     std::optional<Duration> pause_timeout =
         {};  // default deadline of its pauses; nullopt: that of the reason
     Duration time_limit = Duration(600'000);  // of one attempt
+    // Told of an outcome that came before the tool could pause; empty: nobody is.
+    std::string webhook_url = {};
     friend bool operator==(ToolTerms const&, ToolTerms const&) = default;
 
     [[nodiscard]] bool may_pause_for(PauseReason reason) const;

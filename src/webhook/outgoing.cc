@@ -114,8 +114,8 @@ std::string said(Word const& word) {
     if (word.event == "expired") return "Nobody answered in time: " + about;
     if (word.event == "deadline_near") return "Still waiting, and the deadline is near: " + about;
     std::string const question = head(word.message, shown_message);
-    std::string const what =
-        word.reason == PauseReason::approval ? "Approval wanted: " : "Waiting: ";
+    std::string what = word.reason == PauseReason::approval ? "Approval wanted: " : "Waiting: ";
+    if (word.event == "reminded") what = "Still waiting: ";
     return what + (question.empty() ? about : question + "\n" + about);
 }
 
@@ -143,6 +143,7 @@ std::optional<PendingId> pending_of(Event::Body const& body) {
     if (auto const* const e = std::get_if<GateAsked>(&body)) return e->pending;
     if (auto const* const e = std::get_if<DeadlineNear>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reassigned>(&body)) return e->pending;
+    if (auto const* const e = std::get_if<Reminded>(&body)) return e->pending;
     return std::nullopt;
 }
 
@@ -159,7 +160,7 @@ public:
         for (Hook const& hook : outgoing_.hooks) {
             bool const meant = hook.project.empty() || hook.project == state_.project;
             if (meant && has(hook.events, type))
-                put(hook.url, {Letter::Kind::event, std::nullopt, event_body(state_, record)});
+                put(hook.url, {Letter::Kind::event, std::nullopt, {}, event_body(state_, record)});
         }
         for (Notice const& notice : outgoing_.notices) {
             if (has(notice.on, type)) tell(notice);
@@ -174,7 +175,7 @@ private:
         PendingChange const* const change = receipt ? change_of(receipt->pending) : nullptr;
         if (!change || change->webhook_url.empty()) return;
         put(change->webhook_url,
-            {Letter::Kind::call, receipt->pending, outcome_body(*receipt, body)});
+            {Letter::Kind::call, receipt->pending, change->tool, outcome_body(*receipt, body)});
     }
     [[nodiscard]] PendingChange const* change_of(PendingId const& pending) const {
         for (PendingChange const& change : changes_) {
@@ -191,7 +192,8 @@ private:
                                 : notice.reasons;
         if (std::ranges::find(wanted, word->reason) == wanted.end()) return;
         std::string const page = outgoing_.page ? outgoing_.page(word->pending) : "";
-        put(notice.target, {Letter::Kind::notice, std::nullopt, notice_body(notice, *word, page)});
+        put(notice.target,
+            {Letter::Kind::notice, std::nullopt, {}, notice_body(notice, *word, page)});
     }
     // nullopt: the event is about no call that waits or waited for somebody.
     [[nodiscard]] std::optional<Word> word_of() const {
@@ -253,6 +255,7 @@ std::string write_letter(Letter const& letter) {
     json::Writer out;
     out.begin_object().member("kind", kind_words[static_cast<std::size_t>(letter.kind)]);
     if (letter.pending) out.member("pendingID", letter.pending->text());
+    if (!letter.tool.empty()) out.member("tool", letter.tool);
     return out.end_object().take() + "\n" + letter.body;
 }
 
@@ -268,6 +271,7 @@ std::optional<Letter> read_letter(std::string_view text) {
     Letter out;
     out.kind = static_cast<Letter::Kind>(kind - std::begin(kind_words));
     out.pending = PendingId::parse(view["pendingID"].string_or(""));
+    out.tool = view["tool"].string_or("");
     out.body = text.substr(end + 1);
     return out;
 }

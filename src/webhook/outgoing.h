@@ -49,6 +49,7 @@ struct Letter {
     enum class Kind : std::uint8_t { call, event, notice };
     Kind kind = Kind::event;
     std::optional<PendingId> pending = {};  // of kind call: whose secret signs it
+    std::string tool = {};                  // of kind call: whose secret does if that has none
     std::string body = {};
 };
 [[nodiscard]] std::string write_letter(Letter const& letter);

@@ -19,7 +19,8 @@ namespace {
 constexpr Duration scan_every{1'000};
 constexpr Duration prune_every{600'000};
 constexpr Duration store_pause{5'000};
-constexpr std::uint32_t page = 256;
+constexpr std::uint32_t look_at = 4'096;  // rows that are due, without what is in them
+constexpr std::size_t answering_max = 10'000;
 constexpr std::size_t error_max = 300;
 constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is followed
 
@@ -90,13 +91,34 @@ void Pump::wake() {
         return;
     }
     scanning_ = true;
-    auto question = [until = world_.clock.now()](port::Store& store) {
-        return store.due_posts(std::string(post_kind), until, page);
+    port::ask(world_.journal, question(), [this, alive = alive_](Result<Due> due) {
+        if (*alive) scanned(std::move(due));
+    });
+}
+
+// Receivers take turns: each has so many on their way, whatever else waits for it. Runs on the
+// store's thread, with its own copy of what is at work.
+port::Fn<Result<Pump::Due>(port::Store&)> Pump::question() const {
+    std::set<PostKey> busy;
+    for (auto const& [key, work] : at_work_) busy.insert(key);
+    return [until = world_.clock.now(), after = next_, busy = std::move(busy), to = to_,
+            answering = answering_](port::Store& store) mutable -> Result<Due> {
+        auto const due = store.due_by_target(until, after, 2 * at_once_each, look_at);
+        if (!due) return std::unexpected(due.error());
+        Due out;
+        if (due->size() >= look_at) out.next = due->back().target;
+        for (port::DuePost const& one : *due) {
+            if (busy.size() + out.rows.size() >= at_once) break;
+            std::size_t const most = answering.contains(one.target) ? at_once_each : 1;
+            if (busy.contains(one.key) || to[one.target] >= most) continue;
+            auto row = store.post(one.key);
+            if (!row) return std::unexpected(std::move(row.error()));
+            if (!*row) continue;
+            ++to[one.target];
+            out.rows.push_back(std::move(**row));
+        }
+        return out;
     };
-    port::ask(world_.journal, std::move(question),
-              [this, alive = alive_](Result<std::vector<PostRow>> due) {
-                  if (*alive) scanned(std::move(due));
-              });
 }
 
 void Pump::scan() {
@@ -108,13 +130,14 @@ void Pump::scan() {
     });
 }
 
-void Pump::scanned(Result<std::vector<PostRow>> due) {
+void Pump::scanned(Result<Due> due) {
     scanning_ = false;
-    for (PostRow& row : due ? *due : std::vector<PostRow>()) {
-        if (stopped_ || at_work_.size() >= at_once) break;
-        auto const busy = to_.find(row.target);
-        bool const full = busy != to_.end() && busy->second >= at_once_each;
-        if (!full && !at_work_.contains(row.key)) begin(std::move(row));
+    if (due) {
+        next_ = std::move(due->next);
+        if (!next_.empty() && at_work_.size() + due->rows.size() < at_once) again_ = true;
+    }
+    for (PostRow& row : due ? due->rows : std::vector<PostRow>()) {
+        if (!stopped_ && !at_work_.contains(row.key)) begin(std::move(row));
     }
     if (std::exchange(again_, false) && !stopped_) wake();
 }
@@ -161,7 +184,11 @@ void Pump::send_call(PostKey const& key) {
               [this, alive = alive_, key](Result<std::optional<std::string>> secret) {
                   if (!*alive || !at_work_.contains(key)) return;
                   if (!secret) return failed(key, "the store does not answer", false);
-                  send(key, at_work_.at(key).row.target, secret->value_or(""), true);
+                  Work const& work = at_work_.at(key);
+                  auto const usual = options_.tool_secrets.find(work.letter.tool);
+                  bool const none = usual == options_.tool_secrets.end();
+                  std::string const by_tool = none ? std::string() : usual->second;
+                  send(key, work.row.target, secret->value_or(by_tool), true);
               });
 }
 
@@ -244,6 +271,8 @@ void Pump::run(PostKey const& key, Notice const& notice) {
 void Pump::delivered(PostKey const& key) {
     Work const& work = at_work_.at(key);
     if (work.letter.kind == Letter::Kind::event) disabled_.erase(work.row.target);
+    if (answering_.size() >= answering_max) answering_.clear();
+    answering_.insert(work.row.target);
     PostUpdate update;
     update.key = key;
     update.state = PostState::delivered;
@@ -255,6 +284,7 @@ void Pump::delivered(PostKey const& key) {
 
 void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
     Work const& work = at_work_.at(key);
+    answering_.erase(work.row.target);
     PostUpdate update;
     update.key = key;
     update.attempts = work.row.attempts + 1;

@@ -46,6 +46,8 @@ public:
         Outgoing outgoing = {};
         std::vector<std::string> allowed = {};      // see way_to()
         std::vector<std::string> environment = {};  // of programs that tell people
+        // By the tool's name: signs what is told of a call that ended before it could pause.
+        std::map<std::string, std::string, std::less<>> tool_secrets = {};
         // What is told of each attempt that failed: the delivery, why, and whether it was the last.
         std::function<void(port::PostRow const&, std::string const&, bool)> failed = {};
     };
@@ -62,8 +64,10 @@ public:
     void stop();
     [[nodiscard]] std::size_t busy() const { return at_work_.size(); }
 
-    static constexpr std::size_t at_once = 32;
-    static constexpr std::size_t at_once_each = 4;  // to one receiver
+    static constexpr std::size_t at_once = 128;
+    // To one receiver; to one that has not taken the newest yet, one. So many slow or dead ones
+    // together leave room for the others.
+    static constexpr std::size_t at_once_each = 4;
     static constexpr Duration time_limit{15'000};
     static constexpr Duration kept_for{7 * 24 * 3'600'000};  // what was delivered
 
@@ -77,8 +81,15 @@ private:
         std::optional<Duration> retry_after = {};
     };
 
+    // What may begin now, and behind which receiver to look next; empty: from the first one.
+    struct Due {
+        std::vector<port::PostRow> rows;
+        std::string next;
+    };
+
     void scan();
-    void scanned(Result<std::vector<port::PostRow>> due);
+    void scanned(Result<Due> due);
+    [[nodiscard]] port::Fn<Result<Due>(port::Store&)> question() const;
     void begin(port::PostRow row);
     void send(port::PostKey const& key, std::string const& url, std::string const& secret,
               bool signed_plain);
@@ -98,7 +109,9 @@ private:
     Options options_;
     std::map<port::PostKey, Work> at_work_;
     std::map<std::string, std::size_t> to_;  // how many are on their way there
+    std::set<std::string> answering_;        // receivers whose newest attempt succeeded
     std::set<std::string> disabled_;         // receivers of events that said 410
+    std::string next_;                       // behind this receiver the next look begins
     bool scanning_ = false;
     bool again_ = false;
     bool stopped_ = false;

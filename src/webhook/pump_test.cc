@@ -87,13 +87,14 @@ TEST(Letter, comes_back_as_it_was_written) {
     pending.session = SessionId::make(7, {1});
     pending.call = 2;
     pending.generation = 1;
-    for (Letter const& letter : {Letter{Letter::Kind::call, pending, "{\"a\":1}"},
-                                 Letter{Letter::Kind::event, std::nullopt, "two\nlines"},
-                                 Letter{Letter::Kind::notice, std::nullopt, ""}}) {
+    for (Letter const& letter : {Letter{Letter::Kind::call, pending, "deploy", "{\"a\":1}"},
+                                 Letter{Letter::Kind::event, std::nullopt, "", "two\nlines"},
+                                 Letter{Letter::Kind::notice, std::nullopt, "", ""}}) {
         auto const back = read_letter(write_letter(letter));
         ASSERT_TRUE(back);
         EXPECT_EQ(back->kind, letter.kind);
         EXPECT_EQ(back->pending, letter.pending);
+        EXPECT_EQ(back->tool, letter.tool);
         EXPECT_EQ(back->body, letter.body);
     }
     for (char const* const bad : {"", "{}", "{}\nx", "{\"kind\":\"newer\"}\nx", "no json\nx"})

@@ -140,6 +140,9 @@ struct Read {
         e.what.digest = e.digest;
     }
     void operator()(DeadlineNear& e) const { e = {pending(), time("timeout")}; }
+    void operator()(Reminded& e) const {
+        e = {pending(), static_cast<std::uint32_t>(data["number"].integer_or(0)), time("next")};
+    }
     void operator()(Reassigned& e) const {
         e = {pending(), {}, time("timeout")};
         data["from"].elements([&](json::View who) { e.answerers.push_back(who.string_or("")); });

@@ -135,6 +135,11 @@ struct Write {
         pause(e.pending);
         time_member("timeout", e.deadline);
     }
+    void operator()(Reminded const& e) const {
+        pause(e.pending);
+        out.member("number", e.number);
+        time_member("next", e.next);
+    }
     void operator()(Reassigned const& e) const {
         pause(e.pending);
         out.key("from").begin_array();

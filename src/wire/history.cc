@@ -523,6 +523,7 @@ struct Touched {
     void operator()(Voted const& e) const { out.push_back(e.pending); }
     void operator()(Reassigned const& e) const { out.push_back(e.pending); }
     void operator()(DeadlineNear const& e) const { out.push_back(e.pending); }
+    void operator()(Reminded const& e) const { out.push_back(e.pending); }
     void operator()(Progressed const& e) const { out.push_back(e.pending); }
     void operator()(Claimed const& e) const { out.push_back(e.pending); }
     void operator()(Expired const& e) const { out.push_back(e.receipt.pending); }

@@ -82,6 +82,8 @@ void write_pause_terms(json::Writer& out, PauseTerms const& terms) {
     optional_json(out, "metadata", terms.metadata);
     optional_text(out, "webhookURL", terms.webhook_url);
     write_duration(out, "warnBefore", terms.warn_before);
+    write_duration(out, "remindAfter", terms.remind_after);
+    write_duration(out, "remindEvery", terms.remind_every);
     if (!terms.escalate_to.empty()) write_texts(out, "escalateTo", terms.escalate_to);
     write_duration(out, "pollEvery", terms.poll_every);
     if (terms.task != 0) out.member("task", terms.task);
@@ -111,6 +113,8 @@ PauseTerms read_pause_terms(json::View object) {
     terms.metadata = copy_of(object["metadata"]);
     terms.webhook_url = object["webhookURL"].string_or("");
     terms.warn_before = read_duration(object["warnBefore"]);
+    terms.remind_after = read_duration(object["remindAfter"]);
+    terms.remind_every = read_duration(object["remindEvery"]);
     terms.poll_every = read_duration(object["pollEvery"]);
     object["escalateTo"].elements(
         [&](json::View who) { terms.escalate_to.push_back(who.string_or("")); });
@@ -139,6 +143,7 @@ void write_call_spec(json::Writer& out, CallSpec const& spec) {
     write_duration(out, "pauseTimeout", spec.terms.pause_timeout);
     if (spec.terms.time_limit != ToolTerms().time_limit)
         write_duration(out, "timeLimit", spec.terms.time_limit);
+    optional_text(out, "webhookURL", spec.terms.webhook_url);
     if (spec.refused) out.member("refused", *spec.refused);
     if (spec.ask != 0) out.member("ask", spec.ask).member("askAttempt", spec.ask_attempt);
     if (!spec.at_once) return;
@@ -163,6 +168,7 @@ CallSpec read_call_spec(json::View object) {
         [&](json::View gate) { spec.terms.gates.push_back(gate.string_or("")); });
     spec.terms.pause_timeout = read_duration(object["pauseTimeout"]);
     if (auto limit = read_duration(object["timeLimit"])) spec.terms.time_limit = *limit;
+    spec.terms.webhook_url = object["webhookURL"].string_or("");
     if (auto refused = object["refused"].string()) spec.refused = *refused;
     spec.ask = static_cast<std::uint32_t>(object["ask"].integer_or(0));
     spec.ask_attempt = static_cast<std::uint32_t>(object["askAttempt"].integer_or(0));

@@ -59,8 +59,8 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    9, 9, 2, 5, 4, 7, 4, 3, 7, 4, 3, 4,  6,  2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6,
-    4, 3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 11, 13, 2, 8, 5, 2, 3, 5, 4, 4, 5, 4, 6, 4};
+    9, 9, 2, 5, 4, 7, 4, 3, 7, 4, 3,  4,  6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6, 4,
+    3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 11, 13, 2, 8, 5, 2, 3, 5, 4, 4, 5, 4, 6, 4, 3};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -119,6 +119,8 @@ PauseTerms rich_pause() {
     terms.escalate_to = {"bob"};
     terms.poll_every = Duration(30'000);
     terms.warn_before = Duration(60'000);
+    terms.remind_after = Duration(70'000);
+    terms.remind_every = Duration(80'000);
     terms.task = 3;
     return terms;
 }
@@ -134,6 +136,7 @@ CallSpec rich_call() {
     spec.terms.gates = {"first", "second"};
     spec.terms.pause_timeout = Duration(5'000);
     spec.terms.time_limit = Duration(30'000);
+    spec.terms.webhook_url = "https://example.org/early";
     spec.refused = "no such tool";
     spec.ask = 2;
     spec.ask_attempt = 3;
@@ -224,6 +227,8 @@ std::vector<Event> one_of_each() {
     add(Reassigned{pending(), {"bob", "role:answer"}, at(9)});
     add(Reassigned{pending(), {"bob"}, std::nullopt});
     add(DeadlineNear{pending(), at(30'000)});
+    add(Reminded{pending(), 1, at(30'000)});
+    add(Reminded{pending(), 2, std::nullopt});
     add(Polled{pending(), at(30'000), 0, {}});
     add(Polled{pending(), at(60'000), 3, "503: \r\ndata: no"});
     add(Progressed{pending(), "50", value});

@@ -32,9 +32,10 @@ std::vector<json::View> list(json::View array) {
 }
 
 Pause read_pause(json::View v) {
-    return {read_pause_terms(v), maybe_time(v, "deadline"),     time(v, "since"),
-            seq(v, "opened"),    v["byGate"].boolean_or(false), maybe_time(v, "pollAt"),
-            seq(v, "polled"),    number(v, "pollFailures"),     maybe_time(v, "nearAt")};
+    return {read_pause_terms(v),       maybe_time(v, "deadline"),     time(v, "since"),
+            seq(v, "opened"),          v["byGate"].boolean_or(false), maybe_time(v, "pollAt"),
+            seq(v, "polled"),          number(v, "pollFailures"),     maybe_time(v, "nearAt"),
+            maybe_time(v, "remindAt"), number(v, "reminders")};
 }
 
 void read_answers(Call& call, json::View v) {

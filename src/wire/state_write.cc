@@ -32,6 +32,8 @@ void write_pause(json::Writer& out, Pause const& pause) {
     time_member(out, "pollAt", pause.poll_at);
     out.member("polled", pause.polled).member("pollFailures", pause.poll_failures);
     time_member(out, "nearAt", pause.near_at);
+    time_member(out, "remindAt", pause.remind_at);
+    out.member("reminders", pause.reminders);
     out.end_object();
 }
 

@@ -119,7 +119,8 @@ void start_tool(Decider& d, CallNo no) {
     PendingId const pending = d.new_pending(call);
     d.emit(ToolStarted{pending, 1, d.epoch});
     if (at_once && !goes_on)
-        d.emit(CallPaused{pending, *at_once, deadline_of(*at_once, terms, d.at)});
+        d.emit(
+            CallPaused{pending, with_reminders(d, *at_once), deadline_of(*at_once, terms, d.at)});
 }
 
 void cancel_call(Decider& d, CallNo no, std::string const& why) {

@@ -65,6 +65,8 @@ void lose_program(Decider& d, Trouble const& error, bool died);
 
 // time.cc: everything that is due by the command's time (rule 9).
 void fall_due(Decider& d);
+// Of people who are asked, those that are usual, unless it says others.
+[[nodiscard]] PauseTerms with_reminders(Decider const& d, PauseTerms terms);
 [[nodiscard]] std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool,
                                               Time at);
 

@@ -159,7 +159,7 @@ Judged judge(Decider& d, AgentAsk const& c) {
         return done(d);
     }
     PendingId const pending{d.state.id, d.state.calls_ever + 1, 1, d.draw()};
-    d.emit(AgentAsked{pending, c.spec, c.step, message_for(d, false), c.terms,
+    d.emit(AgentAsked{pending, c.spec, c.step, message_for(d, false), with_reminders(d, c.terms),
                       deadline_of(c.terms, c.spec.terms, d.at)});
     return done(d);
 }

@@ -83,6 +83,17 @@ void warn(Decider& d, CallNo no) {
     d.emit(DeadlineNear{call.pending, call.pause->deadline});
 }
 
+// Once for all that were missed. Not when the deadline has come too.
+void remind(Decider& d, CallNo no) {
+    Call const& call = d.state.calls.at(no);
+    Pause const& pause = *call.pause;
+    if (pause.deadline && *pause.deadline <= d.at) return;
+    std::uint32_t const number = pause.reminders + 1;
+    auto const every = pause.terms.remind_every;
+    bool const again = every && number < limits::reminders_max;
+    d.emit(Reminded{call.pending, number, again ? std::optional(d.at + *every) : std::nullopt});
+}
+
 void fall_due(Decider& d, Timer const& timer) {
     switch (timer.kind) {
         case TimerKind::deadline: return expire(d, timer.call);
@@ -91,6 +102,7 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::poll:        // nothing is decided: the lane asks (due_polls)
             return;
         case TimerKind::near: return warn(d, timer.call);
+        case TimerKind::remind: return remind(d, timer.call);
         case TimerKind::mail: return release_due_mail(d);
         case TimerKind::model_retry: {
             OpenTurn const& turn = *d.state.turn;
@@ -113,6 +125,15 @@ void fall_due(Decider& d) {
             d.state.lifecycle == Lifecycle::active || timer.kind == TimerKind::deadline;
         if (driven && d.state.timers.contains(timer)) fall_due(d, timer);
     }
+}
+
+PauseTerms with_reminders(Decider const& d, PauseTerms terms) {
+    bool const job =
+        terms.reason == PauseReason::tool_result || terms.reason == PauseReason::handoff;
+    if (job || terms.remind_after) return terms;
+    terms.remind_after = d.limits.remind_after;
+    terms.remind_every = d.limits.remind_every;
+    return terms;
 }
 
 std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool, Time at) {

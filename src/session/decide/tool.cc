@@ -92,7 +92,8 @@ void pause(Decider& d, Call const& call, ToolOutcome const& c, PauseTerms const&
                                 " without having declared it";
         return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, why, {}, {}}, c.digest);
     }
-    d.emit(CallPaused{call.pending, terms, deadline_of(terms, call.spec.terms, d.at)});
+    d.emit(CallPaused{call.pending, with_reminders(d, terms),
+                      deadline_of(terms, call.spec.terms, d.at)});
 }
 
 }  // namespace
@@ -160,7 +161,7 @@ Judged judge(Decider& d, GateOutcome const& c) {
             d.emit(GateDecided{call.no, c.gate, false, why, std::nullopt, {}});
             return done(d);
         }
-        d.emit(GateAsked{d.new_pending(call), c.gate, *terms,
+        d.emit(GateAsked{d.new_pending(call), c.gate, with_reminders(d, *terms),
                          deadline_of(*terms, call.spec.terms, d.at)});
     } else {
         d.emit(GateMissing{call.no, c.gate});

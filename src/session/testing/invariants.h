@@ -61,6 +61,8 @@ namespace dormouse::session::testing {
             out[{no, TimerKind::poll}] = *call.pause->poll_at;
         if (call.pause && call.phase == CallPhase::waiting && call.pause->near_at)
             out[{no, TimerKind::near}] = *call.pause->near_at;
+        if (call.phase == CallPhase::waiting && call.pause->remind_at)
+            out[{no, TimerKind::remind}] = *call.pause->remind_at;
     }
     if (state.turn && state.turn->retry) out[{0, TimerKind::model_retry}] = state.turn->retry->at;
     for (InboxItem const& item : state.inbox) {

@@ -175,6 +175,8 @@ private:
         if (b % 7 == 1) terms.answer.need = 2;
         if (b % 3 == 1) terms.state = Json::trusted(std::to_string(b));
         if (b % 4 == 1) terms.warn_before = Duration(20'000);
+        if (b % 13 == 1) terms.remind_after = Duration(15'000);
+        if (b % 26 == 1) terms.remind_every = Duration(25'000);
         if (b % 11 == 1) terms.escalate_to = {"carl"};
         if (b % 3 == 1 && reason == PauseReason::tool_result) terms.poll_every = Duration(30'000);
         return terms;

@@ -50,6 +50,28 @@ TEST_P(StoreConformance, posts_come_by_their_time_and_place_and_each_kind_alone)
     EXPECT_FALSE(store().post({session(3), 2, 0}).value());
 }
 
+TEST_P(StoreConformance, a_receiver_with_many_posts_hides_no_other) {
+    auto first = create(2, "acme", 3);
+    for (std::uint32_t n = 0; n < 9; ++n) {
+        first.posts.push_back(post(2, 1, n, "webhook", 5));
+        first.posts.back().target = "https://busy";
+    }
+    first.posts.push_back(post(2, 2, 0, "webhook", 6));
+    first.posts.back().target = "https://quiet";
+    first.posts.push_back(post(2, 2, 1, "webhook", 90));
+    first.posts.back().target = "https://later";
+    first.posts.push_back(post(2, 2, 2, "session", 1));
+    commit_one(first);
+    auto const named = [](port::PostRow const& row) { return port::DuePost{row.key, row.target}; };
+    std::vector<port::DuePost> const busy{named(first.posts[0]), named(first.posts[1])};
+    EXPECT_EQ(store().due_by_target(at(8), "", 2, 100).value(),
+              (std::vector<port::DuePost>{busy[0], busy[1], named(first.posts[9])}));
+    EXPECT_EQ(store().due_by_target(at(8), "", 2, 2).value(), busy);
+    EXPECT_EQ(store().due_by_target(at(8), "https://busy", 2, 100).value(),
+              std::vector<port::DuePost>{named(first.posts[9])});
+    EXPECT_TRUE(store().due_by_target(at(4), "", 2, 100).value().empty());
+}
+
 TEST_P(StoreConformance, a_post_goes_with_the_append_that_takes_it_up) {
     auto first = create(1, "acme");
     first.posts = {post(1, 1, 0, "session", 0), post(1, 1, 1, "session", 0)};

@@ -319,6 +319,16 @@ Result<std::vector<port::SessionRow>> MemoryStore::aliases(std::string const& pr
     return rows;
 }
 
+Result<std::uint64_t> MemoryStore::session_bytes(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const found = disk_->sessions.find(id.number());
+    if (found == disk_->sessions.end()) return 0;
+    std::uint64_t bytes = found->second.snapshot ? found->second.snapshot->state.size() : 0;
+    for (auto const& [seq, frame] : found->second.frames) bytes += frame.bytes.size();
+    for (auto const& [seq, artifact] : found->second.artifacts) bytes += artifact->size();
+    return bytes;
+}
+
 Result<std::vector<SessionId>> MemoryStore::completed_until(Time at, std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::map<std::pair<Time, std::uint64_t>, SessionId> oldest;
@@ -449,6 +459,27 @@ Result<std::vector<port::PostRow>> MemoryStore::due_posts(std::string const& kin
     }
     std::vector<port::PostRow> found;
     for (auto const& [place, row] : due) found.push_back(*row);
+    return found;
+}
+
+Result<std::vector<port::DuePost>> MemoryStore::due_by_target(Time until, std::string const& after,
+                                                              std::uint32_t each,
+                                                              std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    using Place = std::tuple<Time, std::uint64_t, Seq, std::uint32_t>;
+    std::map<std::string, std::map<Place, port::PostKey>> by_target;
+    for (auto const& [key, row] : disk_->posts) {
+        bool const waits = row.state == port::PostState::pending && row.kind != "session";
+        if (!waits || row.next_at > until || row.target <= after) continue;
+        auto& due = by_target[row.target];
+        due.emplace(Place(row.next_at, key.from.number(), key.seq, key.n), key);
+        if (due.size() > each) due.erase(std::prev(due.end()));
+    }
+    std::vector<port::DuePost> found;
+    for (auto const& [target, due] : by_target) {
+        if (found.size() >= limit) break;
+        for (auto const& [place, key] : due) found.push_back({key, target});
+    }
     return found;
 }
 

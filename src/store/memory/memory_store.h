@@ -78,6 +78,7 @@ public:
     [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
                                                                 std::string const& alias,
                                                                 std::uint32_t limit) override;
+    [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session) override;
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
@@ -93,6 +94,10 @@ public:
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
     [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
                                                                std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::DuePost>> due_by_target(Time until,
+                                                                   std::string const& after,
+                                                                   std::uint32_t each,
+                                                                   std::uint32_t limit) override;
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override;
     [[nodiscard]] Result<std::vector<port::PostRow>> list_posts(
         port::PostFilter const& filter) override;

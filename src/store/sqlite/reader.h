@@ -40,6 +40,7 @@ public:
                                                                 std::string const& alias,
                                                                 std::uint32_t limit);
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at, std::uint32_t limit);
+    [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter);
     [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::uint32_t calls);
@@ -53,6 +54,10 @@ public:
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key);
     [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
                                                                std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::DuePost>> due_by_target(Time until,
+                                                                   std::string const& after,
+                                                                   std::uint32_t each,
+                                                                   std::uint32_t limit);
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key);
     [[nodiscard]] Result<std::vector<port::PostRow>> list_posts(port::PostFilter const& filter);
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session);

@@ -84,6 +84,15 @@ Result<std::vector<port::SessionRow>> Reader::aliases(std::string const& project
     return session_rows(rows);
 }
 
+Result<std::uint64_t> Reader::session_bytes(SessionId session) {
+    if (session.number() >= number_end) return 0;
+    auto one = query(Read::session_bytes);
+    one.bind(static_cast<std::int64_t>(session.number()));
+    auto const there = one.next();
+    if (!there) return std::unexpected(there.error());
+    return *there ? static_cast<std::uint64_t>(one.integer(0)) : 0;
+}
+
 Result<std::vector<SessionId>> Reader::completed_until(Time at, std::uint32_t limit) {
     auto rows = query(Read::completed_until);
     rows.bind(to_ms(at)).bind(std::int64_t{limit});

@@ -53,6 +53,37 @@ Result<std::vector<PostRow>> Reader::due_posts(std::string const& kind, Time unt
     }
 }
 
+Result<std::vector<port::DuePost>> Reader::due_by_target(Time until, std::string const& after,
+                                                         std::uint32_t each, std::uint32_t limit) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<port::DuePost> found;
+    std::string target = after;
+    while (found.size() < limit) {
+        {
+            auto next = query(Read::next_target);
+            next.bind(target);
+            auto const there = next.next();
+            if (!there) return std::unexpected(there.error());
+            if (!*there) break;
+            target = next.text(0);
+        }
+        auto rows = query(Read::due_to_target);
+        rows.bind(target).bind(to_ms(until)).bind(std::int64_t{each});
+        for (;;) {
+            auto const there = rows.next();
+            if (!there) return std::unexpected(there.error());
+            if (!*there) break;
+            auto const from = session_id(rows.text(0));
+            if (!from) return std::unexpected(from.error());
+            found.push_back(
+                {{*from, seq_of(rows.integer(1)), static_cast<std::uint32_t>(rows.integer(2))},
+                 target});
+        }
+    }
+    return found;
+}
+
 Result<std::optional<PostRow>> Reader::post(port::PostKey const& key) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());

@@ -166,8 +166,14 @@ constexpr char const* aliases =
     "CREATE INDEX sessions_by_alias ON sessions(project, alias) WHERE alias <> '' AND status <> "
     "'completed' AND status <> 'deleted';";
 
-constexpr std::array<char const*, 8> steps_of_this_release{
-    tables, views, feed_and_artifacts, completed, posts, webhooks, tokens_and_audit, aliases};
+// Whom something is sent, each for himself.
+constexpr char const* posts_by_target =
+    "CREATE INDEX posts_by_target ON posts(target, next_at, k, n) WHERE state = 0 AND kind <> "
+    "'session';";
+
+constexpr std::array<char const*, 9> steps_of_this_release{
+    tables,           views,   feed_and_artifacts, completed, posts, webhooks,
+    tokens_and_audit, aliases, posts_by_target};
 
 }  // namespace
 

@@ -166,6 +166,10 @@ Result<std::vector<port::SessionRow>> SqliteStore::aliases(std::string const& pr
                                                            std::uint32_t limit) {
     return reader_->aliases(project, alias, limit);
 }
+Result<std::uint64_t> SqliteStore::session_bytes(SessionId session) {
+    return reader_->session_bytes(session);
+}
+
 Result<std::vector<SessionId>> SqliteStore::completed_until(Time at, std::uint32_t limit) {
     return reader_->completed_until(at, limit);
 }
@@ -201,6 +205,12 @@ Result<std::optional<SessionId>> SqliteStore::find_created(Bits128 const& create
 Result<std::vector<port::PostRow>> SqliteStore::due_posts(std::string const& kind, Time until,
                                                           std::uint32_t limit) {
     return reader_->due_posts(kind, until, limit);
+}
+
+Result<std::vector<port::DuePost>> SqliteStore::due_by_target(Time until, std::string const& after,
+                                                              std::uint32_t each,
+                                                              std::uint32_t limit) {
+    return reader_->due_by_target(until, after, each, limit);
 }
 
 Result<std::optional<port::PostRow>> SqliteStore::post(port::PostKey const& key) {

@@ -142,6 +142,13 @@ constexpr auto reads = in_order<Read>({
                                      " ORDER BY s.no DESC LIMIT ?3"},
     {Read::all_sessions,
      SESSION_COLUMNS "FROM sessions s" SESSION_NAMES "WHERE s.no > ?1 ORDER BY s.no LIMIT ?2"},
+    {Read::session_bytes,
+     "SELECT (SELECT coalesce(sum(length(CAST(data AS BLOB))), 0) FROM journal"
+     "   WHERE k BETWEEN ?1 << 24 AND ?1 << 24 | 16777215)"
+     " + (SELECT coalesce(sum(length(data)), 0) FROM artifacts"
+     "   WHERE k BETWEEN ?1 << 24 AND ?1 << 24 | 16777215)"
+     " + (SELECT coalesce(sum(length(state)), 0) FROM snapshots WHERE no = ?1)"
+     " FROM sessions WHERE no = ?1"},
     {Read::completed_until,
      "SELECT id FROM sessions INDEXED BY sessions_completed WHERE status = 'completed'"
      " AND updated <= ?1 ORDER BY updated, no LIMIT ?2"},
@@ -200,6 +207,13 @@ constexpr auto reads = in_order<Read>({
     {Read::due_posts, POST_COLUMNS "FROM posts o INDEXED BY posts_due" POST_SENDER
                                    "WHERE o.state = 0 AND o.kind = ?1 AND o.next_at <= ?2"
                                    " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
+    {Read::next_target,
+     "SELECT target FROM posts INDEXED BY posts_by_target WHERE state = 0 AND kind <> 'session'"
+     " AND target > ?1 ORDER BY target LIMIT 1"},
+    {Read::due_to_target,
+     "SELECT s.id, o.k, o.n FROM posts o INDEXED BY posts_by_target" POST_SENDER
+     "WHERE o.state = 0 AND o.kind <> 'session' AND o.target = ?1 AND o.next_at <= ?2"
+     " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
     {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.k = ?1 AND o.n = ?2"},
     {Read::largest_made, "SELECT max(makes) FROM posts WHERE makes IS NOT NULL"},
     {Read::secret, "SELECT secret FROM secrets WHERE no = ?1 AND call = ?2 AND gen = ?3"},

@@ -1,0 +1,126 @@
+#include "server/handlers.h"
+
+#include "json/json.h"
+
+#include <algorithm>
+
+// POST /api/retention: what would go now by its age, or lets it go. The same deletion as the one
+// that the server does by itself: each session by a command of its own, only while it is completed.
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::uint32_t looked_at_max = 10'000;
+constexpr std::uint32_t deleted_max = 1'000;  // by one request
+constexpr std::size_t shown_max = 100;
+constexpr std::size_t batch_size = 64;  // others have their turn in between
+
+struct Old {
+    SessionId session;
+    std::string project;
+    std::uint64_t bytes = 0;
+};
+
+struct Retention {
+    Api& api;
+    ExchangePtr x;
+    bool dry_run = false;
+    Time until{};
+    std::vector<SessionId> old = {};
+    bool more = false;
+    std::size_t at = 0;  // so many of `old` have been dealt with
+    std::uint64_t bytes = 0;
+    std::uint64_t deleted = 0;
+    std::vector<Old> shown = {};
+};
+using RetentionPtr = std::shared_ptr<Retention>;
+
+void answer_retention(Retention const& r) {
+    json::Writer out;
+    out.begin_object().member("completedBefore", to_ms(r.until)).member("dryRun", r.dry_run);
+    out.member("sessions", static_cast<std::uint64_t>(r.old.size())).member("bytes", r.bytes);
+    out.member("deleted", r.deleted).member("more", r.more).key("found").begin_array();
+    for (Old const& one : r.shown) {
+        out.begin_object().member("sessionID", one.session.text());
+        out.member("projectID", one.project).member("bytes", one.bytes).end_object();
+    }
+    r.x->json(200, out.end_array().end_object().take());
+}
+
+void next_batch(RetentionPtr const& r);
+
+void delete_batch(RetentionPtr const& r, std::vector<SessionId> const& batch) {
+    auto const open = std::make_shared<std::size_t>(batch.size());
+    for (SessionId const session : batch) {
+        runner::Asker asker = r->x->asker();
+        asker.idem_key.clear();  // of the request, not of each session
+        r->api.services().runner.command(session, Delete{.only_completed = true}, asker,
+                                         [r, open](Result<Answer> const& answer) {
+                                             if (answer) ++r->deleted;
+                                             if (--*open == 0) next_batch(r);
+                                         });
+    }
+}
+
+// Sizes are looked up for each batch: reads of others come in between.
+void next_batch(RetentionPtr const& r) {
+    if (r->at == r->old.size() || r->x->responder->gone()) return answer_retention(*r);
+    std::size_t const end = std::min(r->at + batch_size, r->old.size());
+    std::vector<SessionId> batch(r->old.begin() + static_cast<std::ptrdiff_t>(r->at),
+                                 r->old.begin() + static_cast<std::ptrdiff_t>(end));
+    r->at = end;
+    auto question = [batch](port::Store& store) -> Result<std::vector<Old>> {
+        std::vector<Old> out;
+        for (SessionId const& session : batch) {
+            auto const bytes = store.session_bytes(session);
+            if (!bytes) return std::unexpected(bytes.error());
+            auto const project = store.project_of(session);
+            if (!project) return std::unexpected(project.error());
+            out.push_back({session, project->value_or(""), *bytes});
+        }
+        return out;
+    };
+    port::ask(r->api.services().journal, std::move(question),
+              [r, batch](Result<std::vector<Old>> sized) {
+                  if (!sized) return r->x->fail(sized.error());
+                  for (Old& one : *sized) {
+                      r->bytes += one.bytes;
+                      if (r->shown.size() < shown_max) r->shown.push_back(std::move(one));
+                  }
+                  r->dry_run ? next_batch(r) : delete_batch(r, batch);
+              });
+}
+
+}  // namespace
+
+void post_retention(Api& api, ExchangePtr const& x) {
+    Body body(json::View(x->body), "", {"dryRun", "completedAfterMs"});
+    bool const dry_run = body.boolean("dryRun").value_or(false);
+    auto const asked = body.integer("completedAfterMs");
+    auto const usual = api.services().completed_after;
+    constexpr std::int64_t most = std::int64_t{36'600} * 86'400'000;
+    if (asked && (*asked < 0 || *asked > most))
+        body.refuse("completedAfterMs", "must be 0 to " + std::to_string(most));
+    if (!asked && !usual)
+        body.refuse("completedAfterMs",
+                    "is missing, and completed_after of [retention] is not set");
+    if (body.error()) return x->fail(*body.error());
+    auto const r = std::make_shared<Retention>(Retention{api, x, dry_run});
+    r->until = api.services().runner.now() - (asked ? Duration(*asked) : *usual);
+    std::uint32_t const most_now = dry_run ? looked_at_max : deleted_max;
+    auto question = [until = r->until, most_now](port::Store& store) {
+        return store.completed_until(until, most_now + 1);
+    };
+    port::ask(api.services().journal, std::move(question),
+              [r, most_now](Result<std::vector<SessionId>> old) {
+                  if (!old) return r->x->fail(old.error());
+                  r->old = std::move(*old);
+                  r->more = r->old.size() > most_now;
+                  if (r->more) r->old.pop_back();
+                  next_batch(r);
+              });
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""The page behind the link that people are sent: who is signed in answers with its form, by POST
+alone; a form of nobody else is taken; what agents write is text."""
+import html.parser
+import threading
+import urllib.parse
+
+from dormouse import Client, Server, main
+from tools_by_config import Tools, eventually
+
+GATE = '''
+[[gate]]
+tools = ["deploy"]
+ask = "Deploy {input.target}?"
+%s
+'''
+HOSTILE = '''
+[[gate]]
+tools = ["deploy"]
+ask = "<script>alert(1)</script><form action='https://evil.test'>{input.target}"
+'''
+
+
+class Parsed(html.parser.HTMLParser):
+    """The tags of a page, its text, and the fields of its form."""
+
+    def __init__(self, raw):
+        super().__init__()
+        self.tags, self.text, self.hidden, self.verdicts, self.links = [], '', {}, [], []
+        self.feed(raw.decode())
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.append(tag)
+        if tag == 'input':
+            self.hidden[attributes['name']] = attributes['value']
+        if tag == 'button':
+            self.verdicts.append(attributes['value'])
+        if tag == 'a':
+            self.links.append(attributes['href'])
+        bad = [name for name in attributes if name.startswith('on') or name == 'action']
+        assert not bad, bad
+
+    def handle_data(self, data):
+        self.text += data
+
+
+class Person:
+    """A browser that is signed in; it sends what browsers send with a form."""
+
+    def __init__(self, server, name, role='answer', **more):
+        self.server, self.name = server, name
+        self.own = f'http://127.0.0.1:{server.port}'
+        link = server.post('/api/links', {'name': name, 'role': role, **more})
+        assert link.status == 201, link
+        spent = self.client().post('/sign-in', {'code': link['url'].split('#')[1]})
+        assert spent.status == 200, spent
+        self.cookie = spent.headers['Set-Cookie'].split(';')[0]
+
+    def client(self):
+        return Client(self.server.port, None)
+
+    def get(self, pending):
+        answer = self.client().get('/a/' + pending, Cookie=self.cookie)
+        assert answer.status == 200, answer
+        return Parsed(answer.raw)
+
+    def send(self, pending, fields, **headers):
+        headers = {'Origin': self.own, 'Cookie': self.cookie, **headers}
+        headers = {'Content-Type': 'application/x-www-form-urlencoded', **headers}
+        raw = urllib.parse.urlencode(fields).encode()
+        return self.client().call('POST', '/a/' + pending, headers=headers, raw=raw)
+
+    def answer(self, pending, verdict, page=None, **fields):
+        page = page or self.get(pending)
+        return self.send(pending, {**page.hidden, 'verdict': verdict, **fields})
+
+
+class Page(Tools):
+    def asked(self, gate='', text='deploy A'):
+        self.serve(self.command('echo "ran $(cat)"') + GATE % gate)
+        self.session = self.server.create(text, agent='ops')['id']
+        (call,) = self.server.open_calls(self.session)
+        return call['id']
+
+    def status(self, pending):
+        return self.server.get('/async-tool/pending/' + pending)['status']
+
+    def test_a_person_approves_with_a_comment_and_reads_the_receipt(self):
+        pending = self.asked()
+        bob = Person(self.server, 'bob')
+        page = bob.get(pending)
+        self.assertIn('Deploy A?', page.text)
+        self.assertIn('{"target":"A"}', page.text)
+        self.assertEqual(page.verdicts, ['approve', 'deny'])
+        self.assertNotIn('script', page.tags)
+        answer = bob.answer(pending, 'approve', page, comment='go\r\nahead & <b>')
+        self.assertEqual((answer.status, answer.headers['Location']), (303, pending))
+        self.server.at_rest(self.session)
+        self.assertEqual(self.server.said(self.session), 'deploy A: ran {"target":"A"}')
+        call = self.server.get('/async-tool/pending/' + pending).json
+        self.assertEqual(call['decision']['reason'], 'go\nahead & <b>')
+        self.assertEqual(call['receipt']['by'], {'type': 'token', 'name': 'bob'})
+        self.assertEqual(call['receipt']['via'], 'page')
+        after = bob.get(pending)
+        self.assertIn('Approved by bob at ', after.text)
+        self.assertIn('go\nahead & <b>', after.text)
+        self.assertNotIn('form', after.tags)
+        # The back button and a second click: the same again.
+        again = bob.answer(pending, 'approve', page, comment='again')
+        self.assertEqual(again.status, 303)
+        receipt = self.server.get('/async-tool/pending/' + pending)['receipt']
+        self.assertEqual(receipt['seq'], call['receipt']['seq'])
+
+    def test_denied_it_never_runs_and_who_comes_too_late_reads_by_whom(self):
+        pending = self.asked()
+        bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')
+        late = eve.get(pending)
+        self.assertEqual(bob.answer(pending, 'deny', comment='friday').status, 303)
+        self.ends_with('deploy A failed: denied: friday')
+        answer = eve.answer(pending, 'approve', late)
+        self.assertEqual(answer.status, 409, answer)
+        text = Parsed(answer.raw).text
+        self.assertIn('What you sent changed nothing.', text)
+        self.assertIn('Denied by bob at ', text)
+        self.assertIn('friday', text)
+        self.assertEqual(self.server.said(self.session), 'deploy A failed: denied: friday')
+
+    def test_of_many_clicks_at_once_one_decides(self):
+        pending = self.asked()
+        people = [Person(self.server, f'p{i}') for i in range(6)]
+        pages = [person.get(pending) for person in people]
+        statuses = []
+
+        def click(i):
+            verdict = 'approve' if i % 2 else 'deny'
+            statuses.append(people[i].answer(pending, verdict, pages[i]).status)
+
+        threads = [threading.Thread(target=click, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((statuses.count(303), statuses.count(409)), (3, 3), statuses)
+        self.server.at_rest(self.session)
+        types = [e['type'] for e in self.server.events(self.session)]
+        self.assertEqual(types.count('submitted'), 1)
+
+    def test_getting_it_never_decides(self):
+        pending = self.asked()
+        bob = Person(self.server, 'bob')
+        page = bob.get(pending)
+        fields = urllib.parse.urlencode({**page.hidden, 'verdict': 'approve'})
+        answer = bob.client().get(f'/a/{pending}?{fields}', Cookie=bob.cookie)
+        self.assertEqual(answer.status, 400)
+        for method in ('GET', 'HEAD'):
+            for cookie in (bob.cookie, None):
+                headers = {'Cookie': cookie, 'Content-Type': 'application/x-www-form-urlencoded'}
+                answer = bob.client().call(
+                    method, '/a/' + pending, headers=headers, raw=fields.encode()
+                )
+                self.assertLess(answer.status, 500)
+        self.assertEqual(self.status(pending), 'waiting')
+
+    def test_no_form_of_another_page_person_or_call_is_taken(self):
+        pending = self.asked()
+        other = self.server.create('deploy B', agent='ops')['id']
+        (call,) = self.server.open_calls(other)
+        bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')
+        fields = {**bob.get(pending).hidden, 'verdict': 'approve'}
+        for origin in (None, 'null', 'https://evil.test', self.own_but_port(1), bob.own + '/'):
+            answer = bob.send(pending, fields, Origin=origin)
+            self.assertProblem(answer, 403, 'origin_refused')
+        for token in (
+            '',
+            'x',
+            eve.get(pending).hidden['token'],
+            bob.get(call['id']).hidden['token'],
+        ):
+            answer = bob.send(pending, {**fields, 'token': token})
+            self.assertEqual(answer.status, 403, answer)
+            self.assertIn('another sign-in', Parsed(answer.raw).text)
+        self.assertProblem(bob.send(pending, fields, Cookie=None), 401, 'unauthenticated')
+        self.assertProblem(self.with_token(pending, fields), 403, 'forbidden')
+        as_json = bob.client().post('/a/' + pending, fields, Cookie=bob.cookie, Origin=bob.own)
+        self.assertProblem(as_json, 415, 'unsupported_media_type')
+        twice = bob.send(pending, [*fields.items(), ('verdict', 'deny')])
+        self.assertProblem(twice, 400, 'bad_value')
+        self.assertEqual(self.status(pending), 'waiting')
+        self.assertEqual(bob.send(pending, fields).status, 303)
+
+    def own_but_port(self, port):
+        return f'http://127.0.0.1:{port}'
+
+    def with_token(self, pending, fields):
+        return self.server.call(
+            'POST',
+            '/a/' + pending,
+            raw=urllib.parse.urlencode(fields).encode(),
+            headers={'Content-Type': 'application/x-www-form-urlencoded'},
+        )
+
+    def test_what_the_form_does_not_say_changes_nothing(self):
+        pending = self.asked()
+        bob = Person(self.server, 'bob')
+        hidden = bob.get(pending).hidden
+        for fields, status in (
+            ({**hidden}, 400),
+            ({**hidden, 'verdict': 'answer'}, 400),
+            ({**hidden, 'verdict': 'approve', 'inputDigest': ''}, 400),
+            ({**hidden, 'verdict': 'approve', 'inputDigest': 'sha256:' + '0' * 64}, 409),
+            ({**hidden, 'verdict': 'approve', 'comment': 'x' * 1_100_000}, 413),
+        ):
+            self.assertEqual(bob.send(pending, fields).status, status, list(fields))
+        self.assertEqual(self.status(pending), 'waiting')
+
+    def test_who_may_not_answer_sees_no_form_and_whom_it_does_not_concern_nothing(self):
+        pending = self.asked()
+        reader = Person(self.server, 'ro', role='read')
+        page = reader.get(pending)
+        self.assertIn('Deploy A?', page.text)
+        self.assertNotIn('form', page.tags)
+        bob = Person(self.server, 'bob')
+        fields = {**bob.get(pending).hidden, 'verdict': 'approve'}
+        self.assertProblem(reader.send(pending, fields), 403, 'forbidden', role='answer')
+        foreign = Person(self.server, 'far', projects=['other'])
+        page = foreign.get(pending)
+        self.assertNotIn('Deploy', page.text)
+        self.assertProblem(foreign.send(pending, fields), 404, 'not_found')
+        unknown = pending[:-4] + 'AAAA'
+        self.assertEqual(foreign.get(unknown).text.replace(unknown, pending), page.text)
+        self.assertProblem(foreign.send(unknown, fields), 404, 'not_found')
+        # A strict cookie does not come with a click elsewhere: the page leads to itself.
+        self.assertEqual(page.links, [pending])
+        self.assertEqual(self.status(pending), 'waiting')
+
+    def test_signed_out_or_revoked_its_form_is_worth_nothing(self):
+        pending = self.asked()
+        bob = Person(self.server, 'bob')
+        fields = {**bob.get(pending).hidden, 'verdict': 'approve'}
+        out = bob.client().call(
+            'DELETE', '/sign-in', headers={'Cookie': bob.cookie, 'Origin': bob.own}
+        )
+        self.assertStatus(out, 204)
+        self.assertProblem(bob.send(pending, fields), 401, 'unauthenticated')
+        self.assertEqual(self.status(pending), 'waiting')
+
+    def test_two_of_those_who_are_asked_must_agree(self):
+        pending = self.asked('answerers = ["ann", "bob"]\nneed = 2')
+        ann, bob, eve = (Person(self.server, name) for name in ('ann', 'bob', 'eve'))
+        page = ann.get(pending)
+        self.assertIn('ann, bob; 2 must agree', page.text)
+        self.assertIn('0 of 2 have approved', page.text)
+        answer = eve.answer(pending, 'approve')
+        self.assertEqual(answer.status, 403)
+        self.assertIn('not among those asked', Parsed(answer.raw).text)
+        self.assertEqual(ann.answer(pending, 'approve', page).status, 303)
+        after = ann.get(pending)
+        self.assertIn('1 of 2 have approved: ann at ', after.text)
+        self.assertIn('Your vote is counted', after.text)
+        self.assertNotIn('form', after.tags)
+        self.assertEqual(ann.answer(pending, 'approve', page).status, 303)  # counts once
+        self.assertEqual(self.status(pending), 'waiting')
+        self.assertEqual(bob.answer(pending, 'approve').status, 303)
+        self.assertIn('Approved by bob', bob.get(pending).text)
+        self.ends_with('deploy A: ran {"target":"A"}')
+
+    def test_what_somebody_has_claimed_is_left_to_him(self):
+        pending = self.asked()
+        ann, bob = Person(self.server, 'ann'), Person(self.server, 'bob')
+        before = bob.get(pending)
+        headers = {'Cookie': ann.cookie, 'Origin': ann.own}
+        claim = f'/async-tool/pending/{pending}/claim'
+        self.assertStatus(ann.client().post(claim, {'forMs': 600_000}, **headers), 200)
+        page = bob.get(pending)
+        self.assertIn('Claimed by ann until ', page.text)
+        self.assertNotIn('form', page.tags)
+        answer = bob.answer(pending, 'approve', before)
+        self.assertEqual(answer.status, 409)
+        self.assertIn('ann has claimed this call', Parsed(answer.raw).text)
+        self.assertEqual(self.status(pending), 'processing')
+        self.assertEqual(ann.answer(pending, 'approve').status, 303)
+        self.ends_with('deploy A: ran {"target":"A"}')
+
+    def test_hostile_words_are_text(self):
+        self.serve(self.command('echo ran') + HOSTILE)
+        evil = '<img/src=x/onerror=alert(1)>"\'&\u202egnp'
+        call = self.waiting()
+        bob = Person(self.server, 'bob')
+        answer = bob.client().get('/a/' + call['id'], Cookie=bob.cookie)
+        policy = answer.headers['Content-Security-Policy']
+        self.assertIn("default-src 'none'", policy)
+        self.assertIn("form-action 'self'", policy)
+        self.assertIn("frame-ancestors 'none'", policy)
+        self.assertNotIn('script-src', policy)
+        # With no-referrer browsers would send `Origin: null` with the form.
+        self.assertEqual(answer.headers['Referrer-Policy'], 'same-origin')
+        self.assertEqual(answer.headers['Cache-Control'], 'no-store')
+        page = Parsed(answer.raw)
+        self.assertNotIn('script', page.tags)
+        self.assertEqual(page.tags.count('form'), 1)
+        self.assertIn("<script>alert(1)</script><form action='https://evil.test'>A", page.text)
+        # Edited arguments and comments are no better.
+        self.assertEqual(bob.answer(call['id'], 'deny', comment=evil).status, 303)
+        after = Parsed(bob.client().get('/a/' + call['id'], Cookie=bob.cookie).raw)
+        self.assertNotIn('img', after.tags)
+        self.assertIn('<img/src=x/onerror=alert(1)>"\'&\\u{202e}gnp', after.text.lower())
+
+    def test_it_decides_over_a_crash(self):
+        pending = self.asked()
+        bob = Person(self.server, 'bob')
+        page = bob.get(pending)
+        self.server.restart()
+        self.assertEqual(bob.answer(pending, 'approve', page).status, 303)
+        self.ends_with('deploy A: ran {"target":"A"}')
+        self.server.restart()
+        self.assertIn('Approved by bob', bob.get(pending).text)
+
+
+class Questions(Tools):
+    def test_a_question_is_answered(self):
+        self.server = self.demo_server()
+        session = self.server.create('ask How many?')['id']
+        (call,) = self.server.open_calls(session)
+        bob = Person(self.server, 'bob')
+        page = bob.get(call['id'])
+        self.assertEqual(page.verdicts, ['answer'])
+        self.assertEqual(bob.answer(call['id'], 'answer', page, answer='4\r\n<2>').status, 303)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'ask_human How many?: 4\n<2>')
+        after = bob.get(call['id'])
+        self.assertIn('Answered by bob', after.text)
+        self.assertIn('4\n<2>', after.text)
+
+    def demo_server(self):
+        server = Server()
+        self.addCleanup(server.clean)
+        return server
+
+    def test_the_outcome_of_a_job_is_not_for_people(self):
+        self.server = self.demo_server()
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        bob = Person(self.server, 'bob')
+        page = bob.get(call['id'])
+        self.assertNotIn('form', page.tags)
+        self.assertIn(f'dormouse result {call["id"]}', page.text)
+
+    def test_what_became_of_a_tool_that_a_crash_cut_off(self):
+        tool = self.command(
+            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done; ' 'echo ran',
+            more='crash = "ask"',
+        )
+        self.serve(tool)
+        self.session = self.server.create('deploy A', agent='ops', wait=0)['id']
+        eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')
+        self.server.restart()
+        (call,) = eventually(
+            lambda: [
+                c for c in self.server.open_calls(self.session) if c['reason'] == 'elicitation'
+            ],
+            'the question',
+        )
+        bob = Person(self.server, 'bob')
+        page = bob.get(call['id'])
+        self.assertEqual(page.verdicts, ['run_again', 'succeeded', 'give_up'])
+        self.assertEqual(bob.answer(call['id'], 'approve', page).status, 422)
+        answer = bob.answer(call['id'], 'succeeded', page, answer='well')
+        self.assertEqual(answer.status, 303, answer)
+        self.ends_with('deploy A: well')
+        self.assertEqual(bob.answer(call['id'], 'succeeded', page, answer='well').status, 303)
+        (self.folder / 'deploy.sh.go').write_text('')
+
+
+if __name__ == '__main__':
+    main()
