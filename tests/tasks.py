@@ -5,9 +5,7 @@ from dormouse import main, wait_for
 from shapes import SESSION, TASK, Contract
 
 GONE = 'Session expired or was deleted. Start a new background_task to continue.'
-RESUMING = (
-    'Task is currently being resumed. Wait for completion before sending another message.'
-)
+RESUMING = 'Task is currently being resumed. Wait for completion before sending another message.'
 
 
 class Tasks(Contract):
@@ -255,6 +253,95 @@ class OfParents(Tasks):
         self.assertStatus(self.server.delete(f'/api/sessions/{parent}'), 204)
         self.server.restart()
         wait_for(lambda: self.server.session(task['sessionID'])['status'] == 'completed')
+
+
+class WhatUsersOfOthersReport(Tasks):
+    """The five complaints about background tasks elsewhere, each as a regression."""
+
+    def test_an_idle_parent_is_woken_by_the_end_of_its_task(self):
+        parent = self.server.create('hello')['id']
+        self.assertEqual(self.server.session(parent)['activity']['type'], 'idle')
+        task = self.start(parent)
+        self.told(parent)
+        self.assertEqual(self.server.said(parent), f'task {task["taskID"]}: completed')
+
+    def test_a_parent_that_is_busy_for_ever_is_told_in_its_turn(self):
+        """There is always a next prompt: the notice stands in the same queue."""
+        parent = self.server.create()['id']
+        for n in range(3):
+            self.server.prompt(parent, f'sleepy {300 + n}ms', wait=0)
+        self.ended(self.start(parent))
+        for n in range(60):
+            if self.notices(parent):
+                break
+            open_turns = [t for t in self.server.turns(parent) if t['status'] != 'ended']
+            self.assertTrue(open_turns, 'the parent was busy all the time')
+            self.server.prompt(parent, f'sleepy {400 + n}ms', wait=0)
+            wait_for(
+                lambda: len([t for t in self.server.turns(parent) if t['status'] != 'ended']) < 3
+            )
+        self.assertEqual(len(self.notices(parent)), 1)
+        self.server.at_rest(parent)
+
+    def test_nobody_is_woken_twice_for_one_end(self):
+        parent = self.server.create()['id']
+        tasks = [self.start(parent, f'number {n}') for n in range(4)]
+        for task in tasks:
+            self.ended(task)
+            self.server.restart()  # what was on its way comes again
+        self.told(parent, 4)
+        self.server.restart()
+        self.server.at_rest(parent)
+        causes = [t['cause']['type'] for t in self.server.turns(parent)]
+        self.assertEqual(causes, ['task'] * 4)
+        self.assertEqual(len(set(self.notices(parent))), 4)
+
+    def test_whoever_is_notified_finds_the_output_stored(self):
+        parent = self.server.create()['id']
+        for n in range(5):
+            task = self.start(parent, f'number {n}')
+            wait_for(lambda: len(self.notices(parent)) == n + 1, what='notice')
+            self.server.restart()  # a kill in the moment in which the notice can be seen
+            done = self.assertStatus(self.output(task, 0), 200).json
+            self.assertEqual(done['result'], f'You said: number {n}')
+        events = self.server.events(parent)
+        stored = [e['seq'] for e in events if e['data'].get('status') == 'completed']
+        notices = [
+            e['seq']
+            for e in events
+            if e['type'] == 'input_received' and e['data']['source'] == 'task'
+        ]
+        self.assertEqual(len(stored), len(notices))
+        for before, after in zip(stored, notices):
+            self.assertLess(before, after)
+
+    def test_an_id_that_was_announced_is_found_at_once_and_after_a_kill(self):
+        parent = self.server.create()['id']
+        other = self.server.new_client()
+        for n in range(5):
+            task = self.start(parent, f'number {n}')
+            path = f'/api/tasks/{task["taskID"]}/output'
+            self.assertIn(other.get(path).status, (200, 202))
+        other.close()
+        session = self.server.create('background deploy A')['id']
+        announced = self.server.said(session).rsplit(': ', 1)[1]
+        self.server.restart()
+        for one in (announced, task['taskID']):
+            self.assertIn(self.server.get(f'/api/tasks/{one}/output').status, (200, 202))
+
+    def test_a_second_output_does_not_overwrite_the_first(self):
+        """Both end while the parent waits for something else."""
+        parent = self.server.create('deploy A')['id']
+        first, second = self.start(parent, 'one'), self.start(parent, 'two')
+        self.ended(first)
+        self.ended(second)
+        (call,) = self.server.open_calls(parent)
+        self.server.result(call['id'], 'live')
+        notices = self.told(parent, 2)
+        for task in (first, second):
+            self.assertEqual(len([one for one in notices if task['taskID'] in one]), 1, notices)
+        self.assertEqual(self.output(first)['result'], 'You said: one')
+        self.assertEqual(self.output(second)['result'], 'You said: two')
 
 
 if __name__ == '__main__':

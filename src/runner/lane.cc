@@ -222,6 +222,7 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
         asked.command.terms = std::move(*terms);
     asked.command.model_until = model_until();
     asked.command.next_session = host_.next_session();
+    asked.command.mail = host_.mail_policy(state_->project);
     Beside const beside = take_beside(asked.command);
     Decision decision = decide(*state_, host_.epoch(), asked.command, host_.limits());
     host_.take_sessions(decision.sessions);

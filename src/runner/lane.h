@@ -38,6 +38,9 @@ public:
     virtual void take_sessions(std::uint64_t count) = 0;
     [[nodiscard]] virtual Epoch epoch() const = 0;
     [[nodiscard]] virtual session::Limits const& limits() const { return session::usual_limits; }
+    [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& /*project*/) const {
+        return {};
+    }
     [[nodiscard]] virtual port::Journal& journal() = 0;
     [[nodiscard]] virtual JournalWriter& writer() = 0;
     [[nodiscard]] virtual port::Effects& effects() = 0;

@@ -35,6 +35,7 @@ struct Options {
     std::size_t resident_max = 16'384;  // lanes kept in memory; those in use come on top
     Duration scan_every{1'000};
     session::Limits limits = {};
+    std::map<std::string, session::MailPolicy> mail = {};  // by project; of others the usual one
     // Sessions that were completed so long ago are deleted; nullopt: none.
     std::optional<Duration> completed_after = {};
 };
@@ -133,6 +134,10 @@ private:
     [[nodiscard]] Random random() override { return world_.entropy.random(); }
     [[nodiscard]] Epoch epoch() const override { return options_.epoch; }
     [[nodiscard]] session::Limits const& limits() const override { return options_.limits; }
+    [[nodiscard]] session::MailPolicy mail_policy(std::string const& project) const override {
+        auto const found = options_.mail.find(project);
+        return found == options_.mail.end() ? session::MailPolicy() : found->second;
+    }
     [[nodiscard]] port::Journal& journal() override { return world_.journal; }
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }

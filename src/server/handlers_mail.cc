@@ -179,7 +179,8 @@ std::optional<std::string> mail_reason(wire::MailView const& mail, std::string_v
     if (status == "read" || mail.released) return std::nullopt;
     switch (mail.what.hold) {
         case MailHold::none: return std::nullopt;
-        case MailHold::quiet: return "it was sent with resume false";
+        case MailHold::quiet:
+            return "it was sent with resume false, or its project's mail wakes nobody";
         case MailHold::minute: return "its conversation has woken this session often this minute";
         case MailHold::held: break;
     }

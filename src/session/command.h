@@ -319,6 +319,7 @@ struct Command {
     std::optional<Time> model_until = {};
     // The number for the next session that this command starts; the others follow it.
     std::uint64_t next_session = 0;
+    MailPolicy mail = {};  // of the session's project
     Body body;
     Found found = {};
 };

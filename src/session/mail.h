@@ -56,6 +56,13 @@ struct Thread {
     friend bool operator==(Thread const&, Thread const&) = default;
 };
 
+// What a project makes of mail that comes to one of its sessions.
+struct MailPolicy {
+    Wake usual = Wake::usual;       // of mail that does not say whether it wakes
+    bool tells_the_parent = false;  // the parent of a session hears of mail that comes to it
+    friend bool operator==(MailPolicy const&, MailPolicy const&) = default;
+};
+
 [[nodiscard]] std::string_view text(Wake v);
 [[nodiscard]] std::string_view text(MailHold v);
 template <> [[nodiscard]] std::optional<Wake> parse<Wake>(std::string_view word);

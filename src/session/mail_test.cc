@@ -301,6 +301,74 @@ TEST_F(MailTest, LimitsOfWhatIsSent) {
     EXPECT_EQ(said(given.when(SendMail{many, "hello"})), "applied");
 }
 
+TEST_F(MailTest, E8_TheProjectsPolicySaysWhatMailDoesThatDoesNotSay) {
+    idle_after_a_turn();
+    given.mail.usual = Wake::never;
+    EXPECT_EQ(types(receive("in the inbox")), "mail_received");
+    EXPECT_EQ(given.what_class(), "idle");
+    Mail loud = mail("now");
+    loud.wake = Wake::always;
+    EXPECT_EQ(types(receive(loud)), "mail_received turn_started model_requested")
+        << "the sender's word comes first";
+    (void)given.reply({job()});
+    (void)given.pauses(1);
+    given.mail.usual = Wake::usual;
+    EXPECT_EQ(types(receive("one that waits goes on waiting")), "mail_received");
+    given.mail.usual = Wake::always;
+    EXPECT_EQ(types(receive("and is steered")), "mail_received model_requested");
+}
+
+class MailOfAChild : public MailTest {
+protected:
+    MailOfAChild() {
+        given = Given();
+        StartRun run{3, 1, "default", "coder", "look", {}, Given::parts("work"), given.by, 1};
+        (void)given.when(Deliver{{other(4), 7, 0}, run});
+        (void)given.reply();
+        given.mail.tells_the_parent = true;
+    }
+};
+
+TEST_F(MailOfAChild, E7_TheParentIsToldByPolicyOfMailThatComesToItsChild) {
+    Mail deep = mail("the build is red");
+    deep.hops = 3;
+    Decision const decision = receive(deep);
+    EXPECT_EQ(types(decision), "mail_received mail_sent turn_started model_requested");
+    ASSERT_EQ(decision.posts.size(), 1u);
+    EXPECT_EQ(decision.posts[0].to, other(4));
+    Mail const& told = std::get<Mail>(decision.posts[0].what);
+    EXPECT_EQ(told.text,
+              "Mail to your task " + task_id(other(4), 3) + " from ann: the build is red");
+    EXPECT_EQ(told.from, given.id);
+    EXPECT_EQ(told.conversation, deep.conversation);
+    EXPECT_EQ(told.hops, 4u) << "a circle through parents comes to rest too";
+    // Whoever brings it once more is told that it is known; the parent hears of it once.
+    Decision const again = receive(deep);
+    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_TRUE(again.posts.empty());
+}
+
+TEST_F(MailOfAChild, E7_NotWithoutThePolicyNorOfQuietMailNorOfTheFamilysOwn) {
+    EXPECT_EQ(types(receive(mail("from the parent", 4))),
+              "mail_received turn_started model_requested");
+    Mail quiet = mail("quiet");
+    quiet.wake = Wake::never;
+    EXPECT_EQ(types(receive(quiet)), "mail_received");
+    given.mail.tells_the_parent = false;
+    EXPECT_EQ(types(receive("hello")), "mail_received");
+}
+
+TEST_F(MailOfAChild, E7_ALongMailIsCutBetweenCharacters) {
+    std::string text = "x";
+    while (text.size() < limits::mail_bytes_max - 2) text += "\u00e4";
+    Decision const decision = receive(text);
+    ASSERT_EQ(decision.posts.size(), 1u);
+    std::string const& told = std::get<Mail>(decision.posts[0].what).text;
+    EXPECT_LE(told.size(), limits::mail_bytes_max);
+    EXPECT_GT(told.size(), limits::mail_bytes_max - 3);
+    EXPECT_EQ(told.back(), '\xa4') << "the last one is whole";
+}
+
 TEST_F(MailTest, ARestartFindsTheInboxAndTheHeldOnes) {
     Mail held = mail("held");
     held.hops = 99;

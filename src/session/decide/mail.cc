@@ -1,5 +1,7 @@
 #include "session/decide/decider.h"
 
+#include <algorithm>
+
 // Mail (design: who reads it when is one decision, made here, in the receiver's own order).
 namespace dormouse::session {
 
@@ -37,16 +39,49 @@ std::unexpected<Error> inbox_full() {
                                       " mails that nobody has read yet.");
 }
 
+std::string sender_of(Mail const& mail) {
+    if (!mail.from) return mail.by.name;
+    return mail.from_alias.empty() ? mail.from->text() : mail.from_alias;
+}
+
+bool is_child(State const& state, SessionId const& session) {
+    return std::ranges::any_of(state.tasks,
+                               [&](auto const& entry) { return entry.second.child == session; });
+}
+
+void cut_to(std::string& text, std::size_t bytes) {
+    if (text.size() <= bytes) return;
+    auto const inside = [&] { return (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U; };
+    while (bytes > 0 && inside()) --bytes;
+    text.resize(bytes);
+}
+
+// Not of what the family writes itself. It goes on in the mail's conversation, so that what holds
+// agents that answer each other for ever holds here too.
+void tell_the_parent(Decider& d, Mail const& mail) {
+    State const& state = d.state;
+    if (!d.command.mail.tells_the_parent || !state.parent || mail.wake == Wake::never) return;
+    SessionId const parent = state.parent->session;
+    if (mail.from && (*mail.from == parent || is_child(state, *mail.from))) return;
+    std::string says = "Mail to your task " + task_id(parent, state.parent->task) + " from " +
+                       sender_of(mail) + ": " + mail.text;
+    cut_to(says, limits::mail_bytes_max);
+    d.emit(MailSent{
+        {{parent}}, std::move(says), {}, mail.conversation, mail.hops + 1, mail.wake, {}, {}});
+}
+
 Judged take(Decider& d, Mail mail) {
     State& state = d.state;
     if (is_full(state)) return journal_full();
     if (mail.project != state.project) return unknown();
     if (state.lifecycle == Lifecycle::completed) return wrong_state(state, "take mail");
     if (state.inbox.size() >= limits::inbox_max) return inbox_full();
+    if (mail.wake == Wake::usual) mail.wake = d.command.mail.usual;
     Verdict const what = verdict(d, mail);
-    d.emit(MailReceived{std::move(mail), state.mails + 1, what.hold, what.until, d.idem()});
+    d.emit(MailReceived{mail, state.mails + 1, what.hold, what.until, d.idem()});
     Answer answer;
     answer.seq = state.head;
+    tell_the_parent(d, mail);
     answer.held = what.hold == MailHold::held;
     return answer;
 }
