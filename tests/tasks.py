@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Background tasks (spec 003) with the real binary: over HTTP, over kills, with parents that sleep,
 wait and end; and agents as tools."""
-from dormouse import main, wait_for
+from dormouse import Events, main, run, wait_for
 from shapes import SESSION, TASK, Contract
 
 GONE = 'Session expired or was deleted. Start a new background_task to continue.'
@@ -253,6 +253,111 @@ class OfParents(Tasks):
         self.assertStatus(self.server.delete(f'/api/sessions/{parent}'), 204)
         self.server.restart()
         wait_for(lambda: self.server.session(task['sessionID'])['status'] == 'completed')
+
+
+class Progress(Tasks):
+    def test_a_task_that_runs_tells_how_far_it_is(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        child = task['sessionID']
+        wait_for(lambda: self.server.get(f'/api/sessions/{child}').status == 200)
+        wait_for(lambda: self.server.open_calls(child), what='its call')
+        self.server.prompt(child, 'report half way', wait=0, when='steer')
+        wait_for(lambda: self.list(parent)[0]['progress'] == 'half way', what='its progress')
+        body = {'text': 'nearly there'}
+        report = f'/api/sessions/{child}/report'
+        self.assertStatus(self.server.post(report, body), 204)
+        self.server.restart()  # what was acknowledged reaches the parent
+        wait_for(lambda: self.list(parent)[0]['progress'] == 'nearly there', what='the next')
+        self.assertEqual(self.output(task, 0)['progress'], 'nearly there')
+        self.assertEqual(self.notices(parent), [], 'it wakes nobody')
+        (call,) = self.server.open_calls(child)
+        self.server.result(call['id'], 'live')
+        self.ended(task)
+        self.told(parent)
+        self.assertEqual(len(self.notices(parent)), 1)
+        self.assertProblem(self.server.post(report, body), 409, 'wrong_state')
+        self.assertProblem(
+            self.server.post(f'/api/sessions/{parent}/report', body), 409, 'wrong_state'
+        )
+        for bad in ({}, {'text': ''}, {'text': 5}, {'percent': 50}):
+            self.assertEqual(self.server.post(report, bad).status, 400, bad)
+        self.assertProblem(self.server.post(report, {'text': 'x' * 4097}), 413, 'too_large')
+
+    def test_the_tree_of_tasks(self):
+        parent = self.server.create()['id']
+        top = self.start(parent, 'background deploy A')
+        wait_for(lambda: len(self.tree(parent)) == 1 and self.tree(parent)[0]['tasks'])
+        self.start(top['sessionID'], 'hello')
+        first, second = self.tree(parent)[0]['tasks']
+        self.assertEqual(first['parentID'], top['sessionID'])
+        self.assertEqual((second['prompt'], second['tasks']), ('hello', []))
+        shown = run(
+            'tasks', parent, '--tree', '--server', f'http://127.0.0.1:{self.server.port}',
+            '--data', self.server.directory,
+        ).stdout  # fmt: skip
+        lines = shown.splitlines()
+        self.assertTrue(lines[0].startswith(top['taskID']), shown)
+        self.assertTrue(lines[1].startswith('  ' + first['taskID']), shown)
+        bad = self.server.get(f'/api/sessions/{parent}/tasks?tree=yes')
+        self.assertProblem(bad, 400, 'bad_value')
+        self.server.post(f'/api/sessions/{parent}/end')
+
+    def tree(self, session):
+        return self.server.get(f'/api/sessions/{session}/tasks?tree=true')['items']
+
+    def test_a_child_may_begin_with_what_its_parent_has_said(self):
+        parent = self.server.create('the word is mulberry')['id']
+        task = self.ended(self.start(parent, 'which word?', fork=True))
+        self.server.restart()
+        texts = [
+            part['text']
+            for message in self.server.messages(task['sessionID'])
+            for part in message['parts']
+        ]
+        self.assertEqual(
+            texts,
+            [
+                'the word is mulberry',
+                'You said: the word is mulberry',
+                'which word?',
+                'You said: which word?',
+            ],
+        )
+        child = self.server.session(task['sessionID'])
+        self.assertEqual((child['forkedFrom'], child['parentID']), (parent, parent))
+        plain = self.ended(self.start(parent, 'which word?'))
+        self.assertEqual(len(self.server.messages(plain['sessionID'])), 2)
+        nothing_yet = self.server.create()['id']
+        early = self.ended(self.start(nothing_yet, 'hello', fork=True))
+        self.assertEqual(early['result'], 'You said: hello')
+
+    def test_events_of_children_through_the_parent(self):
+        parent = self.server.create('background hello')['id']
+        (task,) = self.list(parent)
+        self.ended(task)
+        self.told(parent)
+        self.server.create('a stranger')
+        found, cursor = [], '0'
+        while True:
+            path = f'/api/sessions/{parent}/events?children=true&limit=5&after={cursor}'
+            page = self.assertStatus(self.server.get(path), 200).json
+            found += page['items']
+            if page['next'] == cursor:
+                break
+            cursor = page['next']
+        self.assertEqual({e['sessionID'] for e in found}, {parent, task['sessionID']})
+        for session in (parent, task['sessionID']):
+            seqs = [e['seq'] for e in found if e['sessionID'] == session]
+            self.assertEqual(seqs, [e['seq'] for e in self.server.events(session)])
+        path = f'/api/sessions/{parent}/events?children=true'
+        with Events(self.server, path, last_event_id=cursor) as stream:
+            again = self.start(parent, 'one more')['sessionID']
+            frames = stream.until(lambda f: f.data and f.data.get('sessionID') == again)
+        seen = {f.data['sessionID'] for f in frames if f.data}
+        self.assertEqual(seen, {parent, again})
+        bad = self.server.get(f'/api/sessions/{parent}/events?children=all')
+        self.assertProblem(bad, 400, 'bad_value')
 
 
 class WhatUsersOfOthersReport(Tasks):

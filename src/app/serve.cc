@@ -261,9 +261,11 @@ private:
         return out;
     }
 
-    static std::map<std::string, session::MailPolicy> mail_policies(config::Config const& config) {
-        std::map<std::string, session::MailPolicy> out;
-        for (config::Project const& project : config.projects) out[project.id] = project.mail;
+    static std::map<std::string, runner::Options::MailOfProject> mail_policies(
+        config::Config const& config) {
+        std::map<std::string, runner::Options::MailOfProject> out;
+        for (config::Project const& project : config.projects)
+            out[project.id] = {project.mail, project.mail_to};
         return out;
     }
 

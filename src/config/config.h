@@ -250,7 +250,8 @@ struct Notify {
 struct Project {
     std::string id;
     session::MailPolicy mail = {};
-    std::uint32_t line = 0;  // of its heading
+    std::vector<std::string> mail_to = {};  // other projects to which its sessions may write
+    std::uint32_t line = 0;                 // of its heading
     friend bool operator==(Project const&, Project const&) = default;
 };
 

@@ -76,6 +76,8 @@ constexpr std::string_view text =
 #mail = "wake"
 # A session that was started by another as a task: that one hears of its mail.
 #mail_tells_parent = true
+# Its sessions may write to those of these projects, as "ops/ALIAS"; to others they may not.
+#mail_to = ["ops"]
 
 #[[model]]
 #id = "main"

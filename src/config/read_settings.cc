@@ -74,6 +74,7 @@ Project read_project(Section const& section, Reading const& /*reading*/) {
     constexpr std::array wakes{session::Wake::usual, session::Wake::never, session::Wake::always};
     if (auto const word = section.word("mail")) out.mail.usual = wakes.at(*word);
     section.read("mail_tells_parent", out.mail.tells_the_parent);
+    section.read("mail_to", out.mail_to);
     return out;
 }
 

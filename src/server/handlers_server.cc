@@ -2,11 +2,13 @@
 
 #include "json/json.h"
 #include "runner/reading.h"
+#include "runner/rows.h"
 #include "server/metrics.h"
 #include "server/objects.h"
 #include "server/openapi.h"
 #include "session/limits.h"
 #include "wire/names.h"
+#include "wire/post_json.h"
 
 #include <map>
 
@@ -214,6 +216,7 @@ struct Found {
     std::vector<port::Due> due;
     std::optional<Time> next;
     std::vector<Need> needs;
+    std::vector<port::PostRow> mail;  // that only a person lets go on
 };
 
 std::optional<Need> need_of(State const& state, Call const& call) {
@@ -243,6 +246,15 @@ void write_held(json::Writer& out, SessionId const& session, std::string_view wh
                 std::string_view next) {
     out.begin_object().member("sessionID", session.text());
     out.member("why", why).member("next", next).end_object();
+}
+
+void write_held_mail(json::Writer& out, port::PostRow const& row) {
+    auto const what = wire::read_post(row.body);
+    auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
+    if (!mail) return;
+    std::string const id = text(mail->id);
+    write_held(out, row.key.from, "mail " + id + " is held: its conversation has gone on for long",
+               "release it: dormouse release " + id);
 }
 
 // Nothing when it is there: else it is named before somebody decides in vain.
@@ -286,6 +298,7 @@ void answer_doctor(Api& api, ExchangePtr const& x, Found const& found) {
                    bring_gate_back);
     }
     for (Need const& need : found.needs) write_unmet(out, api.services().catalogue, need);
+    for (port::PostRow const& row : found.mail) write_held_mail(out, row);
     out.end_array().key("nodes").begin_array().begin_object().member(
         "resident", static_cast<std::uint64_t>(runner.resident()));
     out.member("clockHeld", runner.clock().holding()).end_object().end_array();
@@ -307,7 +320,9 @@ void get_doctor(Api& api, ExchangePtr const& x) {
         if (!next) return std::unexpected(std::move(next.error()));
         auto needs = find_needs(store);
         if (!needs) return std::unexpected(std::move(needs.error()));
-        return Found{std::move(*due), *next, std::move(*needs)};
+        auto mail = store.due_posts(std::string(runner::held_kind), Time::max(), held_max);
+        if (!mail) return std::unexpected(std::move(mail.error()));
+        return Found{std::move(*due), *next, std::move(*needs), std::move(*mail)};
     };
     port::ask(api.services().journal, std::move(question), [&api, x](Result<Found> found) {
         if (!found) return x->fail(found.error());

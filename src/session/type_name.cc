@@ -58,6 +58,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "agent_replied",
     "agent_asked",
     "agent_granted",
+    "mail_expired",
+    "run_reported",
 };
 
 }  // namespace
