@@ -2,6 +2,8 @@
 """Mail between agents from outside (spec 004): its five scenarios, its edge cases, aliases, and a
 kill in between."""
 import json
+import pathlib
+import tempfile
 import threading
 
 from dormouse import Case, main, run, wait_for
@@ -36,6 +38,8 @@ class Mail(Case):
     def wait_said(self, session, text):
         wait_for(lambda: any(text in one for one in self.said(session)), what=repr(text))
 
+
+class Scenarios(Mail):
     def test_an_idle_agent_is_woken_by_the_answer_and_sees_it(self):
         """Scenario 1: A asks and goes idle, B answers, A resumes."""
         alice, bob = self.named('alice'), self.named('bob')
@@ -84,9 +88,7 @@ class Mail(Case):
         def send(session):
             client = self.server.new_client()
             for i in range(4):
-                client.post(
-                    '/api/mail', {'from': session, 'to': 'alice', 'text': f'{session} {i}'}
-                )
+                client.post('/api/mail', {'from': session, 'to': 'alice', 'text': f'{session} {i}'})
             client.close()
 
         threads = [threading.Thread(target=send, args=(one,)) for one in senders]
@@ -223,7 +225,8 @@ class Mail(Case):
             {'to': [], 'text': 'x'},
             {'to': 7, 'text': 'x'},
             {'to': [7], 'text': 'x'},
-            {'to': 'x' * 65, 'text': 'x'},
+            {'to': 'x' * 130, 'text': 'x'},
+            {'to': 'alice', 'text': 'x', 'ttl': 0},
             {'to': 'alice', 'text': 'x', 'replyTo': 'mail_1'},
             {'to': 'alice', 'text': 'x', 'resume': 'yes'},
             {'to': 'alice', 'text': 'x', 'urgent': True},
@@ -264,6 +267,64 @@ class Mail(Case):
         self.assertIn('released', dm('release', mail).stdout)
         wait_for(lambda: self.inbox(alice)['read'] == 1, what='it is read')
         self.assertEqual(dm('mail', 'nobody', 'x').returncode, 3)
+
+
+class Policy(Mail):
+    """What the project makes of mail ([[project]])."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-mail-')
+        self.addCleanup(folder.cleanup)
+        config = pathlib.Path(folder.name, 'd.toml')
+        config.write_text(
+            '[server]\ndemo = true\n'
+            '[[project]]\nid = "default"\nmail_tells_parent = true\n'
+            '[[project]]\nid = "calm"\nmail = "inbox"\n'
+            '[[project]]\nid = "loud"\nmail = "steer"\n'
+        )
+        self.arguments = ('--config', str(config))
+        super().setUp()
+
+    def test_e7_a_parent_is_woken_by_mail_that_arrives_at_its_child(self):
+        parent = self.server.create()['id']
+        body = {'agentID': 'demo', 'prompt': 'hello', 'description': 'look'}
+        task = self.server.post(f'/api/sessions/{parent}/tasks', body).json
+        child = task['sessionID']
+        wait_for(lambda: self.server.get(f'/api/tasks/{task["taskID"]}/output').status == 200)
+        self.server.at_rest(parent)
+        self.server.at_rest(child)
+        answer = self.mail(to=child, text='the build is red')
+        self.assertEqual(answer.json['receivers'][0]['status'], 'delivered')
+        self.server.restart()  # what was acknowledged includes that the parent is told
+        self.wait_said(child, 'You said: the build is red')
+        wait_for(lambda: self.inbox(parent)['read'] == 1, what='it at the parent')
+        (mail,) = self.inbox(parent)['items']
+        self.assertEqual(mail['from']['sessionID'], child)
+        self.assertEqual(
+            mail['text'], f'Mail to your task {task["taskID"]} from first: the build is red'
+        )
+        self.assertEqual(mail['hops'], 1)
+        self.assertEqual(self.server.turns(parent)[-1]['cause']['type'], 'mail')
+        # What the parent itself writes to its child comes back to it only as an answer.
+        sent = self.mail(**{'from': parent, 'to': child, 'text': 'and now?'})
+        self.assertEqual(sent.status, 202, sent)
+        self.wait_said(child, 'You said: and now?')
+        self.server.at_rest(parent)
+        self.assertEqual(len(self.inbox(parent)['items']), 1)
+
+    def test_e8_the_policy_of_a_project_says_what_mail_without_resume_does(self):
+        calm = self.named('cal', project='calm')
+        posted = self.server.post('/api/mail?project=calm', {'to': 'cal', 'text': 'quiet'})
+        self.assertEqual(posted['receivers'][0]['status'], 'delivered')
+        self.assertEqual(self.server.session(calm)['activity']['type'], 'idle')
+        self.assertEqual(self.inbox(calm)['read'], 0)
+        self.server.post('/api/mail?project=calm', {'to': 'cal', 'text': 'up', 'resume': True})
+        wait_for(lambda: self.inbox(calm)['read'] == 2, what='both read')
+        loud = self.named('lou', project='loud', prompt={'text': 'deploy A'})
+        wait_for(lambda: self.server.open_calls(loud), what='its call')
+        self.server.post('/api/mail?project=loud', {'to': 'lou', 'text': 'now'})
+        wait_for(lambda: self.inbox(loud)['read'] == 1, what='one that waits is woken')
+        self.assertEqual(self.server.session(loud)['activity']['type'], 'waiting_async')
 
 
 if __name__ == '__main__':

@@ -112,6 +112,7 @@ TASK = {
     'queued': bool,
     'resumeCount': int,
     'result': maybe(str),
+    'progress': maybe(str),
     'error': maybe(str),
     'by': ACTOR,
     'time': {'created': int, 'completed': maybe(int), 'resumed': maybe(int)},

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Background tasks (spec 003) with the real binary: over HTTP, over kills, with parents that sleep,
 wait and end; and agents as tools."""
-from dormouse import main, wait_for
+from dormouse import Events, main, run, wait_for
 from shapes import SESSION, TASK, Contract
 
 GONE = 'Session expired or was deleted. Start a new background_task to continue.'
-RESUMING = (
-    'Task is currently being resumed. Wait for completion before sending another message.'
-)
+RESUMING = 'Task is currently being resumed. Wait for completion before sending another message.'
 
 
 class Tasks(Contract):
@@ -255,6 +253,200 @@ class OfParents(Tasks):
         self.assertStatus(self.server.delete(f'/api/sessions/{parent}'), 204)
         self.server.restart()
         wait_for(lambda: self.server.session(task['sessionID'])['status'] == 'completed')
+
+
+class Progress(Tasks):
+    def test_a_task_that_runs_tells_how_far_it_is(self):
+        parent = self.server.create()['id']
+        task = self.start(parent, 'deploy A')
+        child = task['sessionID']
+        wait_for(lambda: self.server.get(f'/api/sessions/{child}').status == 200)
+        wait_for(lambda: self.server.open_calls(child), what='its call')
+        self.server.prompt(child, 'report half way', wait=0, when='steer')
+        wait_for(lambda: self.list(parent)[0]['progress'] == 'half way', what='its progress')
+        body = {'text': 'nearly there'}
+        report = f'/api/sessions/{child}/report'
+        self.assertStatus(self.server.post(report, body), 204)
+        self.server.restart()  # what was acknowledged reaches the parent
+        wait_for(lambda: self.list(parent)[0]['progress'] == 'nearly there', what='the next')
+        self.assertEqual(self.output(task, 0)['progress'], 'nearly there')
+        self.assertEqual(self.notices(parent), [], 'it wakes nobody')
+        (call,) = self.server.open_calls(child)
+        self.server.result(call['id'], 'live')
+        self.ended(task)
+        self.told(parent)
+        self.assertEqual(len(self.notices(parent)), 1)
+        self.assertProblem(self.server.post(report, body), 409, 'wrong_state')
+        self.assertProblem(
+            self.server.post(f'/api/sessions/{parent}/report', body), 409, 'wrong_state'
+        )
+        for bad in ({}, {'text': ''}, {'text': 5}, {'percent': 50}):
+            self.assertEqual(self.server.post(report, bad).status, 400, bad)
+        self.assertProblem(self.server.post(report, {'text': 'x' * 4097}), 413, 'too_large')
+
+    def test_the_tree_of_tasks(self):
+        parent = self.server.create()['id']
+        top = self.start(parent, 'background deploy A')
+        wait_for(lambda: len(self.tree(parent)) == 1 and self.tree(parent)[0]['tasks'])
+        self.start(top['sessionID'], 'hello')
+        first, second = self.tree(parent)[0]['tasks']
+        self.assertEqual(first['parentID'], top['sessionID'])
+        self.assertEqual((second['prompt'], second['tasks']), ('hello', []))
+        shown = run(
+            'tasks', parent, '--tree', '--server', f'http://127.0.0.1:{self.server.port}',
+            '--data', self.server.directory,
+        ).stdout  # fmt: skip
+        lines = shown.splitlines()
+        self.assertTrue(lines[0].startswith(top['taskID']), shown)
+        self.assertTrue(lines[1].startswith('  ' + first['taskID']), shown)
+        bad = self.server.get(f'/api/sessions/{parent}/tasks?tree=yes')
+        self.assertProblem(bad, 400, 'bad_value')
+        self.server.post(f'/api/sessions/{parent}/end')
+
+    def tree(self, session):
+        return self.server.get(f'/api/sessions/{session}/tasks?tree=true')['items']
+
+    def test_a_child_may_begin_with_what_its_parent_has_said(self):
+        parent = self.server.create('the word is mulberry')['id']
+        task = self.ended(self.start(parent, 'which word?', fork=True))
+        self.server.restart()
+        texts = [
+            part['text']
+            for message in self.server.messages(task['sessionID'])
+            for part in message['parts']
+        ]
+        self.assertEqual(
+            texts,
+            [
+                'the word is mulberry',
+                'You said: the word is mulberry',
+                'which word?',
+                'You said: which word?',
+            ],
+        )
+        child = self.server.session(task['sessionID'])
+        self.assertEqual((child['forkedFrom'], child['parentID']), (parent, parent))
+        plain = self.ended(self.start(parent, 'which word?'))
+        self.assertEqual(len(self.server.messages(plain['sessionID'])), 2)
+        nothing_yet = self.server.create()['id']
+        early = self.ended(self.start(nothing_yet, 'hello', fork=True))
+        self.assertEqual(early['result'], 'You said: hello')
+
+    def test_events_of_children_through_the_parent(self):
+        parent = self.server.create('background hello')['id']
+        (task,) = self.list(parent)
+        self.ended(task)
+        self.told(parent)
+        self.server.create('a stranger')
+        found, cursor = [], '0'
+        while True:
+            path = f'/api/sessions/{parent}/events?children=true&limit=5&after={cursor}'
+            page = self.assertStatus(self.server.get(path), 200).json
+            found += page['items']
+            if page['next'] == cursor:
+                break
+            cursor = page['next']
+        self.assertEqual({e['sessionID'] for e in found}, {parent, task['sessionID']})
+        for session in (parent, task['sessionID']):
+            seqs = [e['seq'] for e in found if e['sessionID'] == session]
+            self.assertEqual(seqs, [e['seq'] for e in self.server.events(session)])
+        path = f'/api/sessions/{parent}/events?children=true'
+        with Events(self.server, path, last_event_id=cursor) as stream:
+            again = self.start(parent, 'one more')['sessionID']
+            frames = stream.until(lambda f: f.data and f.data.get('sessionID') == again)
+        seen = {f.data['sessionID'] for f in frames if f.data}
+        self.assertEqual(seen, {parent, again})
+        bad = self.server.get(f'/api/sessions/{parent}/events?children=all')
+        self.assertProblem(bad, 400, 'bad_value')
+
+
+class WhatUsersOfOthersReport(Tasks):
+    """The five complaints about background tasks elsewhere, each as a regression."""
+
+    def test_an_idle_parent_is_woken_by_the_end_of_its_task(self):
+        parent = self.server.create('hello')['id']
+        self.assertEqual(self.server.session(parent)['activity']['type'], 'idle')
+        task = self.start(parent)
+        self.told(parent)
+        self.assertEqual(self.server.said(parent), f'task {task["taskID"]}: completed')
+
+    def test_a_parent_that_is_busy_for_ever_is_told_in_its_turn(self):
+        """There is always a next prompt: the notice stands in the same queue."""
+        parent = self.server.create()['id']
+        for n in range(3):
+            self.server.prompt(parent, f'sleepy {300 + n}ms', wait=0)
+        self.ended(self.start(parent))
+        for n in range(60):
+            if self.notices(parent):
+                break
+            open_turns = [t for t in self.server.turns(parent) if t['status'] != 'ended']
+            self.assertTrue(open_turns, 'the parent was busy all the time')
+            self.server.prompt(parent, f'sleepy {400 + n}ms', wait=0)
+            wait_for(
+                lambda: len([t for t in self.server.turns(parent) if t['status'] != 'ended']) < 3
+            )
+        self.assertEqual(len(self.notices(parent)), 1)
+        self.server.at_rest(parent)
+
+    def test_nobody_is_woken_twice_for_one_end(self):
+        parent = self.server.create()['id']
+        tasks = [self.start(parent, f'number {n}') for n in range(4)]
+        for task in tasks:
+            self.ended(task)
+            self.server.restart()  # what was on its way comes again
+        self.told(parent, 4)
+        self.server.restart()
+        self.server.at_rest(parent)
+        causes = [t['cause']['type'] for t in self.server.turns(parent)]
+        self.assertEqual(causes, ['task'] * 4)
+        self.assertEqual(len(set(self.notices(parent))), 4)
+
+    def test_whoever_is_notified_finds_the_output_stored(self):
+        parent = self.server.create()['id']
+        for n in range(5):
+            task = self.start(parent, f'number {n}')
+            wait_for(lambda: len(self.notices(parent)) == n + 1, what='notice')
+            self.server.restart()  # a kill in the moment in which the notice can be seen
+            done = self.assertStatus(self.output(task, 0), 200).json
+            self.assertEqual(done['result'], f'You said: number {n}')
+        events = self.server.events(parent)
+        stored = [e['seq'] for e in events if e['data'].get('status') == 'completed']
+        notices = [
+            e['seq']
+            for e in events
+            if e['type'] == 'input_received' and e['data']['source'] == 'task'
+        ]
+        self.assertEqual(len(stored), len(notices))
+        for before, after in zip(stored, notices):
+            self.assertLess(before, after)
+
+    def test_an_id_that_was_announced_is_found_at_once_and_after_a_kill(self):
+        parent = self.server.create()['id']
+        other = self.server.new_client()
+        for n in range(5):
+            task = self.start(parent, f'number {n}')
+            path = f'/api/tasks/{task["taskID"]}/output'
+            self.assertIn(other.get(path).status, (200, 202))
+        other.close()
+        session = self.server.create('background deploy A')['id']
+        announced = self.server.said(session).rsplit(': ', 1)[1]
+        self.server.restart()
+        for one in (announced, task['taskID']):
+            self.assertIn(self.server.get(f'/api/tasks/{one}/output').status, (200, 202))
+
+    def test_a_second_output_does_not_overwrite_the_first(self):
+        """Both end while the parent waits for something else."""
+        parent = self.server.create('deploy A')['id']
+        first, second = self.start(parent, 'one'), self.start(parent, 'two')
+        self.ended(first)
+        self.ended(second)
+        (call,) = self.server.open_calls(parent)
+        self.server.result(call['id'], 'live')
+        notices = self.told(parent, 2)
+        for task in (first, second):
+            self.assertEqual(len([one for one in notices if task['taskID'] in one]), 1, notices)
+        self.assertEqual(self.output(first)['result'], 'You said: one')
+        self.assertEqual(self.output(second)['result'], 'You said: two')
 
 
 if __name__ == '__main__':

@@ -61,6 +61,8 @@ std::vector<ModelCall> calls_for(std::string_view text) {
     if (verb == "deploy") return deploys(words);
     if (verb == "ask" && text.size() > 4)
         return {{"", "ask_human", object({{"question", text.substr(4)}})}};
+    if (verb == "report" && text.size() > 7)
+        return {{"", "report_progress", object({{"text", text.substr(7)}})}};
     if (verb == "background" && text.size() > 11) {
         std::string_view const what = text.substr(11);
         return {{"", "background_task",

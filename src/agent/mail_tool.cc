@@ -30,6 +30,7 @@ port::Letter letter_of(json::View input) {
     input["to"].elements([&](json::View one) { letter.to.push_back(one.string_or("")); });
     if (auto const resume = input["resume"].boolean())
         letter.wake = *resume ? Wake::always : Wake::never;
+    if (auto const ttl = input["ttl"].integer()) letter.ttl = Duration(*ttl);
     letter.reply_to = parse_mail_id(input["reply_to"].string_or(""));
     return letter;
 }
@@ -91,10 +92,12 @@ Tool broadcast(std::shared_ptr<MailSlot> slot) {
         "step. An answer comes back as mail.";
     tool.schema = Json::trusted(
         R"({"type":"object","properties":{)"
-        R"("to":{"anyOf":[{"type":"string","minLength":1,"maxLength":64},)"
+        R"("to":{"anyOf":[{"type":"string","minLength":1,"maxLength":129},)"
         R"({"type":"array","minItems":1,"maxItems":1000,)"
-        R"("items":{"type":"string","minLength":1,"maxLength":64}}]},)"
+        R"("items":{"type":"string","minLength":1,"maxLength":129}}]},)"
         R"("message":{"type":"string","minLength":1},"resume":{"type":"boolean"},)"
+        R"("ttl":{"type":"integer","minimum":1,"maximum":31622400000,"description":)"
+        R"("In ms: unread for so long it is read by nobody, and you are told."},)"
         R"("reply_to":{"type":"string"}},"required":["message"],"additionalProperties":false})");
     // Sent once: the call's own id is its key.
     tool.terms.crash = CrashPolicy::retry;

@@ -69,7 +69,8 @@ Tool background_task() {
         "Starts an agent on something in the background. Gives the id of the task at once; you "
         "are told when it has ended.",
         object_schema(R"("description":{"type":"string"},"prompt":{"type":"string","minLength":1},)"
-                      R"("agent":{"type":"string","minLength":1})",
+                      R"("agent":{"type":"string","minLength":1},"fork":{"type":"boolean",)"
+                      R"("default":false,"description":"It begins with all that was said here."})",
                       R"("description","prompt","agent")"),
         [](Json const& input) {
             TaskAsk ask;
@@ -77,6 +78,19 @@ Tool background_task() {
             ask.agent = string_in(input, "agent");
             ask.description = string_in(input, "description");
             ask.parts = text_parts(string_in(input, "prompt"));
+            ask.fork = json::View(input)["fork"].boolean_or(false);
+            return ask;
+        });
+}
+
+Tool report_progress() {
+    return asking(
+        "report_progress", "For a task: tells whoever started it how far it is. Wakes nobody.",
+        object_schema(R"("text":{"type":"string","minLength":1,"maxLength":4096})", R"("text")"),
+        [](Json const& input) {
+            TaskAsk ask;
+            ask.what = TaskAsk::What::report;
+            ask.description = string_in(input, "text");
             return ask;
         });
 }
@@ -145,8 +159,8 @@ Tool background_list() {
 }  // namespace
 
 std::vector<Tool> task_tools() {
-    return {background_task(),   background_output(), background_resume(),
-            background_cancel(), background_clear(),  background_list()};
+    return {background_task(),  background_output(), background_resume(), background_cancel(),
+            background_clear(), background_list(),   report_progress()};
 }
 
 Tool agent_tool(AgentTool declared) {

@@ -185,6 +185,7 @@ public:
                    .next_session_number = store.next_session_number(),
                    .resident_max = config_.limits.resident_sessions,
                    .limits = session_limits(config_),
+                   .mail = mail_policies(config_),
                    .completed_after = config_.retention.completed_after}),
           gate_(gate_options(config_, secrets), clock_),
           api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_,
@@ -257,6 +258,14 @@ private:
         out.allowed_origins.push_back(url.substr(0, end));
         out.allowed_hosts.push_back(
             url.substr(scheme + 3, end == std::string::npos ? end : end - scheme - 3));
+        return out;
+    }
+
+    static std::map<std::string, runner::Options::MailOfProject> mail_policies(
+        config::Config const& config) {
+        std::map<std::string, runner::Options::MailOfProject> out;
+        for (config::Project const& project : config.projects)
+            out[project.id] = {project.mail, project.mail_to};
         return out;
     }
 

@@ -256,6 +256,8 @@ void Grammar::add_tasks() {
     t->add_option("--description", tasks->description, "What it is for, in a few words")
         ->type_name("TEXT")
         ->needs(start);
+    t->add_flag("--fork", tasks->fork, "It begins with what was said in the session")->needs(start);
+    t->add_flag("--tree", tasks->tree, "Also the tasks of tasks")->needs(session)->excludes(start);
     auto const one = [&](std::string const& name, std::string const& help, What what) {
         auto const chosen = [tasks, what](std::string const& id) {
             tasks->task = id;
@@ -404,6 +406,17 @@ void Grammar::add_mail() {
     auto* const resume = m->add_flag("--resume", mail->resume, "Wake it even while it waits");
     m->add_flag("--quiet", mail->quiet, "Wake nobody: it is read with what comes next")
         ->excludes(resume);
+    m->add_option("--ttl", mail->ttl, "Unread for so long, it is read by nobody")
+        ->type_name("TIME");
+
+    auto const sent = std::make_shared<SentArgs>();
+    auto* const s = add("sent", "What became of mail: of one, of a session's, or what hangs",
+                        "dormouse sent\n  dormouse sent planner\n  dormouse sent mail_…_12", sent);
+    s->add_option("what", sent->what, "Session or mail; without: what is held or not yet there")
+        ->type_name("SESSION|MAIL");
+    s->add_option("--limit", sent->limit, "At most so many (default: 50)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 200));
 
     auto const inbox = std::make_shared<InboxArgs>();
     auto* const i = add("inbox", "List the mail that has come to a session",

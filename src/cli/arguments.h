@@ -65,7 +65,9 @@ struct TasksArgs {
     std::string start;           // a prompt: begins one …
     std::string agent = "demo";  // … of this agent
     std::string description = {};
-    std::string task;  // one that is there; whole ids
+    bool fork = false;  // it begins with what was said in the session
+    bool tree = false;  // with the tasks of tasks
+    std::string task;   // one that is there; whole ids
     enum class What : std::uint8_t { output, resume, cancel, clear } what = What::output;
     std::string message = {};  // resume
     std::string wait = "0s";   // output: how long at most, as written
@@ -121,6 +123,12 @@ struct MailArgs {
     std::string reply_to;
     bool resume = false;
     bool quiet = false;
+    std::string ttl;  // as written; empty: none
+};
+// What was sent: by a session, one mail (mail_…), or, when empty, what hangs in the project.
+struct SentArgs {
+    std::string what;
+    int limit = 50;
 };
 struct InboxArgs {
     std::string session;
@@ -216,8 +224,8 @@ using Command =
                  WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
                  ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
-                 PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, InboxArgs, ReleaseArgs,
-                 AliasArgs, AcpArgs, McpArgs, ImportArgs, RetentionArgs>;
+                 PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs,
+                 ReleaseArgs, AliasArgs, AcpArgs, McpArgs, ImportArgs, RetentionArgs>;
 
 struct Invocation {
     Global global;

@@ -83,6 +83,7 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, MailArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, SentArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, InboxArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ReleaseArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AliasArgs const& args);

@@ -49,10 +49,60 @@ Outcome<Json> mail_body(Context const& context, MailArgs const& args) {
     body.member("text", *text);
     if (!args.reply_to.empty()) body.member("replyTo", args.reply_to);
     if (args.resume || args.quiet) body.member("resume", args.resume);
+    if (!args.ttl.empty()) {
+        auto const ttl = milliseconds("--ttl", args.ttl);
+        if (!ttl) return std::unexpected(ttl.error());
+        body.member("ttl", *ttl);
+    }
     return body.end_object().json();
 }
 
+std::string side_text(json::View side) {
+    return side["alias"].string_or(side["sessionID"].string_or("a person"));
+}
+
+std::string sent_text(json::View mail) {
+    std::string line = plain(mail["id"]) + "  from " + side_text(mail["from"]);
+    if (mail["to"].exists()) line += " to " + side_text(mail["to"]);
+    if (auto const status = mail["status"].string()) line += "  " + *status;
+    if (auto const count = mail["receivers"].integer()) {
+        line += "  to " + std::to_string(*count);
+        if (auto const failed = mail["failed"].integer_or(0); failed > 0)
+            line += ", failed " + std::to_string(failed);
+    }
+    std::string out =
+        escape_for_terminal(line) + "\n    " + escape_for_terminal(plain(mail["text"])) + "\n";
+    mail["receivers"].elements([&](json::View fate) {
+        std::string one =
+            "  " + fate["alias"].string_or(plain(fate["sessionID"])) + ": " + plain(fate["status"]);
+        if (auto const why = fate["reason"].string()) one += " (" + *why + ")";
+        out += escape_for_terminal(one) + "\n";
+    });
+    return out;
+}
+
 }  // namespace
+
+Outcome<int> execute(Context const& context, SentArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    std::string const limit = "limit=" + std::to_string(args.limit);
+    std::string target = "/api/mail?project=" + encode(context.global.project) + "&" + limit;
+    if (args.what.starts_with("mail_")) {
+        target = "/api/mail/" + encode(args.what) + "?" + limit;
+    } else if (!args.what.empty()) {
+        auto const id = resolve_session(*client, context.global.project, args.what);
+        if (!id) return std::unexpected(id.error());
+        target = "/api/mail?sessionID=" + *id + "&" + limit;
+    }
+    auto const reply = client->get(target);
+    if (!reply) return std::unexpected(reply.error());
+    json::View const found(reply->body);
+    std::string text = found["items"].exists() ? "" : sent_text(found);
+    found["items"].elements([&](json::View mail) { text += sent_text(mail); });
+    context.show(reply->body, text.empty() ? "nothing\n" : text);
+    return status::done;
+}
 
 Outcome<int> execute(Context const& context, MailArgs const& args) {
     auto const body = mail_body(context, args);

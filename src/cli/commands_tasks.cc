@@ -15,10 +15,36 @@ std::string task_text(json::View task) {
     std::string out = plain(task["taskID"]) + "  " + plain(task["status"]);
     if (task["queued"].boolean_or(false)) out += ", waits for a place";
     out += "  session " + plain(task["sessionID"]) + "\n";
+    bool const runs = plain(task["status"]) == "running" || plain(task["status"]) == "resumed";
+    if (auto const told = task["progress"].string(); told && runs)
+        out += "progress: " + *told + "\n";
     for (char const* const member : {"result", "error"}) {
         if (task[member].exists() && !task[member].is_null()) out += plain(task[member]) + "\n";
     }
     return escape_for_terminal(out, true);
+}
+
+// Each below the one that started it.
+void add_branch(std::string& out, json::View list, std::string const& indent) {
+    list.elements([&](json::View task) {
+        std::string line =
+            plain(task["taskID"]) + "  " + plain(task["status"]) + "  " + plain(task["agentID"]);
+        if (auto const about = task["description"].string_or(""); !about.empty())
+            line += "  " + about;
+        if (auto const told = task["progress"].string()) line += "  (" + *told + ")";
+        out += indent + escape_for_terminal(line) + "\n";
+        add_branch(out, task["tasks"], indent + "  ");
+    });
+}
+
+Outcome<int> show_tree(Context const& context, Client& client, std::string const& path) {
+    auto const reply = client.get(path + "?tree=true");
+    if (!reply) return std::unexpected(reply.error());
+    std::string out;
+    add_branch(out, json::View(reply->body)["items"], "");
+    if (json::View(reply->body)["cut"].boolean_or(false)) out += "… there are more than 1000\n";
+    context.show(reply->body, out.empty() ? "no tasks\n" : out);
+    return status::done;
 }
 
 Outcome<int> show(Context const& context, Outcome<Reply> const& reply) {
@@ -70,6 +96,7 @@ Outcome<int> start(Context const& context, Client& client, std::string const& pa
                    TasksArgs const& args) {
     json::Writer body;
     body.begin_object().member("agentID", args.agent).member("prompt", args.start);
+    if (args.fork) body.member("fork", true);
     if (!args.description.empty()) body.member("description", args.description);
     return show(context, client.post(path, body.end_object().json(), Keyed::yes));
 }
@@ -87,6 +114,7 @@ Outcome<int> execute(Context const& context, TasksArgs const& args) {
     auto const session = resolve_session(*client, context.global.project, args.session);
     if (!session) return std::unexpected(session.error());
     std::string const path = "/api/sessions/" + *session + "/tasks";
+    if (args.tree) return show_tree(context, *client, path);
     if (!args.start.empty()) return start(context, *client, path, args);
     auto const reply = client->get(path);  // at most 200, in one page
     if (!reply) return std::unexpected(reply.error());

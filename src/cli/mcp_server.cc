@@ -44,7 +44,11 @@ bool task_runs(json::View task) {
 
 std::string task_words(json::View task) {
     auto const id = task["taskID"].string_or("");
-    if (task_runs(task)) return "Task " + id + " is running. You will be told when it has ended.";
+    if (task_runs(task)) {
+        auto const told = task["progress"].string();
+        return "Task " + id + " is running." + (told ? " It tells: " + *told : "") +
+               " You will be told when it has ended.";
+    }
     if (auto const error = task["error"].string()) return "Task " + id + " failed: " + *error;
     return mcp_words(task["result"]);
 }
@@ -185,6 +189,9 @@ McpServer::Said McpServer::call_own(std::string_view name, json::View arguments)
     if (name == "background_cancel") return cancel_tasks(arguments);
     if (name == "background_clear") return clear_tasks();
     if (name == "background_list") return list_tasks(arguments);
+    if (name == "inbox") return inbox(arguments);
+    if (name == "mail_status") return mail_status(arguments);
+    if (name == "report_progress") return report_progress(arguments);
     return broadcast(arguments);
 }
 
@@ -224,6 +231,7 @@ McpServer::Said McpServer::start_task(json::View arguments) {
     json::Writer body;
     body.begin_object().member("agentID", arguments["agent"].string_or(""));
     body.member("prompt", arguments["prompt"].string_or(""));
+    if (arguments["fork"].boolean_or(false)) body.member("fork", true);
     body.member("description", arguments["description"].string_or("")).end_object();
     auto const reply = post("/api/sessions/" + encode(settings_.session) + "/tasks", body.json());
     if (!reply) return std::unexpected(reply.error());
@@ -299,7 +307,8 @@ McpServer::Said McpServer::list_tasks(json::View arguments) {
     json::View(*list)["items"].elements([&](json::View task) {
         if (only && task["status"].string_or("") != *only) return;
         out.begin_object();
-        for (auto const* const name : {"taskID", "description", "agentID", "status", "resumeCount"})
+        for (auto const* const name :
+             {"taskID", "description", "agentID", "status", "resumeCount", "progress"})
             out.member_raw(name, task[name].raw());
         out.end_object();
     });
@@ -312,6 +321,7 @@ McpServer::Said McpServer::broadcast(json::View arguments) {
     body.member("text", arguments["message"].string_or(""));
     if (auto const to = arguments["to"]; to.exists()) body.member_raw("to", to.raw());
     if (auto const resume = arguments["resume"].boolean()) body.member("resume", *resume);
+    if (auto const ttl = arguments["ttl"].integer()) body.member("ttl", *ttl);
     if (auto const reply_to = arguments["reply_to"].string()) body.member("replyTo", *reply_to);
     auto const reply = post("/api/mail", body.end_object().json());
     if (!reply) return std::unexpected(reply.error());
@@ -321,7 +331,52 @@ McpServer::Said McpServer::broadcast(json::View arguments) {
                ": " + each["status"].string_or("");
         if (auto const why = each["reason"].string()) out += ", " + *why;
     });
+    auto const id = json::View(reply->body)["id"].string();
+    if (id) out += "\n" + *id + ": mail_status says later what became of it.";
     return out.empty() ? "Nobody has an alias." : out;
+}
+
+// The newest is last.
+McpServer::Said McpServer::inbox(json::View arguments) {
+    std::string target = "/api/sessions/" + encode(settings_.session) + "/inbox?limit=50";
+    if (auto const after = arguments["after"].integer())
+        target += "&after=" + std::to_string(*after);
+    if (auto const only = arguments["status"].string()) target += "&status=" + encode(*only);
+    auto const reply = client_.get(target);
+    if (!reply) return std::unexpected(reply.error());
+    std::string out;
+    json::View const list(reply->body);
+    list["items"].elements([&](json::View mail) {
+        auto const from = mail["from"];
+        out += mcp_words(mail["number"]) + ". " + mail["id"].string_or("") + " from " +
+               from["alias"].string_or(from["sessionID"].string_or("a person")) + " (" +
+               mail["status"].string_or("") + "): " + mail["text"].string_or("") + "\n";
+    });
+    if (auto const next = list["next"].integer())
+        out += "There is more: after " + std::to_string(*next);
+    return out.empty() ? "There is no mail." : out;
+}
+
+McpServer::Said McpServer::mail_status(json::View arguments) {
+    auto const reply = client_.get("/api/mail/" + encode(arguments["mail_id"].string_or("")));
+    if (!reply) return std::unexpected(reply.error());
+    std::string out;
+    json::View(reply->body)["receivers"].elements([&](json::View fate) {
+        out += (out.empty() ? "" : "\n") +
+               fate["alias"].string_or(fate["sessionID"].string_or("")) + ": " +
+               fate["status"].string_or("");
+        if (auto const why = fate["reason"].string()) out += ", " + *why;
+    });
+    return out;
+}
+
+McpServer::Said McpServer::report_progress(json::View arguments) {
+    json::Writer body;
+    body.begin_object().member("text", arguments["text"].string_or("")).end_object();
+    auto const reply =
+        client_.post("/api/sessions/" + encode(settings_.session) + "/report", body.json());
+    if (!reply) return std::unexpected(reply.error());
+    return "It was told.";
 }
 
 // The oldest one, for a second, so that what else comes is not kept waiting for long.

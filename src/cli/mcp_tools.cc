@@ -10,12 +10,13 @@ constexpr std::string_view key_schema =
     R"({"type":"string","maxLength":255,"description":"A call with the same arguments as one that )"
     R"(is open returns that one, unless this differs."})";
 
-constexpr std::array<McpTool, 7> own_tools{{
+constexpr std::array<McpTool, 10> own_tools{{
     {"background_task",
      "Starts an agent of the server on something in the background. Gives the id of the task at "
      "once; how it ends comes as a later message.",
      R"({"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string",)"
-     R"("minLength":1},"agent":{"type":"string","minLength":1}},)"
+     R"("minLength":1},"agent":{"type":"string","minLength":1},"fork":{"type":"boolean",)"
+     R"("default":false,"description":"It begins with all that was said here."}},)"
      R"("required":["description","prompt","agent"],"additionalProperties":false})"},
     {"background_output", "What a background task has said. With block, waits for its end.",
      R"({"type":"object","properties":{"task_id":{"type":"string","minLength":1},"block":{"type":)"
@@ -41,8 +42,19 @@ constexpr std::array<McpTool, 7> own_tools{{
      "one. An answer comes as a later message.",
      R"({"type":"object","properties":{"message":{"type":"string","minLength":1},"to":{"anyOf":[)"
      R"({"type":"string","minLength":1},{"type":"array","minItems":1,"items":{"type":"string"}}]},)"
-     R"("resume":{"type":"boolean"},"reply_to":{"type":"string"}},"required":["message"],)"
-     R"("additionalProperties":false})"},
+     R"("resume":{"type":"boolean"},"reply_to":{"type":"string"},"ttl":{"type":"integer",)"
+     R"("minimum":1,"maximum":31622400000,"description":"In ms: unread for so long it is read )"
+     R"(by nobody, and you are told."}},"required":["message"],"additionalProperties":false})"},
+    {"inbox", "The mail that has come to this session, oldest first.",
+     R"({"type":"object","properties":{"after":{"type":"integer","minimum":0,"description":)"
+     R"("Only after this number."},"status":{"type":"string","enum":["delivered","held","read",)"
+     R"("expired"]}},"additionalProperties":false})"},
+    {"mail_status", "What became of a mail that this session has sent, for each receiver.",
+     R"({"type":"object","properties":{"mail_id":{"type":"string","minLength":1}},)"
+     R"("required":["mail_id"],"additionalProperties":false})"},
+    {"report_progress", "For a task: tells whoever started it how far it is. Wakes nobody.",
+     R"({"type":"object","properties":{"text":{"type":"string","minLength":1}},)"
+     R"("required":["text"],"additionalProperties":false})"},
 }};
 
 // Does a value have one of the types that the schema of a member names?

@@ -5,6 +5,7 @@
 #include <dormouse/json.h>
 #include <dormouse/time.h>
 
+#include "session/mail.h"
 #include "session/vocabulary.h"
 
 #include <cstdint>
@@ -250,12 +251,22 @@ struct Notify {
     friend bool operator==(Notify const&, Notify const&) = default;
 };
 
+// What holds for the sessions of one project.
+struct Project {
+    std::string id;
+    session::MailPolicy mail = {};
+    std::vector<std::string> mail_to = {};  // other projects to which its sessions may write
+    std::uint32_t line = 0;                 // of its heading
+    friend bool operator==(Project const&, Project const&) = default;
+};
+
 struct Config {
     std::string file = {};  // where it was read; empty: there was none
     Server server = {};
     Store store = {};
     Limits limits = {};
     Retention retention = {};
+    std::vector<Project> projects = {};
     std::vector<Model> models = {};
     std::vector<Agent> agents = {};
     std::vector<Tool> tools = {};

@@ -72,6 +72,17 @@ constexpr std::string_view text =
 # Sessions that were completed so long ago are deleted, for example "7d". "none" keeps them.
 #completed_after = "none"
 
+# What holds for the sessions of one project.
+#[[project]]
+#id = "default"
+# What mail does that does not say: "wake" who is idle, wait in the "inbox" for the next turn, or
+# "steer": also who waits for results.
+#mail = "wake"
+# A session that was started by another as a task: that one hears of its mail.
+#mail_tells_parent = true
+# Its sessions may write to those of these projects, as "ops/ALIAS"; to others they may not.
+#mail_to = ["ops"]
+
 #[[model]]
 #id = "main"
 # scripted, openai-chat, openai-responses, anthropic, gemini, ollama

@@ -58,6 +58,7 @@ TEST(Example, IsRightWhenAllOfItIsUsed) {
     ASSERT_TRUE(config) << problems;
     EXPECT_EQ(config->limits, Limits{}) << "the example shows the defaults";
     EXPECT_EQ(config->retention, Retention{});
+    EXPECT_EQ(config->projects.size(), 1U);
     EXPECT_EQ(config->tools.size(), 2U);
     EXPECT_EQ(config->gates.size(), 1U);
     EXPECT_EQ(config->sources.size(), 1U);

@@ -17,10 +17,11 @@ constexpr std::int64_t mib = 1'048'576;
 constexpr std::int64_t many = 1'000'000;
 
 constexpr std::array all_sections{
-    std::string_view("server"),    std::string_view("store"),     std::string_view("limits"),
-    std::string_view("retention"), std::string_view("model"),     std::string_view("agent"),
-    std::string_view("tool"),      std::string_view("tool.poll"), std::string_view("gate"),
-    std::string_view("source"),    std::string_view("webhook"),   std::string_view("notify")};
+    std::string_view("server"),    std::string_view("store"),   std::string_view("limits"),
+    std::string_view("retention"), std::string_view("project"), std::string_view("model"),
+    std::string_view("agent"),     std::string_view("tool"),    std::string_view("tool.poll"),
+    std::string_view("gate"),      std::string_view("source"),  std::string_view("webhook"),
+    std::string_view("notify")};
 
 // section, name, kind, fallback, about, {min, max}, words, form, required, none
 constexpr Key all[] = {
@@ -145,6 +146,23 @@ constexpr Key all[] = {
      Form::any,
      false,
      true},
+
+    {"project", "id", Kind::text, "", "The project's id.", 1, 64, {}, Form::id, true},
+    {"project", "mail", Kind::word, "\"wake\"",
+     "What mail does that does not say: wakes who is idle, waits in the inbox, or wakes also who "
+     "waits.",
+     0, 0, "wake, inbox, steer"},
+    {"project", "mail_tells_parent", Kind::flag, "false",
+     "The parent of a session hears of mail that comes to it."},
+    {"project",
+     "mail_to",
+     Kind::texts,
+     "[]",
+     "Other projects to which its sessions may write mail.",
+     1,
+     64,
+     {},
+     Form::id},
 
     {"model", "id", Kind::text, "", "How agents name it.", 1, 64, {}, Form::id, true},
     {"model", "kind", Kind::word, "", "The protocol that the provider speaks.", 0, 0,
@@ -579,8 +597,8 @@ bool comes_later(std::string_view section, std::string_view name) {
 }
 
 bool is_list(std::string_view section) {
-    return section == "model" || section == "agent" || section == "tool" || section == "gate" ||
-           section == "source" || section == "webhook" || section == "notify";
+    return section == "project" || section == "model" || section == "agent" || section == "tool" ||
+           section == "gate" || section == "source" || section == "webhook" || section == "notify";
 }
 
 std::string heading(std::string_view section) {

@@ -32,6 +32,7 @@ struct Sample {
 Sample sample(Key const& key) {
     std::string const model = "[[model]]\nid = \"m\"\nkind = \"openai-chat\"\nmodel = \"gpt\"\n";
     std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
+    if (key.section == "project") return {"", "[[project]]", {{"id", "\"p\""}}};
     if (key.section == "model") {
         return {
             "", "[[model]]", {{"id", "\"m\""}, {"kind", "\"openai-chat\""}, {"model", "\"gpt\""}}};

@@ -26,6 +26,7 @@ template <class T> struct Placed {
 [[nodiscard]] Store read_store(Section const& section);
 [[nodiscard]] Limits read_limits(Section const& section);
 [[nodiscard]] Retention read_retention(Section const& section);
+[[nodiscard]] Project read_project(Section const& section, Reading const& reading);
 [[nodiscard]] Model read_model(Section const& section, Reading const& reading);
 [[nodiscard]] Agent read_agent(Section const& section, Reading const& reading);
 [[nodiscard]] Tool read_tool(Section const& section, Reading const& reading);
@@ -44,6 +45,7 @@ template <class T> struct Placed {
 [[nodiscard]] std::expected<Json, std::string> to_json(Node const& node);
 
 struct Parts {
+    std::vector<Placed<Project>> projects = {};
     std::vector<Placed<Model>> models = {};
     std::vector<Placed<Agent>> agents = {};
     std::vector<Placed<Tool>> tools = {};

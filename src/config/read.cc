@@ -91,12 +91,14 @@ Config read_parts(Node const& top, Reading const& reading) {
     config.store = read_store(file.section("store"));
     config.limits = read_limits(file.section("limits"));
     config.retention = read_retention(file.section("retention"));
-    Parts parts{.models = file.list<Model>("model", read_model),
+    Parts parts{.projects = file.list<Project>("project", read_project),
+                .models = file.list<Model>("model", read_model),
                 .agents = file.list<Agent>("agent", read_agent),
                 .tools = file.list<Tool>("tool", read_tool),
                 .gates = file.list<Gate>("gate", read_gate),
                 .sources = file.list<Source>("source", read_source)};
     relate(config.server, parts, reading.world);
+    config.projects = values(std::move(parts.projects));
     config.models = values(std::move(parts.models));
     config.agents = values(std::move(parts.agents));
     config.tools = values(std::move(parts.tools));

@@ -1,5 +1,7 @@
 #include "config/parts.h"
 
+#include <array>
+
 namespace dormouse::config {
 
 Server read_server(Section const& section) {
@@ -65,6 +67,17 @@ Retention read_retention(Section const& section) {
     Retention out;
     section.read("completed_after", out.completed_after);
     if (out.completed_after == Duration::max()) out.completed_after.reset();
+    return out;
+}
+
+Project read_project(Section const& section, Reading const& /*reading*/) {
+    Project out;
+    out.line = section.line();
+    section.read("id", out.id);
+    constexpr std::array wakes{session::Wake::usual, session::Wake::never, session::Wake::always};
+    if (auto const word = section.word("mail")) out.mail.usual = wakes.at(*word);
+    section.read("mail_tells_parent", out.mail.tells_the_parent);
+    section.read("mail_to", out.mail_to);
     return out;
 }
 

@@ -187,7 +187,8 @@ INSTANTIATE_TEST_SUITE_P(
             "1: there is no section \"servers\"; did you mean [server]?"},
         Row{"KeyAtTheTop", "zzzzzzzz = 1\n",
             "1: there is no key \"zzzzzzzz\" at the top of the file; the sections are [server], "
-            "[store], [limits], [retention], [[model]], [[agent]], [[tool]], [[gate]], [[source]], "
+            "[store], [limits], [retention], [[project]], [[model]], [[agent]], [[tool]], "
+            "[[gate]], [[source]], "
             "[[webhook]], [[notify]]"},
         Row{"OneBracket", "[agent]\nid = \"a\"\n",
             "1: [[agent]] is written as [agent]; write it with two brackets: [[agent]]"},

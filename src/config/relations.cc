@@ -110,6 +110,7 @@ void relate(Server const& server, Parts& parts, World const& world) {
     if (demo) check_demo_names(parts.tools, world);
     Names agents = unique(parts.agents, &Agent::id, "id", demo ? world.demo_agents : Names{});
     if (demo) agents.insert(agents.end(), world.demo_agents.begin(), world.demo_agents.end());
+    unique(parts.projects, &Project::id, "id", {});
     unique(parts.gates, &Gate::id, "id", {});
     unique(parts.sources, &Source::id, "id", {});
     tools.insert(tools.begin(), own_tools.begin(), own_tools.end());

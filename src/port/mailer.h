@@ -10,12 +10,15 @@
 namespace dormouse::port {
 
 struct Letter {
-    // Aliases or ids of sessions of the same project. Empty: every session of it that has an alias,
+    // Aliases or ids of sessions of the same project, "PROJECT/ALIAS" and ids of those to which the
+    // sender's project may write. Empty: every session of it that has an alias,
     // except the sender.
     std::vector<std::string> to;
     std::string text;
     std::optional<session::MailId> reply_to = {};
     session::Wake wake = session::Wake::usual;
+    std::optional<Duration> ttl =
+        {};  // unread for so long it is read by nobody; the sender is told
     // The sender must be of this project; empty: of any.
     std::string project = {};
 };

@@ -202,6 +202,14 @@ std::string const& agent_of(State const& state, Command const& command) {
 
 }  // namespace
 
+MailPolicy Lane::mail_policy(Command const& command) const {
+    MailPolicy out = host_.mail_policy(state_->project);
+    auto const* const deliver = std::get_if<Deliver>(&command.body);
+    auto const* const mail = deliver ? std::get_if<Mail>(&deliver->what) : nullptr;
+    out.from_elsewhere = mail && host_.may_mail(mail->project, state_->project);
+    return out;
+}
+
 // The post's row goes with the append that takes it up, which remembers it by key.
 void Lane::take_up(PostKey const& post, Command const& command, Decision const& decision,
                    port::Append& append) {
@@ -222,13 +230,16 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
         asked.command.terms = std::move(*terms);
     asked.command.model_until = model_until();
     asked.command.next_session = host_.next_session();
+    asked.command.mail = mail_policy(asked.command);
     Beside const beside = take_beside(asked.command);
+    auto const held = held_in(*state_);
     Decision decision = decide(*state_, host_.epoch(), asked.command, host_.limits());
     host_.take_sessions(decision.sessions);
     for (Post const& post : decision.posts)
         draft.append.posts.push_back(post_row(*state_, post, asked.command.at));
     if (decision.took) take_up(*decision.took, asked.command, decision, draft.append);
     add_beside(beside, decision.events, draft.append);
+    add_held(held, *state_, decision.events, draft.append);
     std::size_t const before = draft.records.size();
     for (Event& event : decision.events) {
         remember_closed(event);

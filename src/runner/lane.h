@@ -38,6 +38,14 @@ public:
     virtual void take_sessions(std::uint64_t count) = 0;
     [[nodiscard]] virtual Epoch epoch() const = 0;
     [[nodiscard]] virtual session::Limits const& limits() const { return session::usual_limits; }
+    [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& /*project*/) const {
+        return {};
+    }
+    // Sessions of the one project may write to those of the other.
+    [[nodiscard]] virtual bool may_mail(std::string const& /*from*/,
+                                        std::string const& /*to*/) const {
+        return false;
+    }
     [[nodiscard]] virtual port::Journal& journal() = 0;
     [[nodiscard]] virtual JournalWriter& writer() = 0;
     [[nodiscard]] virtual port::Effects& effects() = 0;
@@ -144,6 +152,7 @@ private:
     void forget(Error const& error);
     void reopen();
 
+    [[nodiscard]] session::MailPolicy mail_policy(session::Command const& command) const;
     [[nodiscard]] session::Found found_for(session::Command const& command, session::Found fetched);
     void remember(std::vector<wire::RecordPtr> const& records);
     void forget_oldest();

@@ -1,6 +1,7 @@
 #include "runner/outbox.h"
 
 #include "base/check.h"
+#include "runner/reading.h"
 #include "wire/post_json.h"
 
 #include <utility>
@@ -73,8 +74,24 @@ void Outbox::deliver(Pair const& pair) {
     port::PostRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
     if (!what) return again(pair);  // of a newer release: it waits for that
-    PostKey const key{post.key.from, post.key.seq, post.key.n};
-    send_(pair.second, Deliver{key, std::move(*what)}, {ActorType::session, pair.first.text()},
+    Deliver command{{post.key.from, post.key.seq, post.key.n}, std::move(*what)};
+    auto const* const run = std::get_if<StartRun>(&command.what);
+    if (!run || !run->fork) return give(pair, std::move(command));
+    auto question = [key = command.key](port::Store& store) {
+        return read_past(store, key.from, key.seq);
+    };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_, pair,
+               command = std::move(command)](Result<std::optional<Create::ForkOf>> past) mutable {
+                  if (!*alive) return;
+                  if (!past) return again(pair);
+                  command.past = *std::move(past);
+                  give(pair, std::move(command));
+              });
+}
+
+void Outbox::give(Pair const& pair, Deliver command) {
+    send_(pair.second, std::move(command), {ActorType::session, pair.first.text()},
           [this, alive = alive_, pair](Result<Answer> answer) {
               if (*alive) delivered(pair, std::move(answer));
           });

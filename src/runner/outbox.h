@@ -53,6 +53,7 @@ private:
     void begin(Pair const& pair);
     void begin_next();
     void deliver(Pair const& pair);
+    void give(Pair const& pair, session::Deliver command);
     void delivered(Pair const& pair, Result<session::Answer> answer);
     void send_back(Pair const& pair, Error const& why);
     void sent_back(Pair const& pair, Result<session::Answer> answer);

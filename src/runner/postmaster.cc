@@ -54,14 +54,30 @@ Result<Names> everybody(port::Store& store, std::string const& project,
     return out;
 }
 
-Result<Names> find_names(port::Store& store, std::string const& project,
+// The first project is the sender's.
+std::optional<MailTarget> find_name(port::Store& store, std::vector<std::string> const& projects,
+                                    std::string const& name, Result<void>& failed) {
+    std::optional<MailTarget> found;
+    for (std::string const& project : projects) {
+        found = by_id(store, project, name, failed);
+        if (found) return found;
+    }
+    if (name.empty()) return found;
+    found = by_alias(store, projects.front(), name, failed);
+    auto const slash = name.find('/');
+    if (found || slash == std::string::npos) return found;
+    bool const may = std::ranges::find(projects, name.substr(0, slash)) != projects.end();
+    std::string const alias = name.substr(slash + 1);
+    return may && !alias.empty() ? by_alias(store, name.substr(0, slash), alias, failed) : found;
+}
+
+Result<Names> find_names(port::Store& store, std::vector<std::string> const& projects,
                          std::vector<std::string> const& names, std::optional<SessionId> except) {
-    if (names.empty()) return everybody(store, project, except);
+    if (names.empty()) return everybody(store, projects.front(), except);
     Names out;
     Result<void> failed;
     for (std::string const& name : names) {
-        auto found = by_id(store, project, name, failed);
-        if (!found && !name.empty()) found = by_alias(store, project, name, failed);
+        auto found = find_name(store, projects, name, failed);
         if (!failed) return std::unexpected(std::move(failed.error()));
         out.emplace_back(name, std::move(found));
     }
@@ -88,13 +104,15 @@ Postmaster::~Postmaster() {
     runner_.on_delivered({});
 }
 
-void Postmaster::resolve(std::string const& project, std::vector<std::string> names,
-                         std::optional<SessionId> except, port::Fn<void(Result<Names>)> done) {
+void Postmaster::resolve(std::string const& project, std::vector<std::string> const& others,
+                         std::vector<std::string> names, std::optional<SessionId> except,
+                         port::Fn<void(Result<Names>)> done) {
+    std::vector<std::string> projects{project};
+    projects.insert(projects.end(), others.begin(), others.end());
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
-    auto question = [project, names = std::move(names), except](port::Store& store) {
-        return find_names(store, project, names, except);
-    };
+    auto question = [projects = std::move(projects), names = std::move(names), except](
+                        port::Store& store) { return find_names(store, projects, names, except); };
     port::ask(journal_, std::move(question),
               [alive = alive_, done = std::move(done)](Result<Names> found) mutable {
                   if (*alive) done(std::move(found));
@@ -115,7 +133,8 @@ void Postmaster::send(SessionId from, port::Letter letter, port::MailSender send
         Asker asker{std::move(sender.by), std::move(sender.idem_key),
                     std::move(sender.idem_digest)};
         auto names = letter.to;
-        resolve((*lane)->state().project, std::move(names), from,
+        std::string const& project = (*lane)->state().project;
+        resolve(project, runner_.mail_projects(project), std::move(names), from,
                 [this, sending, letter = std::move(letter),
                  asker = std::move(asker)](Result<Names> found) mutable {
                     if (!found) return sending->done(std::unexpected(std::move(found.error())));
@@ -125,7 +144,7 @@ void Postmaster::send(SessionId from, port::Letter letter, port::MailSender send
 }
 
 void Postmaster::send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker) {
-    SendMail command{{}, std::move(letter.text), letter.reply_to, letter.wake};
+    SendMail command{{}, std::move(letter.text), letter.reply_to, letter.wake, letter.ttl};
     for (auto& [name, target] : names) {
         port::MailFate fate{name, std::nullopt, Status::failed, nobody(name)};
         if (target) {
@@ -267,7 +286,8 @@ void Postmaster::hand_in(std::string const& project, port::Letter letter, Asker 
     command.mail.text = std::move(letter.text);
     command.mail.reply_to = letter.reply_to;
     command.mail.wake = letter.wake;
-    resolve(project, std::move(letter.to), std::nullopt,
+    command.ttl = letter.ttl;
+    resolve(project, {}, std::move(letter.to), std::nullopt,
             [this, command = std::move(command), asker = std::move(asker),
              done = std::move(done)](Result<Names> found) mutable {
                 if (!found) return done(std::unexpected(std::move(found.error())));

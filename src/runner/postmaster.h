@@ -34,8 +34,10 @@ private:
     struct Sending;
     using Ptr = std::shared_ptr<Sending>;
 
-    void resolve(std::string const& project, std::vector<std::string> names,
-                 std::optional<SessionId> except, port::Fn<void(Result<Names>)> done);
+    // `others`: projects whose sessions may be named too.
+    void resolve(std::string const& project, std::vector<std::string> const& others,
+                 std::vector<std::string> names, std::optional<SessionId> except,
+                 port::Fn<void(Result<Names>)> done);
     void send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker);
     void sent(Ptr const& sending, Result<session::Answer> answer);
     void recall(Ptr const& sending, Seq seq);

@@ -1,7 +1,9 @@
 #include "runner/reading.h"
 
 #include "session/limits.h"
+#include "wire/history.h"
 #include "wire/state_json.h"
+#include "wire/transcript.h"
 
 namespace dormouse::runner {
 
@@ -9,6 +11,7 @@ using namespace dormouse::session;
 
 namespace {
 
+constexpr std::size_t past_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t page_bytes = std::size_t{1} << 20;
 
 Result<wire::RecordPtr> read_record(port::Store& store, SessionId session, Seq seq) {
@@ -171,6 +174,52 @@ Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wa
     auto done = find_earlier(store, session, seq(0), found);
     if (!done) return std::unexpected(std::move(done.error()));
     return found;
+}
+
+Result<ArtifactCopies> read_artifacts(
+    port::Store& store, SessionId session,
+    std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
+    ArtifactCopies out;
+    for (auto const& [seq, artifact] : artifacts) {
+        auto bytes = store.artifact(session, seq);
+        if (!bytes) return std::unexpected(std::move(bytes.error()));
+        if (!*bytes)
+            return fail(Code::internal,
+                        "The bytes of " + numbered_id("art_", session, seq) +
+                            " are missing. Stop the server and run: dormouse verify");
+        out.emplace_back(seq, Artifact{artifact.name, artifact.mime,
+                                       std::make_shared<std::string const>(**std::move(bytes)),
+                                       artifact.digest});
+    }
+    return out;
+}
+
+Result<std::optional<Create::ForkOf>> read_past(port::Store& store, SessionId session, Seq seq) {
+    auto const loaded = read_session(store, session);
+    if (!loaded) return std::unexpected(loaded.error());
+    bool const gone =
+        loaded->state.lifecycle == Lifecycle::none || loaded->state.lifecycle == Lifecycle::deleted;
+    if (gone) return std::nullopt;
+    auto const records = read_records(store, session, 1, seq);
+    if (!records) return std::unexpected(records.error());
+    wire::History history(session);
+    for (wire::RecordPtr const& record : *records) history.add(*record);
+    Seq const step = wire::last_step(history, seq);
+    if (step == 0 && history.forked_messages().is_null()) return std::nullopt;
+    auto past = wire::transcript(loaded->state, history, step);
+    past.cut(past_bytes_max);
+    Create::ForkOf out{session, step, Json::trusted(past.text()),
+                       static_cast<std::uint32_t>(past.messages.size())};
+    auto artifacts = wire::artifacts_of(session, history, step, out.messages.text());
+    std::uint64_t bytes = 0;
+    for (auto const& [at, artifact] : artifacts) bytes += artifact.bytes;
+    bool const too_many =
+        artifacts.size() > limits::fork_artifacts_max || bytes > limits::fork_artifact_bytes_max;
+    if (too_many) return out;  // it goes without them
+    auto copies = read_artifacts(store, session, artifacts);
+    if (!copies) return std::unexpected(std::move(copies.error()));
+    out.artifacts = *std::move(copies);
+    return out;
 }
 
 }  // namespace dormouse::runner

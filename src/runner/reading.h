@@ -46,6 +46,17 @@ using FilesById = std::map<std::string, std::shared_ptr<std::string const>, std:
 [[nodiscard]] Result<FilesById> read_files(port::Store& store, SessionId session,
                                            std::vector<Seq> const& events);
 
+// What the session has said up to its last step at or before `seq`, with the artifacts that it
+// names: the beginning of a fork. Of a very long one the newest part. nullopt: nothing yet, or the
+// session is gone.
+[[nodiscard]] Result<std::optional<session::Create::ForkOf>> read_past(port::Store& store,
+                                                                       SessionId session, Seq seq);
+// The bytes of artifacts, for a fork.
+using ArtifactCopies = std::vector<std::pair<Seq, session::Artifact>>;
+[[nodiscard]] Result<ArtifactCopies> read_artifacts(
+    port::Store& store, SessionId session,
+    std::vector<std::pair<Seq, session::ArtifactEmitted>> const& artifacts);
+
 // What was found for a command's Wanted.
 [[nodiscard]] Result<session::Found> read_found(port::Store& store, SessionId session,
                                                 session::Wanted const& wanted);

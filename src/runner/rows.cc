@@ -2,6 +2,7 @@
 
 #include "wire/post_json.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::runner {
@@ -89,6 +90,36 @@ port::PostRow post_row(State const& state, Post const& post, Time at) {
     if (run && run->run == 1) row.makes = post.to;
     row.created = at;
     return row;
+}
+
+std::vector<InboxItem> held_in(State const& state) {
+    std::vector<InboxItem> out;
+    if (state.lifecycle == Lifecycle::deleted) return out;
+    for (InboxItem const& item : state.inbox) {
+        if (item.hold == MailHold::held) out.push_back(item);
+    }
+    return out;
+}
+
+void add_held(std::vector<InboxItem> const& before, State const& state,
+              std::vector<Event> const& events, port::Append& append) {
+    for (Event const& event : events) {
+        auto const* const e = std::get_if<MailReceived>(&event.body);
+        if (!e || e->hold != MailHold::held) continue;
+        port::PostRow row;
+        row.key = {state.id, event.seq, held_n};
+        row.kind = held_kind;
+        row.target = state.project;
+        row.body = wire::write_post(e->mail);
+        row.created = event.at;
+        append.posts.push_back(std::move(row));
+    }
+    if (before.empty()) return;
+    auto const now = held_in(state);
+    for (InboxItem const& item : before) {
+        bool const stays = std::ranges::find(now, item.seq, &InboxItem::seq) != now.end();
+        if (!stays) append.taken.push_back({state.id, item.seq, held_n});
+    }
 }
 
 port::SessionRow session_row(State const& state) {

@@ -25,6 +25,13 @@ struct Beside {
 // The rows for what came of the command.
 void add_beside(Beside const& beside, std::vector<session::Event> const& events,
                 port::Append& append);
+// Mail that only a person lets go on, in a row of kind "held" each, so that it can be listed.
+// REQUIRES: `before` is the inbox before the events, `state` comes after them.
+inline constexpr std::string_view held_kind = "held";
+inline constexpr std::uint32_t held_n = UINT32_MAX;
+[[nodiscard]] std::vector<session::InboxItem> held_in(session::State const& state);
+void add_held(std::vector<session::InboxItem> const& before, session::State const& state,
+              std::vector<session::Event> const& events, port::Append& append);
 [[nodiscard]] port::SessionRow session_row(session::State const& state);
 // A post that waits to be delivered, from now on.
 [[nodiscard]] port::PostRow post_row(session::State const& state, session::Post const& post,

@@ -10,6 +10,7 @@
 #include "runner/outbox.h"
 #include "runner/verify.h"
 
+#include <algorithm>
 #include <functional>
 #include <list>
 #include <unordered_map>
@@ -35,6 +36,11 @@ struct Options {
     std::size_t resident_max = 16'384;  // lanes kept in memory; those in use come on top
     Duration scan_every{1'000};
     session::Limits limits = {};
+    struct MailOfProject {
+        session::MailPolicy policy = {};
+        std::vector<std::string> to = {};  // other projects to which its sessions may write
+    };
+    std::map<std::string, MailOfProject> mail = {};  // by project; of others the usual one
     // Sessions that were completed so long ago are deleted; nullopt: none.
     std::optional<Duration> completed_after = {};
 };
@@ -123,6 +129,12 @@ public:
     // What sessions have sent to others than sessions, as soon as it is durable.
     using PostSink = std::function<void(std::vector<port::PostRow>)>;
     void on_post(PostSink sink) { post_sink_ = std::move(sink); }
+    // Other projects to which sessions of this one may write.
+    [[nodiscard]] std::vector<std::string> const& mail_projects(std::string const& project) const {
+        static std::vector<std::string> const none;
+        auto const found = options_.mail.find(project);
+        return found == options_.mail.end() ? none : found->second.to;
+    }
     // What became of posts to sessions, as far as this process has tried.
     void on_delivered(Outbox::Told told) { outbox_.on_delivered(std::move(told)); }
     // How many sessions retention has just deleted, after each batch that deleted some.
@@ -133,6 +145,14 @@ private:
     [[nodiscard]] Random random() override { return world_.entropy.random(); }
     [[nodiscard]] Epoch epoch() const override { return options_.epoch; }
     [[nodiscard]] session::Limits const& limits() const override { return options_.limits; }
+    [[nodiscard]] session::MailPolicy mail_policy(std::string const& project) const override {
+        auto const found = options_.mail.find(project);
+        return found == options_.mail.end() ? session::MailPolicy() : found->second.policy;
+    }
+    [[nodiscard]] bool may_mail(std::string const& from, std::string const& to) const override {
+        auto const& others = mail_projects(from);
+        return std::ranges::find(others, to) != others.end();
+    }
     [[nodiscard]] port::Journal& journal() override { return world_.journal; }
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }

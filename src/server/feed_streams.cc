@@ -51,11 +51,21 @@ Result<std::vector<std::string>> feed_events(port::FeedRow const& row, std::stri
     return out;
 }
 
+Result<port::FeedPage> read_feed(port::Store& store, std::string const& project,
+                                 std::uint64_t after, std::size_t max_bytes, Family* family) {
+    auto page = store.feed(project, after, max_bytes);
+    if (!page || !family) return page;
+    if (auto const kept = family->keep(store, page->rows); !kept)
+        return std::unexpected(kept.error());
+    return page;
+}
+
 FeedStreams::~FeedStreams() { *alive_ = false; }
 
 void FeedStreams::open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
-                       bool objects) {
+                       bool objects, std::shared_ptr<Family> family) {
     auto const reader = std::make_shared<Reader>();
+    reader->family = std::move(family);
     reader->project = std::move(project);
     reader->next = after;
     reader->objects = objects;
@@ -89,8 +99,9 @@ void FeedStreams::pump(ReaderPtr const& reader) {
     if (reader->out->queued_bytes() > queued_max) return;  // on_drained comes back here
     reader->reading = true;
     reader->behind = false;
-    auto question = [project = reader->project, next = reader->next](port::Store& store) {
-        return store.feed(project, next, page_bytes);
+    auto question = [project = reader->project, next = reader->next,
+                     family = reader->family](port::Store& store) {
+        return read_feed(store, project, next, page_bytes, family.get());
     };
     port::ask(journal_, std::move(question),
               [this, alive = alive_, reader](Result<port::FeedPage> page) {

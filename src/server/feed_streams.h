@@ -9,6 +9,7 @@
 
 #include "port/world.h"
 #include "runner/runner.h"
+#include "server/family.h"
 #include "server/http.h"
 
 #include <map>
@@ -26,6 +27,11 @@ namespace dormouse::server {
 [[nodiscard]] Result<std::vector<std::string>> feed_events(port::FeedRow const& row,
                                                            std::string_view project);
 
+// A page of the feed; with `family` what concerns that. Where reading may block.
+[[nodiscard]] Result<port::FeedPage> read_feed(port::Store& store, std::string const& project,
+                                               std::uint64_t after, std::size_t max_bytes,
+                                               Family* family);
+
 class FeedStreams {
 public:
     // All outlive this.
@@ -36,9 +42,9 @@ public:
     FeedStreams& operator=(FeedStreams const&) = delete;
 
     // Sends what comes after `after` (0: from the oldest that is kept) until the reader goes.
-    // `objects`: each event with what it is about.
+    // `objects`: each event with what it is about. `family`: of these sessions only.
     void open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
-              bool objects = false);
+              bool objects = false, std::shared_ptr<Family> family = {});
     // Something has been appended: readers at the end look again, once this turn of the loop is
     // over.
     void appended();
@@ -52,6 +58,7 @@ private:
         bool reading = false;  // a page is on its way
         bool behind = true;    // there may be something after `next`
         bool objects = false;
+        std::shared_ptr<Family> family = {};
     };
     using ReaderPtr = std::shared_ptr<Reader>;
 

@@ -42,6 +42,9 @@ void post_prompt(Api& api, ExchangePtr const& x);
 void post_mail(Api& api, ExchangePtr const& x);
 void list_inbox(Api& api, ExchangePtr const& x);
 void release_mail(Api& api, ExchangePtr const& x);
+// handlers_mail_list.cc
+void list_mail(Api& api, ExchangePtr const& x);
+void get_mail(Api& api, ExchangePtr const& x);
 // handlers_fork.cc
 void fork_session(Api& api, ExchangePtr const& x);
 // handlers_pages.cc
@@ -54,6 +57,9 @@ void get_artifact(Api& api, ExchangePtr const& x);
 // handlers_task.cc
 void list_tasks(Api& api, ExchangePtr const& x);
 void start_task(Api& api, ExchangePtr const& x);
+// handlers_task_tree.cc
+void list_task_tree(Api& api, ExchangePtr const& x, SessionId session);
+void post_report(Api& api, ExchangePtr const& x);
 void resume_task(Api& api, ExchangePtr const& x);
 void cancel_task(Api& api, ExchangePtr const& x);
 void delete_task(Api& api, ExchangePtr const& x);
@@ -64,6 +70,8 @@ void import_session(Api& api, ExchangePtr const& x);
 void post_call(Api& api, ExchangePtr const& x);
 // handlers_feed.cc
 void list_feed(Api& api, ExchangePtr const& x);
+// Of a session and the tasks below it.
+void list_family_events(Api& api, ExchangePtr const& x, SessionId session);
 // handlers_server.cc
 void get_health(Api& api, ExchangePtr const& x);
 void get_ready(Api& api, ExchangePtr const& x);

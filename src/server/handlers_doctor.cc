@@ -2,7 +2,9 @@
 
 #include "json/json.h"
 #include "runner/reading.h"
+#include "runner/rows.h"
 #include "server/metrics.h"
+#include "wire/post_json.h"
 
 #include <algorithm>
 
@@ -57,6 +59,7 @@ struct Report {
     std::vector<port::Due> due;
     std::optional<Time> next;
     Waiting waiting;
+    std::vector<port::PostRow> mail;  // that only a person lets go on
 };
 
 std::optional<Need> need_of(State const& state, Call const& call) {
@@ -142,6 +145,15 @@ void write_held(json::Writer& out, SessionId const& session, std::string_view wh
     out.member("why", why).member("next", next).end_object();
 }
 
+void write_held_mail(json::Writer& out, port::PostRow const& row) {
+    auto const what = wire::read_post(row.body);
+    auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
+    if (!mail) return;
+    std::string const id = text(mail->id);
+    write_held(out, row.key.from, "mail " + id + " is held: its conversation has gone on for long",
+               "release it: dormouse release " + id);
+}
+
 // Nothing when it is there: else it is named before somebody decides in vain.
 void write_unmet(json::Writer& out, port::Catalogue const& catalogue, Need const& need) {
     if (!need.gate.empty() && !catalogue.has_gate(need.gate)) {
@@ -185,6 +197,7 @@ void answer_doctor(Api& api, ExchangePtr const& x, Report const& found) {
                    bring_gate_back);
     }
     for (Need const& need : waiting.needs) write_unmet(out, api.services().catalogue, need);
+    for (port::PostRow const& row : found.mail) write_held_mail(out, row);
     out.end_array();
     write_findings(out, "inDoubt", waiting.in_doubt);
     write_findings(out, "orphaned", waiting.orphaned);
@@ -210,7 +223,9 @@ void get_doctor(Api& api, ExchangePtr const& x) {
         if (!next) return std::unexpected(std::move(next.error()));
         auto waiting = look_at_waiting(store, now);
         if (!waiting) return std::unexpected(std::move(waiting.error()));
-        return Report{std::move(*due), *next, std::move(*waiting)};
+        auto mail = store.due_posts(std::string(runner::held_kind), Time::max(), held_max);
+        if (!mail) return std::unexpected(std::move(mail.error()));
+        return Report{std::move(*due), *next, std::move(*waiting), std::move(*mail)};
     };
     port::ask(api.services().journal, std::move(question), [&api, x](Result<Report> found) {
         if (!found) return x->fail(found.error());

@@ -49,6 +49,7 @@ struct Wanted {
     std::string project;
     std::uint64_t after = 0;
     bool objects = false;
+    std::shared_ptr<Family> family = {};
 };
 
 void page_of_feed(Api& api, ExchangePtr const& x, Wanted const& wanted) {
@@ -56,7 +57,7 @@ void page_of_feed(Api& api, ExchangePtr const& x, Wanted const& wanted) {
     std::size_t const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
     auto question = [wanted](port::Store& store) {
-        return store.feed(wanted.project, wanted.after, page_bytes);
+        return read_feed(store, wanted.project, wanted.after, page_bytes, wanted.family.get());
     };
     port::ask(api.services().journal, std::move(question),
               [&api, x, wanted, limit](Result<port::FeedPage> read) {
@@ -76,10 +77,7 @@ void page_of_feed(Api& api, ExchangePtr const& x, Wanted const& wanted) {
               });
 }
 
-}  // namespace
-
-// Last-Event-ID, ?after= or ?cursor= say where to go on; without one it is the oldest that is kept.
-void list_feed(Api& api, ExchangePtr const& x) {
+void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
     std::string_view place = x->request.header("last-event-id");
     if (place.empty()) place = x->request.query_value("after").value_or("");
     if (place.empty()) place = x->request.query_value("cursor").value_or("0");
@@ -89,22 +87,41 @@ void list_feed(Api& api, ExchangePtr const& x) {
     std::string_view const view = x->request.query_value("view").value_or("events");
     if (view != "events" && view != "objects")
         return x->fail(bad_value("?view", "must be events or objects"));
-    Wanted const wanted{std::string(x->request.query_value("project").value_or("default")), *after,
-                        view == "objects"};
+    wanted.after = *after;
+    wanted.objects = view == "objects";
     auto head = [](port::Store& store) { return store.feed_head(); };
-    port::ask(api.services().journal, head, [&api, x, wanted](Result<std::uint64_t> newest) {
-        if (!newest) return x->fail(newest.error());
-        if (wanted.after > *newest)
-            return x->fail({Code::bad_cursor,
-                            "This cursor is from another store, or from before a backup "
-                            "was restored; begin without one."});
-        bool const streams =
-            x->request.header("accept").find("text/event-stream") != std::string_view::npos;
-        if (!streams) return page_of_feed(api, x, wanted);
-        auto const out = x->responder->stream({});
-        out->send(std::make_shared<std::string const>("retry: 1000\n\n"));
-        api.feed_streams().open(wanted.project, wanted.after, out, wanted.objects);
-    });
+    port::ask(api.services().journal, head,
+              [&api, x, wanted = std::move(wanted)](Result<std::uint64_t> newest) {
+                  if (!newest) return x->fail(newest.error());
+                  if (wanted.after > *newest)
+                      return x->fail({Code::bad_cursor,
+                                      "This cursor is from another store, or from before a backup "
+                                      "was restored; begin without one."});
+                  bool const streams = x->request.header("accept").find("text/event-stream") !=
+                                       std::string_view::npos;
+                  if (!streams) return page_of_feed(api, x, wanted);
+                  auto const out = x->responder->stream({});
+                  out->send(std::make_shared<std::string const>("retry: 1000\n\n"));
+                  api.feed_streams().open(wanted.project, wanted.after, out, wanted.objects,
+                                          wanted.family);
+              });
+}
+
+}  // namespace
+
+// Last-Event-ID, ?after= or ?cursor= say where to go on; without one it is the oldest that is kept.
+void list_feed(Api& api, ExchangePtr const& x) {
+    answer_wanted(api, x, {std::string(x->request.query_value("project").value_or("default"))});
+}
+
+void list_family_events(Api& api, ExchangePtr const& x, SessionId session) {
+    api.services().runner.look(session,
+                               [&api, x, session](Result<std::shared_ptr<runner::Lane>> lane) {
+                                   if (!lane) return x->fail(lane.error());
+                                   Wanted wanted{(*lane)->state().project};
+                                   wanted.family = std::make_shared<Family>(session);
+                                   answer_wanted(api, x, std::move(wanted));
+                               });
 }
 
 }  // namespace dormouse::server

@@ -3,9 +3,9 @@
 #include "server/objects.h"
 
 #include "json/json.h"
+#include "runner/reading.h"
 #include "session/limits.h"
-
-#include <set>
+#include "wire/transcript.h"
 
 namespace dormouse::server {
 
@@ -14,67 +14,6 @@ using namespace dormouse::session;
 namespace {
 
 constexpr std::size_t fork_bytes_max = std::size_t{8} << 20;
-
-// The last committed step at or before `seq`: a reply whose event is not after it. 0: none.
-Seq last_step(wire::History const& history, Seq seq) {
-    Seq last = 0;
-    for (wire::StepView const& step : history.steps()) {
-        if (step.reply != 0 && step.reply <= seq) last = step.reply;
-    }
-    return last;
-}
-
-// A call that was still open then can not be answered in the fork: ids of the past belong to the
-// original.
-std::string stays_with(SessionId const& session) { return "stays with session " + session.text(); }
-
-// Messages up to `seq`, as GET …/messages shows them, with calls as they stood then.
-std::pair<std::string, std::uint32_t> transcript(Snapshot const& snapshot, Seq seq) {
-    State const& state = snapshot.lane->state();
-    json::Writer out;
-    std::uint32_t count = 0;
-    out.begin_array();
-    json::View(snapshot.history.forked_messages()).elements([&](json::View message) {
-        out.raw(message.raw());
-        ++count;
-    });
-    wire::History at_step = snapshot.history;
-    at_step.close_calls_after(seq, stays_with(state.id));
-    for (auto const& [no, message] : at_step.messages()) {
-        bool const then =
-            message.shown != 0 && message.shown <= seq && !message.dropped && message.turn != 0;
-        if (!then) continue;
-        out.raw(message_object(state, at_step, no));
-        ++count;
-    }
-    return {out.end_array().take(), count};
-}
-
-// The ids of artifacts in a text, where each stands as a whole string.
-std::set<std::string, std::less<>> named_artifacts(std::string_view text) {
-    std::set<std::string, std::less<>> out;
-    for (std::size_t at = text.find("\"art_"); at != std::string_view::npos;) {
-        std::size_t const end = text.find('"', at + 1);
-        out.emplace(text.substr(at + 1, end - at - 1));
-        at = text.find("\"art_", end);
-    }
-    return out;
-}
-
-// What calls up to `seq` brought, and what else the transcript names: what the session was made
-// with, and the images and files of its messages.
-std::vector<std::pair<Seq, ArtifactEmitted>> artifacts_of(SessionId const& session,
-                                                          wire::History const& history, Seq seq,
-                                                          std::string_view transcript) {
-    auto const named = named_artifacts(transcript);
-    std::vector<std::pair<Seq, ArtifactEmitted>> out;
-    for (auto const& [at, artifact] : history.artifacts()) {
-        bool const brought = artifact.call != 0 && at <= seq;
-        if (brought || named.contains(numbered_id("art_", session, at)))
-            out.emplace_back(at, artifact);
-    }
-    return out;
-}
 
 std::optional<Error> too_many(std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
     if (artifacts.size() > limits::fork_artifacts_max) {
@@ -90,25 +29,7 @@ std::optional<Error> too_many(std::vector<std::pair<Seq, ArtifactEmitted>> const
                  Json::trusted(R"({"limit":"fork_artifact_bytes","max":67108864})"), 0};
 }
 
-using Copies = std::vector<std::pair<Seq, Artifact>>;
-
-// Where reading may block.
-Result<Copies> read_artifacts(port::Store& store, SessionId session,
-                              std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
-    Copies out;
-    for (auto const& [seq, artifact] : artifacts) {
-        auto bytes = store.artifact(session, seq);
-        if (!bytes) return std::unexpected(std::move(bytes.error()));
-        if (!*bytes)
-            return fail(Code::internal,
-                        "The bytes of " + numbered_id("art_", session, seq) +
-                            " are missing. Stop the server and run: dormouse verify");
-        out.emplace_back(seq, Artifact{artifact.name, artifact.mime,
-                                       std::make_shared<std::string const>(**std::move(bytes)),
-                                       artifact.digest});
-    }
-    return out;
-}
+using Copies = runner::ArtifactCopies;
 
 void create_fork(Api& api, ExchangePtr const& x, Create create) {
     api.services().runner.create(
@@ -134,7 +55,7 @@ void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
     port::ask(
         api.services().journal,
         [from, artifacts = std::move(artifacts)](port::Store& store) {
-            return read_artifacts(store, from, artifacts);
+            return runner::read_artifacts(store, from, artifacts);
         },
         [&api, x, from, create = std::move(create)](Result<Copies> copies) mutable {
             if (copies) {
@@ -165,17 +86,19 @@ void fork_session(Api& api, ExchangePtr const& x) {
         Seq const upto = seq ? static_cast<Seq>(*seq) : state.head;
         if (upto > state.head)
             return x->fail(bad_value("/seq", "the session has only " + std::to_string(state.head)));
-        Seq const step = last_step(snapshot->history, upto);
+        Seq const step = wire::last_step(snapshot->history, upto);
         if (step == 0 && snapshot->history.forked_messages().is_null()) {
             return x->fail(bad_value("/seq", "no step of the model was committed by then"));
         }
-        auto [messages, count] = transcript(*snapshot, step);
+        auto const past = wire::transcript(state, snapshot->history, step);
+        std::string messages = past.text();
+        auto const count = static_cast<std::uint32_t>(past.messages.size());
         if (messages.size() > fork_bytes_max) {
             return x->fail({Code::too_large,
                             "A fork copies at most 8 MiB of transcript; fork at an earlier seq.",
                             Json::trusted(R"({"limit":"fork_bytes","max":8388608})"), 0});
         }
-        auto artifacts = artifacts_of(id, snapshot->history, step, messages);
+        auto artifacts = wire::artifacts_of(id, snapshot->history, step, messages);
         if (auto const error = too_many(artifacts)) return x->fail(*error);
         Create create;
         create.project = state.project;

@@ -70,6 +70,10 @@ void stream_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, V
 void list_events(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
+    auto const children = x->request.query_value("children").value_or("false");
+    if (children != "true" && children != "false")
+        return x->fail(bad_value("?children", "must be true or false"));
+    if (children == "true") return list_family_events(api, x, *id);
     std::string_view place = x->request.header("last-event-id");
     if (place.empty()) place = x->request.query_value("after").value_or("");
     if (place.empty()) place = x->request.query_value("cursor").value_or("0");

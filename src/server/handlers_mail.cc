@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "json/json.h"
 #include "runner/postmaster.h"
+#include "session/limits.h"
 
 // Mail: sent, listed, released.
 namespace dormouse::server {
@@ -34,7 +35,7 @@ void read_receivers(Body& body, json::View text, Posting& out) {
         body.refuse("to", "must be an alias, a session, or an array of them");
     }
     for (std::string const& name : out.letter.to) {
-        if (name.empty() || name.size() > 64) body.refuse("to", "names have 1 to 64 characters");
+        if (name.empty() || name.size() > 129) body.refuse("to", "names have 1 to 129 characters");
     }
     if (out.letter.to.size() > 1'000)
         body.refuse("to", "may name 1000; leave it out for everybody");
@@ -43,7 +44,7 @@ void read_receivers(Body& body, json::View text, Posting& out) {
 std::optional<Posting> read_posting(ExchangePtr const& x) {
     Posting out;
     json::View const text(x->body);
-    Body body(text, "", {"from", "to", "text", "replyTo", "resume"});
+    Body body(text, "", {"from", "to", "text", "replyTo", "resume", "ttl"});
     out.from = body.string("from");
     out.letter.text = body.required_string("text");
     if (!body.error() && out.letter.text.empty()) body.refuse("text", "must not be empty");
@@ -51,6 +52,11 @@ std::optional<Posting> read_posting(ExchangePtr const& x) {
     if (auto const reply = body.string("replyTo")) {
         out.letter.reply_to = parse_mail_id(*reply);
         if (!out.letter.reply_to) body.refuse("replyTo", "is not the id of a mail");
+    }
+    if (auto const ttl = body.integer("ttl")) {
+        if (*ttl < 1 || Duration(*ttl) > limits::mail_ttl_max)
+            body.refuse("ttl", "must be 1 ms to 366 days, in ms");
+        out.letter.ttl = Duration(*ttl);
     }
     if (auto const resume = body.boolean("resume"))
         out.letter.wake = *resume ? Wake::always : Wake::never;
@@ -170,16 +176,20 @@ namespace {
 std::string_view mail_status(wire::MailView const& mail,
                              std::optional<wire::Consumed> const& consumed) {
     if (consumed) return "read";
+    if (mail.expired) return "expired";
     bool const held = mail.what.hold == MailHold::held && !mail.released;
     return held ? "held" : "delivered";
 }
 
 // Why nobody has read it yet, although it is here.
 std::optional<std::string> mail_reason(wire::MailView const& mail, std::string_view status) {
-    if (status == "read" || mail.released) return std::nullopt;
+    if (status == "read") return std::nullopt;
+    if (mail.expired) return "nobody read it within its time to live";
+    if (mail.released) return std::nullopt;
     switch (mail.what.hold) {
         case MailHold::none: return std::nullopt;
-        case MailHold::quiet: return "it was sent with resume false";
+        case MailHold::quiet:
+            return "it was sent with resume false, or its project's mail wakes nobody";
         case MailHold::minute: return "its conversation has woken this session often this minute";
         case MailHold::held: break;
     }
@@ -210,6 +220,7 @@ std::string mail_object(Snapshot const& snapshot, Seq seq, wire::MailView const&
     out.key("time").begin_object().member("created", to_ms(what.sent));
     out.member("delivered", to_ms(mail.at));
     out.member("read", consumed ? std::optional(to_ms(consumed->at)) : std::nullopt);
+    out.member("expires", ms_or_null(what.expires));
     return out.end_object().end_object().take();
 }
 
@@ -222,9 +233,9 @@ void list_inbox(Api& api, ExchangePtr const& x) {
     std::size_t const limit = query.number("limit", 50, 1, 200);
     std::uint64_t const after = query.number("after", 0, 0, UINT64_C(1) << 53);
     std::string const wanted(x->request.query_value("status").value_or(""));
-    bool const known =
-        wanted.empty() || wanted == "delivered" || wanted == "held" || wanted == "read";
-    if (!known) query.error = bad_value("?status", "must be delivered, held or read");
+    bool const known = wanted.empty() || wanted == "delivered" || wanted == "held" ||
+                       wanted == "read" || wanted == "expired";
+    if (!known) query.error = bad_value("?status", "must be delivered, held, read or expired");
     if (query.error) return x->fail(*query.error);
     read_history(api, *id, [x, limit, after, wanted](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
@@ -262,19 +273,32 @@ struct Releasing {
     std::uint64_t released = 0;
 };
 
+void release_next(std::shared_ptr<Releasing> const& r);
+
+void release_at(std::shared_ptr<Releasing> const& r, SessionId receiver) {
+    r->api.services().runner.command(
+        receiver, ReleaseMail{r->mail}, r->x->asker(), [r](Result<Answer> answer) {
+            bool const changed = answer && answer->outcome == Answer::Outcome::applied;
+            if (changed) ++r->released;
+            bool const gone = !answer && info(answer.error().code).next != Next::retry;
+            if (!answer && !gone) return r->x->fail(answer.error());
+            release_next(r);
+        });
+}
+
 void release_next(std::shared_ptr<Releasing> const& r) {
     if (r->at == r->receivers.size()) {
         json::Writer out;
         out.begin_object().member("id", text(r->mail)).member("released", r->released);
         return r->x->json(200, out.end_object().take());
     }
-    r->api.services().runner.command(
-        r->receivers[r->at++], ReleaseMail{r->mail}, r->x->asker(), [r](Result<Answer> answer) {
-            bool const changed = answer && answer->outcome == Answer::Outcome::applied;
-            if (changed) ++r->released;
-            bool const gone = !answer && info(answer.error().code).next != Next::retry;
-            if (!answer && !gone) return r->x->fail(answer.error());
-            release_next(r);
+    SessionId const receiver = r->receivers[r->at++];
+    r->api.services().runner.look(
+        receiver, [r, receiver](Result<std::shared_ptr<runner::Lane>> lane) {
+            auto const& who = r->x->principal;
+            bool const may = lane && (!who || who->is_for((*lane)->state().project));
+            if (!may) return release_next(r);
+            release_at(r, receiver);
         });
 }
 

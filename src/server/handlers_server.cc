@@ -6,6 +6,7 @@
 #include "server/openapi.h"
 #include "session/limits.h"
 #include "wire/names.h"
+#include "wire/post_json.h"
 
 #include <map>
 

@@ -60,6 +60,10 @@ bool runs(State const& state, TaskNo no) {
 void list_tasks(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
+    auto const tree = x->request.query_value("tree").value_or("false");
+    if (tree != "true" && tree != "false")
+        return x->fail(bad_value("?tree", "must be true or false"));
+    if (tree == "true") return list_task_tree(api, x, *id);
     read_history(api, *id, [x](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         json::Writer out;
@@ -74,13 +78,14 @@ void list_tasks(Api& api, ExchangePtr const& x) {
 void start_task(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
-    Body body(json::View(x->body), "", {"agentID", "prompt", "description"});
+    Body body(json::View(x->body), "", {"agentID", "prompt", "description", "fork"});
     TaskAsk ask;
     ask.what = TaskAsk::What::start;
     ask.agent = body.required_string("agentID");
     std::string const prompt = body.required_string("prompt");
     ask.parts = text_parts(prompt);
     ask.description = body.string("description").value_or("");
+    ask.fork = body.boolean("fork").value_or(false);
     if (prompt.empty()) body.refuse("prompt", "must not be empty");
     if (ask.description.size() > 1'000) body.refuse("description", "may have 1000 bytes");
     if (!body.error() && !api.services().catalogue.has_agent(ask.agent))
@@ -88,6 +93,22 @@ void start_task(Api& api, ExchangePtr const& x) {
     if (body.error()) return x->fail(*body.error());
     if (auto const error = refuse_agent(api, *x, ask.agent)) return x->fail(*error);
     ask_task(api, x, *id, std::move(ask), 201);
+}
+
+void post_report(Api& api, ExchangePtr const& x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) return x->fail(not_found());
+    Body body(json::View(x->body), "", {"text"});
+    TaskAsk ask;
+    ask.what = TaskAsk::What::report;
+    ask.description = body.required_string("text");
+    if (ask.description.empty()) body.refuse("text", "must not be empty");
+    if (body.error()) return x->fail(*body.error());
+    api.services().runner.command(*id, std::move(ask), x->asker(),
+                                  [x](Result<Answer> const& answer) {
+                                      if (!answer) return x->fail(answer.error());
+                                      x->empty(204);
+                                  });
 }
 
 void resume_task(Api& api, ExchangePtr const& x) {

@@ -5,14 +5,14 @@
 #include "json/json.h"
 #include "session/state.h"
 #include "wire/history.h"
+#include "wire/message_json.h"
 
 namespace dormouse::server {
 
 [[nodiscard]] std::string session_object(session::State const& state);
 [[nodiscard]] std::string turn_object(session::State const& state, wire::History const& history,
                                       TurnNo turn);
-[[nodiscard]] std::string message_object(session::State const& state, wire::History const& history,
-                                         Seq message);
+using wire::message_object;
 // REQUIRES: the call has this pause.
 [[nodiscard]] std::string pending_object(session::State const& state, wire::History const& history,
                                          wire::PauseView const& pause, Time now);
@@ -24,9 +24,7 @@ namespace dormouse::server {
 // Task, or null.
 [[nodiscard]] std::string event_subject(session::State const& state, wire::History const& history,
                                         session::Event const& event, Time now);
-// The part of its message. REQUIRES: the history has the call.
-[[nodiscard]] std::string tool_part_object(session::State const& state,
-                                           wire::History const& history, CallNo call);
+using wire::tool_part_object;
 
 // Members that are null when there is nothing to say.
 [[nodiscard]] inline std::optional<std::string> text_or_null(std::string const& text) {

@@ -23,6 +23,7 @@ std::string task_object(State const& parent, wire::TaskView const& task) {
     out.member("prompt", prompt_of(task.parts)).member("status", text(task.status));
     out.member("queued", task.queued).member("resumeCount", task.run - 1);
     out.member_raw("result", task.result.is_null() ? "null" : task.result.text());
+    out.member("progress", text_or_null(task.progress));
     out.member("error", task.error.empty() ? std::nullopt : std::optional(task.error));
     out.key("by");
     write_actor(out, task.by);

@@ -19,6 +19,7 @@ constexpr Right operate_project_session{Role::operate, Names::project_session};
 constexpr Right program_id{Role::operate, Names::id, true};
 constexpr Right program_list{Role::operate, Names::list, true};
 constexpr Right program_read{Role::read, Names::id, true};
+constexpr Right program_read_list{Role::read, Names::list, true};
 constexpr Right program_read_nothing{Role::read, Names::nothing, true};
 constexpr Right read_id{Role::read, Names::id};
 constexpr Right read_list{Role::read, Names::list};
@@ -72,6 +73,13 @@ std::vector<Route> session_routes() {
         {"POST", {"api", "sessions", "{}", "retry"}, usual, retry_session, "", operate_id},
         {"POST", {"api", "sessions", "{}", "fork"}, usual, fork_session, "", operate_id},
         {"POST", {"api", "mail"}, usual, post_mail, "project", program_list},
+        {"GET",
+         {"api", "mail"},
+         usual,
+         list_mail,
+         "sessionID project limit cursor",
+         program_read_list},
+        {"GET", {"api", "mail", "{}"}, usual, get_mail, "after limit", program_read},
         {"POST", {"api", "mail", "{}", "release"}, usual, release_mail, "", operate_id},
         {"GET",
          {"api", "sessions", "{}", "inbox"},
@@ -79,7 +87,8 @@ std::vector<Route> session_routes() {
          list_inbox,
          "after status limit",
          program_read},
-        {"GET", {"api", "sessions", "{}", "tasks"}, usual, list_tasks, "", program_read},
+        {"GET", {"api", "sessions", "{}", "tasks"}, usual, list_tasks, "tree", program_read},
+        {"POST", {"api", "sessions", "{}", "report"}, usual, post_report, "", program_id},
         {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", program_id},
         {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", program_id},
         {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", program_id},
@@ -97,7 +106,7 @@ std::vector<Route> session_routes() {
          {"api", "sessions", "{}", "events"},
          usual,
          list_events,
-         "after view limit cursor",
+         "after view limit cursor children",
          read_id},
         {"GET", {"api", "artifacts", "{}"}, usual, get_artifact, "", read_id},
         {"GET", {"api", "events"}, usual, list_feed, "project after view limit cursor", read_list},

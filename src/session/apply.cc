@@ -75,6 +75,7 @@ struct Fold {
         }
         state.turns = std::max(state.turns, e.turn);
         state.turn = std::move(turn);
+        begin_with_mail(state);
         if (e.terms.before.empty()) return;
         state.turn->unchecked = event.seq;
         owe(state, effect_of(*state.turn));
@@ -360,6 +361,8 @@ struct Fold {
     void operator()(MailReceived const& e) const { receive_mail(state, event, e); }
     void operator()(MailReleased const& e) const { release_mail(state, event, e); }
     void operator()(MailBounced const&) const { ++state.messages; }
+    void operator()(MailExpired const& e) const { expire_mail(state, e); }
+    void operator()(RunReported const&) const {}
 
     void operator()(TaskStarted const& e) const {
         Task task{e.task, e.child, e.agent, e.description};
@@ -367,6 +370,7 @@ struct Fold {
         task.notify = e.notify;
         task.by = e.by;
         task.mark = e.mark;
+        task.fork = e.fork;
         wait_for_place(task, e.queued, e.parts);
         state.tasks_ever = e.task;
         state.tasks.emplace(e.task, std::move(task));
@@ -381,11 +385,13 @@ struct Fold {
             task.result = {};
             task.error.clear();
             task.by = e.by;
+            task.progress.clear();
             wait_for_place(task, e.queued, e.parts);
         }
         if (e.begins || !task.active()) wait_for_place(task, false, {});
         if (!e.result.is_null()) task.result = e.result;
         if (!e.error.empty()) task.error = e.error;
+        if (!e.progress.empty()) task.progress = e.progress;
         task.notify = task.active() && (task.notify || e.notify);
     }
 

@@ -202,6 +202,7 @@ struct Delete {
 struct Deliver {
     PostKey key;
     PostBody what;
+    std::optional<Create::ForkOf> past = {};  // of a StartRun that forks
 };
 
 // Back to the sender: what it sent to `to` was refused for good.
@@ -223,11 +224,13 @@ struct SendMail {
     std::string text;
     std::optional<MailId> reply_to = {};
     Wake wake = Wake::usual;
+    std::optional<Duration> ttl = {};
 };
 
 // From a person to this session.
 struct TakeMail {
     Mail mail;
+    std::optional<Duration> ttl = {};
 };
 
 // A mail that waits wakes now.
@@ -319,6 +322,7 @@ struct Command {
     std::optional<Time> model_until = {};
     // The number for the next session that this command starts; the others follow it.
     std::uint64_t next_session = 0;
+    MailPolicy mail = {};  // of the session's project
     Body body;
     Found found = {};
 };

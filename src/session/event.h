@@ -304,6 +304,7 @@ struct TaskStarted {
     Actor by = {};
     std::string idem = {};
     std::string mark = {};  // of a call that is a task (TaskAsk::mark)
+    bool fork = false;      // the child begins with what was said here so far
 };
 
 struct TaskChanged {
@@ -319,7 +320,14 @@ struct TaskChanged {
     Json result = {};
     std::string error = {};
     std::string idem = {};
-    Actor by = {};  // who asked for the run
+    Actor by = {};              // who asked for the run
+    std::string progress = {};  // what the child has told of its run
+};
+
+// What this session, a task, tells its parent of the run that goes on.
+struct RunReported {
+    std::uint32_t run = 0;
+    std::string text;
 };
 
 // The session has done with it, and its child ends.
@@ -338,6 +346,7 @@ struct MailSent {
     Wake wake = Wake::usual;
     Actor by;
     std::string idem;  // of the request that bore an Idempotency-Key
+    std::optional<Time> expires = {};
 };
 
 // A user message, for the next request to the model.
@@ -353,6 +362,11 @@ struct MailReceived {
 struct MailReleased {
     std::vector<std::uint64_t> numbers;
     Actor by = {};
+};
+
+// Their time to live is over, and no request has seen them. Their senders are told.
+struct MailExpired {
+    std::vector<std::uint64_t> numbers;
 };
 
 // One that this session has sent can not be delivered to one of its receivers. Also a user message,
@@ -434,7 +448,7 @@ struct Event {
                      ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
                      TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
                      AgentPrompted, AgentAttached, AgentDetached, AgentUpdate, AgentReplied,
-                     AgentAsked, AgentGranted, Reminded>;
+                     AgentAsked, AgentGranted, Reminded, MailExpired, RunReported>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -48,6 +48,9 @@ void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool ca
 // fold_mail.cc
 void receive_mail(State& state, Event const& event, MailReceived const& e);
 void release_mail(State& state, Event const& event, MailReleased const& e);
+void expire_mail(State& state, MailExpired const& e);
+// A turn has begun.
+void begin_with_mail(State& state);
 // A request sees all up to `view`; a step has committed; the turn has ended.
 void show_mail(State& state, Seq view);
 void commit_mail(State& state);

@@ -10,9 +10,12 @@ namespace {
 
 void set_mail_timer(State& state) {
     std::optional<Time> next;
+    auto const at = [&](Time time) {
+        if (!next || time < *next) next = time;
+    };
     for (InboxItem const& item : state.inbox) {
-        if (item.hold != MailHold::minute) continue;
-        if (!next || item.until < *next) next = item.until;
+        if (item.hold == MailHold::minute) at(item.until);
+        if (may_expire(state, item)) at(*item.expires);
     }
     set_timer(state, 0, TimerKind::mail, next);
 }
@@ -42,6 +45,12 @@ void count_wake(State& state, MailId const& conversation, Time at) {
     known.push_back(woken);
 }
 
+void raise(InboxItem& item, OpenTurn& turn, Seq seq) {
+    if (turn.newest_item != seq) item.before = turn.newest_item;
+    item.raised = seq;
+    turn.newest_item = seq;
+}
+
 void read_until(State& state, Seq view) {
     std::erase_if(state.inbox, [&](InboxItem const& item) { return item.seq <= view; });
     set_mail_timer(state);
@@ -61,10 +70,11 @@ void receive_mail(State& state, Event const& event, MailReceived const& e) {
                            e.hold,
                            e.until.value_or(Time()),
                            {e.mail.conversation, e.mail.hops},
-                           by});
+                           by,
+                           e.mail.expires});
     set_mail_timer(state);
     if (!wakes || !state.turn) return;
-    state.turn->newest_item = event.seq;
+    raise(state.inbox.back(), *state.turn, event.seq);
     if (e.mail.wake == Wake::always) state.turn->steered = true;
 }
 
@@ -73,9 +83,31 @@ void release_mail(State& state, Event const& event, MailReleased const& e) {
         if (std::ranges::find(e.numbers, item.number) == e.numbers.end()) continue;
         if (!one_wakes_already(state)) count_wake(state, item.thread.conversation, event.at);
         item.hold = MailHold::none;
+        if (state.turn) raise(item, *state.turn, event.seq);
     }
     set_mail_timer(state);
-    if (state.turn) state.turn->newest_item = event.seq;
+}
+
+// What the open turn was to see because of it alone it has not to see any more.
+void expire_mail(State& state, MailExpired const& e) {
+    auto const its = [&](InboxItem const& item) {
+        return std::ranges::find(e.numbers, item.number) != e.numbers.end();
+    };
+    for (auto gone = state.inbox.rbegin(); gone != state.inbox.rend(); ++gone) {
+        if (!its(*gone) || gone->raised == 0) continue;
+        bool const shared = std::ranges::any_of(state.inbox, [&](InboxItem const& other) {
+            return !its(other) && other.raised == gone->raised;
+        });
+        if (shared) continue;
+        for (InboxItem& other : state.inbox) {
+            if (other.before == gone->raised && &other != &*gone) other.before = gone->before;
+        }
+        if (state.turn && state.turn->newest_item == gone->raised)
+            state.turn->newest_item = gone->before;
+    }
+    std::erase_if(state.inbox, its);
+    if (state.turn && state.turn->newest_item <= state.committed_view) state.turn->steered = false;
+    set_mail_timer(state);
 }
 
 void show_mail(State& state, Seq view) {
@@ -85,6 +117,12 @@ void show_mail(State& state, Seq view) {
         auto& thread = state.turn->thread;
         if (!thread || item.thread.hops >= thread->hops) thread = item.thread;
     }
+    if (!state.inbox.empty()) set_mail_timer(state);
+}
+
+void begin_with_mail(State& state) {
+    for (InboxItem& item : state.inbox) item.raised = item.before = 0;
+    if (!state.inbox.empty()) set_mail_timer(state);
 }
 
 void commit_mail(State& state) {
@@ -100,6 +138,11 @@ void restore_mail_timer(State& state) { set_mail_timer(state); }
 ConversationState const* conversation_of(State const& state, MailId const& conversation) {
     auto const found = std::ranges::find(state.conversations, conversation, &ConversationState::id);
     return found == state.conversations.end() ? nullptr : &*found;
+}
+
+bool may_expire(State const& state, InboxItem const& item) {
+    return item.expires && item.seq > state.asked_view &&
+           !(state.turn && state.turn->input == item.seq);
 }
 
 InboxItem const* waking_mail(State const& state) {

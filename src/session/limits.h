@@ -42,6 +42,8 @@ inline constexpr std::uint64_t seq_max = (std::uint64_t{1} << 24) - 1;
 inline constexpr std::size_t mail_bytes_max = std::size_t{64} << 10;
 inline constexpr std::size_t mail_bytes_of_all_max = std::size_t{64} << 20;  // times receivers
 inline constexpr std::size_t mail_receivers_max = 10'000;
+inline constexpr Duration mail_ttl_max{std::int64_t{366} * 24 * 3600 * 1000};
+inline constexpr std::size_t report_bytes_max = std::size_t{4} << 10;
 inline constexpr std::size_t inbox_max = 1'000;
 inline constexpr std::uint32_t mail_hops_max = 16;
 inline constexpr std::uint32_t mail_wakes_per_minute = 10;  // of one conversation, in one session

@@ -46,6 +46,7 @@ struct Mail {
     Wake wake = Wake::usual;
     Actor by = {};
     Time sent = {};
+    std::optional<Time> expires = {};  // unread until then, it is read by nobody
     friend bool operator==(Mail const&, Mail const&) = default;
 };
 
@@ -54,6 +55,14 @@ struct Thread {
     MailId conversation;
     std::uint32_t hops = 0;
     friend bool operator==(Thread const&, Thread const&) = default;
+};
+
+// What a project makes of mail that comes to one of its sessions.
+struct MailPolicy {
+    Wake usual = Wake::usual;       // of mail that does not say whether it wakes
+    bool tells_the_parent = false;  // the parent of a session hears of mail that comes to it
+    bool from_elsewhere = false;  // the mail that comes is of another project, which may write here
+    friend bool operator==(MailPolicy const&, MailPolicy const&) = default;
 };
 
 [[nodiscard]] std::string_view text(Wake v);

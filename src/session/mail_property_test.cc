@@ -31,6 +31,7 @@ public:
         mail.conversation = {from, 1 + a % 2};
         mail.hops = b % 8 == 2 ? 40 : 0;
         mail.wake = static_cast<Wake>(b / 8 % 3);
+        if (b / 24 % 2 == 1) mail.expires = given_.now + Duration(1 + a * 400);
         (void)given_.when(Deliver{{from, mail.id.seq, 0}, mail});
         if (a % 5 == 0) (void)given_.when(Deliver{{from, mail.id.seq, 0}, mail});  // once more
     }

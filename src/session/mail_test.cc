@@ -301,6 +301,156 @@ TEST_F(MailTest, LimitsOfWhatIsSent) {
     EXPECT_EQ(said(given.when(SendMail{many, "hello"})), "applied");
 }
 
+TEST_F(MailTest, E8_TheProjectsPolicySaysWhatMailDoesThatDoesNotSay) {
+    idle_after_a_turn();
+    given.mail.usual = Wake::never;
+    EXPECT_EQ(types(receive("in the inbox")), "mail_received");
+    EXPECT_EQ(given.what_class(), "idle");
+    Mail loud = mail("now");
+    loud.wake = Wake::always;
+    EXPECT_EQ(types(receive(loud)), "mail_received turn_started model_requested")
+        << "the sender's word comes first";
+    (void)given.reply({job()});
+    (void)given.pauses(1);
+    given.mail.usual = Wake::usual;
+    EXPECT_EQ(types(receive("one that waits goes on waiting")), "mail_received");
+    given.mail.usual = Wake::always;
+    EXPECT_EQ(types(receive("and is steered")), "mail_received model_requested");
+}
+
+class MailOfAChild : public MailTest {
+protected:
+    MailOfAChild() {
+        given = Given();
+        StartRun run{3, 1, "default", "coder", "look", {}, Given::parts("work"), given.by, 1};
+        (void)given.when(Deliver{{other(4), 7, 0}, run});
+        (void)given.reply();
+        given.mail.tells_the_parent = true;
+    }
+};
+
+TEST_F(MailOfAChild, E7_TheParentIsToldByPolicyOfMailThatComesToItsChild) {
+    Mail deep = mail("the build is red");
+    deep.hops = 3;
+    Decision const decision = receive(deep);
+    EXPECT_EQ(types(decision), "mail_received mail_sent turn_started model_requested");
+    ASSERT_EQ(decision.posts.size(), 1u);
+    EXPECT_EQ(decision.posts[0].to, other(4));
+    Mail const& told = std::get<Mail>(decision.posts[0].what);
+    EXPECT_EQ(told.text,
+              "Mail to your task " + task_id(other(4), 3) + " from ann: the build is red");
+    EXPECT_EQ(told.from, given.id);
+    EXPECT_EQ(told.conversation, deep.conversation);
+    EXPECT_EQ(told.hops, 4u) << "a circle through parents comes to rest too";
+    // Whoever brings it once more is told that it is known; the parent hears of it once.
+    Decision const again = receive(deep);
+    EXPECT_EQ(said(again), "duplicate");
+    EXPECT_TRUE(again.posts.empty());
+}
+
+TEST_F(MailOfAChild, E7_NotWithoutThePolicyNorOfQuietMailNorOfTheFamilysOwn) {
+    EXPECT_EQ(types(receive(mail("from the parent", 4))),
+              "mail_received turn_started model_requested");
+    Mail quiet = mail("quiet");
+    quiet.wake = Wake::never;
+    EXPECT_EQ(types(receive(quiet)), "mail_received");
+    given.mail.tells_the_parent = false;
+    EXPECT_EQ(types(receive("hello")), "mail_received");
+}
+
+TEST_F(MailOfAChild, E7_ALongMailIsCutBetweenCharacters) {
+    std::string text = "x";
+    while (text.size() < limits::mail_bytes_max - 2) text += "\u00e4";
+    Decision const decision = receive(text);
+    ASSERT_EQ(decision.posts.size(), 1u);
+    std::string const& told = std::get<Mail>(decision.posts[0].what).text;
+    EXPECT_LE(told.size(), limits::mail_bytes_max);
+    EXPECT_GT(told.size(), limits::mail_bytes_max - 3);
+    EXPECT_EQ(told.back(), '\xa4') << "the last one is whole";
+}
+
+class MailWithATime : public MailTest {
+protected:
+    Decision receive_for(Duration ttl, Wake wake = Wake::usual) {
+        Mail out = mail("soon");
+        out.wake = wake;
+        out.expires = given.now + ttl;
+        return receive(out);
+    }
+};
+
+TEST_F(MailWithATime, UnreadWhenItIsOverItIsReadByNobodyAndItsSenderIsTold) {
+    idle_after_a_turn();
+    EXPECT_EQ(types(receive_for(Duration(5'000), Wake::never)), "mail_received");
+    EXPECT_EQ(types(given.later(Duration(4'999))), "");
+    (void)given.restart();
+    Decision const over = given.later(Duration(1));
+    EXPECT_EQ(types(over), "mail_expired");
+    EXPECT_TRUE(given.state.inbox.empty());
+    EXPECT_FALSE(wake_at(given.state));
+    ASSERT_EQ(over.posts.size(), 1u);
+    EXPECT_EQ(over.posts[0].to, other(9));
+    EXPECT_EQ(std::get<MailLost>(over.posts[0].what).mail, (MailId{other(9), 1}));
+}
+
+TEST_F(MailWithATime, ItsSenderGetsABounceOnce) {
+    idle_after_a_turn();
+    SendMail soon{{{other(4), "bob"}}, "soon"};
+    soon.ttl = Duration(5'000);
+    Decision const sent = given.when(std::move(soon));
+    Mail const& gone = std::get<Mail>(sent.posts.at(0).what);
+    EXPECT_EQ(gone.expires, sent.events[0].at + Duration(5'000));
+    Deliver const lost{{other(4), 30, 0}, MailLost{gone.id, {other(4), "bob"}}};
+    Decision const back = given.when(lost);
+    EXPECT_EQ(types(back), "mail_bounced");
+    EXPECT_EQ(first<MailBounced>(back).error.code, "expired");
+    EXPECT_EQ(said(given.when(lost)), "duplicate");
+    EXPECT_EQ(types(given.when(Deliver{{other(4), 31, 0}, MailLost{{other(5), 1}, {}}})), "")
+        << "what it never sent is none of its mail";
+}
+
+TEST_F(MailWithATime, OneThatComesTooLateIsRefused) {
+    idle_after_a_turn();
+    EXPECT_EQ(said(receive_for(Duration(0))), "expired");
+    EXPECT_EQ(given.state.mails, 0u);
+}
+
+TEST_F(MailWithATime, WhatARequestHasSeenIsRead) {
+    idle_after_a_turn();
+    (void)receive_for(Duration(5'000));
+    EXPECT_EQ(types(given.later(Duration(6'000))), "");
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+}
+
+TEST_F(MailWithATime, AReceiverThatWaitsIsNotAskedForIt) {
+    given.waits_for({job()});
+    EXPECT_EQ(types(receive_for(Duration(5'000))), "mail_received");
+    EXPECT_EQ(types(given.later(Duration(5'000))), "mail_expired");
+    EXPECT_EQ(given.what_class(), "waiting");
+    EXPECT_EQ(types(given.submit(given.pending(1), result("live"))), "submitted model_requested");
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+}
+
+TEST_F(MailWithATime, ATurnWhoseRequestWasUnderWayIsNotAskedAgainForIt) {
+    (void)given.prompt("work");
+    EXPECT_EQ(types(receive_for(Duration(5'000), Wake::always)), "mail_received");
+    EXPECT_EQ(types(receive_for(Duration(6'000))), "mail_received");
+    EXPECT_EQ(types(given.later(Duration(5'000))), "mail_expired");
+    Given one_left = given;
+    EXPECT_EQ(types(one_left.reply()), "model_replied model_requested");
+    EXPECT_EQ(types(given.later(Duration(1'000))), "mail_expired");
+    EXPECT_EQ(types(given.reply()), "model_replied turn_ended");
+}
+
+TEST_F(MailTest, AnotherProjectMayWriteByRightAlone) {
+    idle_after_a_turn();
+    Mail foreign = mail("from afar");
+    foreign.project = "other";
+    EXPECT_EQ(said(receive(foreign)), "not_found");
+    given.mail.from_elsewhere = true;
+    EXPECT_EQ(types(receive(foreign)), "mail_received turn_started model_requested");
+}
+
 TEST_F(MailTest, ARestartFindsTheInboxAndTheHeldOnes) {
     Mail held = mail("held");
     held.hops = 99;

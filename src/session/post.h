@@ -28,6 +28,7 @@ struct StartRun {
     Json parts = {};
     Actor by = {};  // who asked the parent
     std::uint32_t depth = 1;
+    bool fork = false;  // the session begins with what its parent has said so far
     friend bool operator==(StartRun const&, StartRun const&) = default;
 };
 
@@ -56,7 +57,22 @@ struct RunEnded {
     friend bool operator==(RunEnded const&, RunEnded const&) = default;
 };
 
-using PostBody = std::variant<StartRun, StopRun, RunEnded, Mail>;
+// To a parent: what a run tells of itself while it goes on.
+struct RunProgress {
+    TaskNo task = 0;
+    std::uint32_t run = 0;
+    std::string text = {};
+    friend bool operator==(RunProgress const&, RunProgress const&) = default;
+};
+
+// Back to the sender of a mail: nobody has read it within its time to live.
+struct MailLost {
+    MailId mail;
+    MailTarget to;
+    friend bool operator==(MailLost const&, MailLost const&) = default;
+};
+
+using PostBody = std::variant<StartRun, StopRun, RunEnded, Mail, RunProgress, MailLost>;
 
 struct Post {
     SessionId to;

@@ -1,5 +1,7 @@
 #include "session/posts.h"
 
+#include <algorithm>
+
 namespace dormouse::session {
 
 namespace {
@@ -31,15 +33,28 @@ struct Sends {
         MailId const id{before.id, before.head + 1};
         for (MailTarget const& to : e.to) {
             Mail mail{id,         before.project, before.id, before.alias, to.alias, e.text,
-                      e.reply_to, e.conversation, e.hops,    e.wake,       e.by,     at};
+                      e.reply_to, e.conversation, e.hops,    e.wake,       e.by,     at,
+                      e.expires};
             send(to.session, std::move(mail));
         }
+    }
+    void operator()(MailExpired const& e) const {
+        for (InboxItem const& item : before.inbox) {
+            bool const its = std::ranges::find(e.numbers, item.number) != e.numbers.end();
+            if (its && item.id.session != before.id)
+                send(item.id.session, MailLost{item.id, {before.id, before.alias}});
+        }
+    }
+    void operator()(RunReported const& e) const {
+        if (before.parent)
+            send(before.parent->session, RunProgress{before.parent->task, e.run, e.text});
     }
     // Whatever of it the parent has not heard of yet.
     void operator()(SessionEnded const&) const { gone("The session was ended."); }
     void operator()(SessionDeleted const&) const { gone("The session was deleted."); }
     void operator()(TaskStarted const& e) const {
-        if (!e.queued) send(e.child, run_of(e.task, 1, e.agent, e.description, e.parts, e.by));
+        if (!e.queued)
+            send(e.child, run_of(e.task, 1, e.agent, e.description, e.parts, e.by, e.fork));
     }
     void operator()(TaskChanged const& e) const {
         Task const& task = before.tasks.at(e.task);
@@ -47,7 +62,8 @@ struct Sends {
             bool const waited = e.parts.is_null();
             Json const& parts = waited ? task.parts : e.parts;
             Actor const& by = waited ? task.by : e.by;
-            send(task.child, run_of(e.task, e.run, task.agent, task.description, parts, by));
+            send(task.child, run_of(e.task, e.run, task.agent, task.description, parts, by,
+                                    task.fork && e.run == 1));
         }
         if (e.stops) send(task.child, StopRun{e.task, e.run, false, "The run was cancelled."});
     }
@@ -59,10 +75,10 @@ struct Sends {
 
 private:
     [[nodiscard]] StartRun run_of(TaskNo task, std::uint32_t run, std::string const& agent,
-                                  std::string const& title, Json const& parts,
-                                  Actor const& by) const {
+                                  std::string const& title, Json const& parts, Actor const& by,
+                                  bool fork) const {
         std::uint32_t const depth = before.parent ? before.parent->depth + 1 : 1;
-        return {task, run, before.project, agent, title, before.cwd, parts, by, depth};
+        return {task, run, before.project, agent, title, before.cwd, parts, by, depth, fork};
     }
 
     void gone(std::string why) const {

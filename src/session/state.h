@@ -176,6 +176,9 @@ struct InboxItem {
     Time until{};  // hold minute
     Thread thread;
     Actor by;
+    std::optional<Time> expires = {};
+    // The event by which the open turn has something new to see, and what was newest before.
+    Seq raised = 0, before = 0;
     friend bool operator==(InboxItem const&, InboxItem const&) = default;
 };
 
@@ -292,6 +295,9 @@ void apply(State& state, Event const& event);
 // nullptr: it has not woken this session lately.
 [[nodiscard]] ConversationState const* conversation_of(State const& state,
                                                        MailId const& conversation);
+// It has a time to live, and nothing that goes on is sure to read it: no request has seen it, and
+// the open turn did not begin with it.
+[[nodiscard]] bool may_expire(State const& state, InboxItem const& item);
 // The oldest mail that wakes; nullptr: none does.
 [[nodiscard]] InboxItem const* waking_mail(State const& state);
 

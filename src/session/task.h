@@ -26,6 +26,7 @@ struct TaskAsk {
         cancel,  // task; empty: all that run
         clear,   // task; empty: all
         list,    // only
+        report,  // description: of the task that this session is, to its parent
     };
     What what = What::start;
     std::string task = {};  // an id, or the beginning of one
@@ -38,6 +39,7 @@ struct TaskAsk {
     // Set with `start`: the task is one call of a tool, which a program made that is the session's
     // agent. Of those with equal marks one is open at a time.
     std::string mark = {};
+    bool fork = false;  // with `start`: the child begins with what was said here so far
 };
 
 struct Task {
@@ -55,7 +57,9 @@ struct Task {
     Json result = {};        // of the newest run: a JSON string
     std::string error = {};  // instead of one
     Actor by = {};
-    std::string mark = {};  // set: the session is told its outcome, and it is cleared with that
+    std::string mark = {};      // set: the session is told its outcome, and it is cleared with that
+    bool fork = false;          // its session begins with what was said in this one
+    std::string progress = {};  // what it has told of its newest run
     friend bool operator==(Task const&, Task const&) = default;
 
     [[nodiscard]] bool active() const {

@@ -321,6 +321,75 @@ TEST_F(TaskTest, ACrashWhileACallBlocksChangesNothing) {
 
 // Spec 003: resume.
 
+TEST_F(TaskTest, WhatARunTellsIsSeenWithTheTaskAndWakesNobody) {
+    idle_with_task();
+    SessionId const child = state.tasks.at(1).child;
+    Decision const d = when(Deliver{{child, 5, 0}, RunProgress{1, 1, "half \"way\""}});
+    EXPECT_EQ(types(d), "task_changed");
+    EXPECT_EQ(what_class(), "idle");
+    EXPECT_EQ(said(when(Deliver{{child, 5, 0}, RunProgress{1, 1, "half \"way\""}})), "duplicate");
+    (void)prompt("and?");
+    EXPECT_NE(output_in(tool_asks(ask(TaskAsk::What::list))).find(R"("progress":"half \"way\"")"),
+              std::string::npos);
+    Decision const out = tool_asks(ask(TaskAsk::What::output, task_id_of(1)));
+    EXPECT_NE(output_in(out).find("It tells: half"), std::string::npos);
+    (void)ends(1, 1, "done");
+    EXPECT_EQ(types(when(Deliver{{child, 6, 0}, RunProgress{1, 1, "late"}})), "")
+        << "of a run that has ended";
+}
+
+TEST_F(TaskTest, AChildTellsOfItsRunAndNobodyElseCan) {
+    (void)create();
+    EXPECT_EQ(said(when(ask(TaskAsk::What::report))), "wrong_state");
+    *static_cast<Given*>(this) = Given();
+    SessionId parent;
+    parent.bytes[15] = 99;
+    StartRun run{3, 1, "default", "coder", "look", {}, parts("work"), by, 1};
+    (void)when(Deliver{{parent, 7, 0}, run});
+    Decision const d = when(ask(TaskAsk::What::report));
+    EXPECT_EQ(types(d), "run_reported");
+    ASSERT_EQ(d.posts.size(), 1u);
+    EXPECT_EQ(d.posts[0].to, parent);
+    EXPECT_EQ(std::get<RunProgress>(d.posts[0].what), (RunProgress{3, 1, "look \"it\" up"}));
+    TaskAsk large = ask(TaskAsk::What::report);
+    large.description = std::string(limits::report_bytes_max + 1, 'x');
+    EXPECT_EQ(said(when(large)), "too_large");
+    (void)reply();
+    EXPECT_EQ(said(when(ask(TaskAsk::What::report))), "wrong_state") << "the run has ended";
+}
+
+TEST_F(TaskTest, AForkIsAskedForWithTheFirstRunAloneAlsoWhenItWaits) {
+    (void)create();
+    (void)prompt("please");
+    TaskAsk forks = ask(TaskAsk::What::start);
+    forks.fork = true;
+    Decision const d = tool_asks(forks);
+    ASSERT_EQ(sent<StartRun>(d).size(), 1u);
+    EXPECT_TRUE(sent<StartRun>(d)[0].fork);
+    for (std::size_t i = 1; i < limits::tasks_running_max; ++i)
+        (void)tool_asks(ask(TaskAsk::What::start));
+    EXPECT_TRUE(sent<StartRun>(tool_asks(forks)).empty());
+    (void)restart();
+    Decision const free = ends(1, 1, "done");
+    ASSERT_EQ(sent<StartRun>(free).size(), 1u);
+    EXPECT_TRUE(sent<StartRun>(free)[0].fork);
+    (void)reply();
+    Decision const again = when(ask(TaskAsk::What::resume, task_id_of(1)));
+    for (StartRun const& run : sent<StartRun>(again)) EXPECT_FALSE(run.fork);
+}
+
+TEST_F(TaskTest, AChildBeginsWithThePastThatItIsGiven) {
+    SessionId parent;
+    parent.bytes[15] = 99;
+    StartRun run{3, 1, "default", "coder", "look", {}, parts("work"), by, 1, true};
+    Deliver deliver{{parent, 7, 0}, run};
+    deliver.past = Create::ForkOf{parent, 5, json("[]"), 4};
+    EXPECT_EQ(types(when(std::move(deliver))),
+              "session_created forked input_received turn_started model_requested");
+    EXPECT_EQ(state.forked_from, parent);
+    EXPECT_EQ(state.parent->session, parent);
+}
+
 TEST_F(TaskTest, CompletedResumedCompleted) {
     idle_with_task();
     (void)ends(1, 1, "first");

@@ -59,6 +59,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "agent_asked",
     "agent_granted",
     "reminded",
+    "mail_expired",
+    "run_reported",
 };
 
 }  // namespace

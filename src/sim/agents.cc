@@ -98,9 +98,10 @@ Duration time_of(RunTool const& run) {
 
 }  // namespace
 
-std::unique_ptr<agent::Registry> make_registry(World& world) {
+std::unique_ptr<agent::Registry> make_registry(World& world,
+                                               std::shared_ptr<agent::MailSlot> mail) {
     agent::Registry demo;
-    agent::add_demo_agents(demo);
+    agent::add_demo_agents(demo, std::move(mail));
     auto out = std::make_unique<agent::Registry>();
     for (agent::Tool const& tool : demo.tools()) out->add(on_virtual_time(tool));
     for (Word const& word : jobs) out->add(job_tool(world, word));

@@ -3,6 +3,7 @@
 // fail, hang and answer late, and with tools that take time, pause after it, or are answered before
 // they have said that they pause.
 
+#include "agent/builtin.h"
 #include "agent/effects.h"
 #include "sim/world.h"
 
@@ -24,7 +25,9 @@ struct AgentFaults {
 // "job_ask", "job_never" start a job outside and mostly pause for its result, each under one crash
 // policy. Prompted with "job", "job-ask" or "job-never" and a target. REQUIRES: `world` outlives
 // it.
-[[nodiscard]] std::unique_ptr<agent::Registry> make_registry(World& world);
+// `mail`: of the process that is up.
+[[nodiscard]] std::unique_ptr<agent::Registry> make_registry(World& world,
+                                                             std::shared_ptr<agent::MailSlot> mail);
 
 class LoopWorkers final : public port::Workers {
 public:

@@ -15,6 +15,7 @@ enum class Bug : std::uint8_t {
     wake_forgotten,        // some appends leave out when the session must be woken
     keys_forgotten,        // what a request led to is not found by its key
     rows_forgotten,        // what became of a pending call is not found
+    posts_forgotten,       // what a session sends to another is in memory only
     epoch_not_counted,     // a new process writes under the epoch of the one before
     effect_started_twice,  // some tools
     effect_before_intent,  // a tool runs when the model has asked for it

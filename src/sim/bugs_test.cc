@@ -45,6 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::keys_forgotten, "verify: keys", 400, "KeysMissing"},
         Planted{Bug::rows_forgotten, "answer: not_found", 400, "RowsForgotten"},
         Planted{Bug::rows_forgotten, "verify: pending row", 400, "RowsMissing"},
+        Planted{Bug::posts_forgotten, "lost: mail", 400, "MailForgotten"},
+        Planted{Bug::posts_forgotten, "lost: the end of task", 400, "TaskForgotten"},
         Planted{Bug::epoch_not_counted, "effect: one attempt", 400, "EpochNotCounted"},
         Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain"},
         Planted{Bug::effect_started_twice, "effect: it was started twice", 400, "StartedTwice"},

@@ -68,10 +68,12 @@ bool Clients::is_answer(SessionId session, Error const& error, bool never_paused
 void Clients::create() {
     std::string const by = name("create");
     bool const keyed = world_.chance(700);
-    auto const ask = [this, by, keyed](std::shared_ptr<Request> const& request) {
+    std::string const alias = alias_of(++aliases_);
+    auto const ask = [this, by, keyed, alias](std::shared_ptr<Request> const& request) {
         runner::Runner* const runner = up_();
         if (!runner) return;
         Create create;
+        create.alias = alias;
         create.project = "default";
         create.agent = by.ends_with("3") ? "demo-each" : "demo";
         runner->create(std::move(create), asker(by, keyed),

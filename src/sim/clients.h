@@ -84,6 +84,7 @@ private:
     std::map<std::string, SessionId> created_;  // by the request's name
     std::map<SessionId, Seq> known_;            // the newest event that somebody was told of
     std::uint64_t names_ = 0;
+    std::uint64_t aliases_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t acknowledged_ = 0;
 };

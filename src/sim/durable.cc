@@ -26,8 +26,10 @@ void Durable::take_event(Session& session, Event const& event) {
     apply(session.state, event);
     ++events_;
     ++types_[std::string(type_name(event.body))];
-    if (auto const* e = std::get_if<SessionCreated>(&event.body)) once("session", e->by);
-    if (auto const* e = std::get_if<InputReceived>(&event.body)) once("input", e->by);
+    auto const* const born = std::get_if<SessionCreated>(&event.body);
+    if (born && !born->parent) once("session", born->by);
+    auto const* const input = std::get_if<InputReceived>(&event.body);
+    if (input && input->source == InputSource::prompt) once("input", input->by);
     take_receipt(session, event);
     if (heard_) heard_(session.state.id, event);
 }

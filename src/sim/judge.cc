@@ -54,9 +54,55 @@ void judge_sessions(Durable const& durable, Findings& findings) {
         for (wire::RecordPtr const& record : session.records) log.push_back(record->event);
         testing::Ledger const ledger(log);
         if (!ledger.broken().empty()) findings.add("session: " + ledger.broken());
-        if (!ledger.at_rest()) findings.add("session: something was never consumed");
+        // Mail that came is read by nobody once its session is over.
+        Lifecycle const lifecycle = session.state.lifecycle;
+        bool const over = lifecycle == Lifecycle::completed || lifecycle == Lifecycle::deleted;
+        bool const unread = over && !session.state.inbox.empty();
+        if (!ledger.at_rest() && !unread) findings.add("session: something was never consumed");
         std::string const broken = testing::broken_of(session.state);
         if (!broken.empty()) findings.add("session: " + broken);
+    }
+}
+
+namespace {
+
+using Sent = std::map<std::pair<MailId, SessionId>, int>;  // how often it came, or came back
+
+void count_posts(Durable const& durable, Sent& sent, Findings& findings) {
+    for (auto const& [id, session] : durable.sessions()) {
+        std::map<SessionId, Seq> newest;
+        for (wire::RecordPtr const& record : session.records) {
+            Event const& event = record->event;
+            if (auto const* e = std::get_if<MailSent>(&event.body)) {
+                for (MailTarget const& to : e->to) sent.try_emplace({{id, event.seq}, to.session});
+            } else if (auto const* e = std::get_if<MailReceived>(&event.body)) {
+                ++sent[{e->mail.id, id}];
+                Seq& last = newest[e->mail.id.session];
+                if (e->mail.id.seq <= last) findings.add("mail: it came out of order");
+                last = e->mail.id.seq;
+            } else if (auto const* e = std::get_if<MailBounced>(&event.body)) {
+                ++sent[{{id, e->mail}, e->to.session}];
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void judge_posts(Durable const& durable, Findings& findings) {
+    Sent sent;
+    count_posts(durable, sent, findings);
+    for (auto const& [mail, count] : sent) {
+        auto const* const sender = durable.find(mail.first.session);
+        bool const gone = !sender || sender->state.lifecycle == Lifecycle::deleted;
+        if (count == 0 && !gone) findings.add("lost: mail " + text(mail.first));
+        if (count > 1) findings.add("repeat: mail " + text(mail.first) + " came twice");
+    }
+    for (auto const& [id, session] : durable.sessions()) {
+        bool const over = session.state.lifecycle == Lifecycle::deleted;
+        for (auto const& [no, task] : session.state.tasks) {
+            if (!over && task.active()) findings.add("lost: the end of task " + task_id(id, no));
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 // One life of a server: a store on the disk that outlives it, the runner that ships, and what that
 // asks of the world. Destroying it is SIGKILL.
 
+#include "agent/builtin.h"
+#include "runner/postmaster.h"
 #include "runner/runner.h"
 #include "sim/bugs.h"
 #include "sim/knobs.h"
@@ -21,6 +23,7 @@ public:
         Findings& findings;
         Started& started;
         agent::Registry const& registry;
+        agent::MailSlot& mail;
         Knobs const& knobs;
         Bug bug;
     };
@@ -36,11 +39,23 @@ public:
           witness_(agents_, outside.durable, outside.findings, outside.started, epoch(outside.bug)),
           planted_effects_(outside.world, witness_, outside.bug),
           runner_({planted_loop_, outside.world, outside.world, planted_journal_, planted_effects_},
-                  options(outside)) {}
+                  options(outside)),
+          post_(planted_loop_, planted_journal_, runner_),
+          mail_(outside.mail) {
+        mail_.mailer = &post_;
+    }
+    ~Process() { mail_.mailer = nullptr; }
+    Process(Process const&) = delete;
+    Process& operator=(Process const&) = delete;
 
     [[nodiscard]] runner::Runner& runner() { return runner_; }
     [[nodiscard]] Witness const& witness() const { return witness_; }
     [[nodiscard]] StoreOnLoop const& journal() const { return journal_; }
+    // What sessions have sent to each other has not all come.
+    [[nodiscard]] bool has_posts() {
+        auto const rows = store_.due_posts("session", Time::max(), 1);
+        return !rows || !rows->empty();
+    }
     void break_down() { journal_.break_down(); }
 
 private:
@@ -65,6 +80,8 @@ private:
     Witness witness_;
     PlantedEffects planted_effects_;
     runner::Runner runner_;
+    runner::Postmaster post_;
+    agent::MailSlot& mail_;
 };
 
 }  // namespace dormouse::sim

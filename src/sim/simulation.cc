@@ -21,7 +21,7 @@ public:
           durable_(world_, findings_),
           knobs_(draw_knobs(world_)),
           drawn_(knobs_.text()),
-          registry_(make_registry(world_)),
+          registry_(make_registry(world_, mail_)),
           clients_(world_, durable_, findings_, knobs_, [this] { return up(); }) {}
 
     Report run() {
@@ -41,8 +41,9 @@ private:
     [[nodiscard]] runner::Runner* up() { return process_ ? &process_->runner() : nullptr; }
 
     void open() {
-        process_ = std::make_unique<Process>(Process::Outside{
-            world_, disk_, durable_, findings_, started_, *registry_, knobs_, settings_.bug});
+        process_ =
+            std::make_unique<Process>(Process::Outside{world_, disk_, durable_, findings_, started_,
+                                                       *registry_, *mail_, knobs_, settings_.bug});
         up()->on_failed(
             [this] {  // as main does: the process ends, and its supervisor starts another
                 world_.outside(Duration(1),
@@ -128,7 +129,8 @@ private:
     void come_to_rest() {
         constexpr int rounds_max = 600;
         for (int round = 0; round < rounds_max; ++round) {
-            bool const rest = all_rest() && !world_.next_outside();
+            bool const sent = process_ && !process_->has_posts();
+            bool const rest = all_rest() && sent && !world_.next_outside();
             if (rest) return;
             world_.run_for(Duration(3'000));
             if (!process_) continue;
@@ -213,6 +215,7 @@ private:
         store::MemoryStore store(disk_);
         judge_store(store, durable_, findings_);
         judge_sessions(durable_, findings_);
+        judge_posts(durable_, findings_);
         judge_histories(clients_.history(), durable_, findings_);
     }
 
@@ -239,6 +242,7 @@ private:
     Durable durable_;
     Knobs knobs_;
     std::string const drawn_;
+    std::shared_ptr<agent::MailSlot> mail_ = std::make_shared<agent::MailSlot>();
     std::unique_ptr<agent::Registry> registry_;
     std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
     Started started_;

@@ -11,7 +11,8 @@ namespace {
 std::string draw_text(World& world) {
     std::string const target = "t" + std::to_string(world.below(100));
     std::string const time = std::to_string(world.below(20)) + "s";
-    switch (world.below(15)) {
+    std::string const other = alias_of(1 + world.below(6));
+    switch (world.below(22)) {
         case 0: return "hello " + target;
         case 1:
         case 2: return "deploy " + target;
@@ -26,11 +27,20 @@ std::string draw_text(World& world) {
         case 11: return "sleepy-never " + time;
         case 12: return "job " + target;
         case 13: return "job-ask " + target;
-        default: return "job-never " + target;
+        case 14: return "job-never " + target;
+        case 15:
+        case 16: return "tell " + other + " hello " + target;
+        case 17: return "tell " + other + " deploy " + target;
+        case 18: return "tell " + other + " tell " + alias_of(1 + world.below(6)) + " thanks";
+        case 19: return "background job " + target;
+        case 20: return "background tell " + other + " from the task";
+        default: return "background background report " + target;
     }
 }
 
 }  // namespace
+
+std::string alias_of(std::uint64_t number) { return "s" + std::to_string(number); }
 
 Prompt draw_prompt(World& world) {
     std::string const text = draw_text(world);

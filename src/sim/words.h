@@ -9,6 +9,9 @@ namespace dormouse::sim {
 // The longest output that stays in the journal.
 inline constexpr std::size_t output_bytes = 1'024;
 
+// Of the first sessions prompts tell each other things by these names.
+[[nodiscard]] std::string alias_of(std::uint64_t number);
+
 [[nodiscard]] session::Prompt draw_prompt(World& world);
 
 // `variant`: outcomes of different variants conflict.

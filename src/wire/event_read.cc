@@ -28,6 +28,12 @@ struct Read {
     PendingId pending(std::string_view name = "pendingID") const {
         return PendingId::parse(string(name)).value_or(PendingId());
     }
+    std::vector<std::uint64_t> numbers() const {
+        std::vector<std::uint64_t> out;
+        data["numbers"].elements(
+            [&](json::View n) { out.push_back(static_cast<std::uint64_t>(n.integer_or(0))); });
+        return out;
+    }
     TaskNo task() const {
         auto const id = parse_numbered("tsk_", string("taskID"));
         return id ? static_cast<TaskNo>(id->number) : 0;
@@ -209,6 +215,7 @@ struct Read {
         e.by = actor("by");
         e.idem = string("idem");
         e.mark = string("mark");
+        e.fork = flag("fork");
     }
     void operator()(TaskChanged& e) const {
         e.task = task();
@@ -224,7 +231,9 @@ struct Read {
         e.result = value("result");
         e.error = string("error");
         e.idem = string("idem");
+        e.progress = string("progress");
     }
+    void operator()(RunReported& e) const { e = {number("run"), string("text")}; }
     void operator()(TaskCleared& e) const { e = {task(), string("why")}; }
     void operator()(MailSent& e) const {
         e.to = read_mail_targets(data["to"]);
@@ -235,15 +244,15 @@ struct Read {
         e.wake = word("wake", Wake::usual);
         e.by = actor("by");
         e.idem = string("idem");
+        e.expires = time("expires");
     }
+    void operator()(MailExpired& e) const { e.numbers = numbers(); }
     void operator()(MailReceived& e) const {
         e = {read_mail(data), static_cast<std::uint64_t>(data["number"].integer_or(0)),
              word("hold", MailHold::none), time("until"), string("idem")};
     }
     void operator()(MailReleased& e) const {
-        data["numbers"].elements([&](json::View n) {
-            e.numbers.push_back(static_cast<std::uint64_t>(n.integer_or(0)));
-        });
+        e.numbers = numbers();
         e.by = actor("by");
     }
     void operator()(MailBounced& e) const {

@@ -231,6 +231,7 @@ struct Write {
         out.member("by", actor_text(e.by));
         text_member("idem", e.idem);
         text_member("mark", e.mark);
+        flag("fork", e.fork);
     }
     void operator()(TaskChanged const& e) const {
         task_id(e.task);
@@ -245,7 +246,9 @@ struct Write {
         json_member("result", e.result);
         text_member("error", e.error);
         text_member("idem", e.idem);
+        text_member("progress", e.progress);
     }
+    void operator()(RunReported const& e) const { out.member("run", e.run).member("text", e.text); }
     void operator()(TaskCleared const& e) const {
         task_id(e.task);
         out.member("why", e.why);
@@ -261,6 +264,12 @@ struct Write {
         if (e.wake != Wake::usual) out.member("wake", text(e.wake));
         out.member("by", actor_text(e.by));
         text_member("idem", e.idem);
+        time_member("expires", e.expires);
+    }
+    void operator()(MailExpired const& e) const {
+        out.key("numbers").begin_array();
+        for (std::uint64_t const number : e.numbers) out.value(number);
+        out.end_array();
     }
     void operator()(MailReceived const& e) const {
         message_id(event.seq);

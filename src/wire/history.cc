@@ -313,12 +313,14 @@ struct HistoryFold {
         if (!e.parts.is_null()) {
             task.result = {};
             task.error.clear();
+            task.progress.clear();
             task.ended.reset();
             task.resumed = event.at;
         }
         task.queued = !over && !e.begins && (task.queued || e.queued);
         if (!e.result.is_null()) task.result = e.result;
         if (!e.error.empty()) task.error = e.error;
+        if (!e.progress.empty()) task.progress = e.progress;
         if (over && !was_over) task.ended = event.at;
     }
     void operator()(TaskCleared const& e) const { h.tasks_.erase(e.task); }
@@ -329,12 +331,20 @@ struct HistoryFold {
         MessageView& message = notice(mail_parts(e.mail));
         message.by = e.mail.from ? Actor{ActorType::session, e.mail.from->text()} : e.mail.by;
         message.mail = event.seq;
-        h.mails_.emplace(event.seq, MailView{e, event.at, false});
+        h.mails_.emplace(event.seq, MailView{e, event.at});
     }
     void operator()(MailReleased const& e) const {
         for (auto& [seq, mail] : h.mails_) {
             if (std::ranges::find(e.numbers, mail.what.number) != e.numbers.end())
                 mail.released = true;
+        }
+    }
+    void operator()(MailExpired const& e) const {
+        for (auto& [seq, mail] : h.mails_) {
+            if (std::ranges::find(e.numbers, mail.what.number) == e.numbers.end()) continue;
+            mail.expired = true;
+            h.messages_.at(seq).dropped = true;
+            std::erase(h.unread_, seq);
         }
     }
     void operator()(MailBounced const& e) const {

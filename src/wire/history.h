@@ -128,6 +128,7 @@ struct TaskView {
     CallNo call = 0;
     Json result = {};
     std::string error = {};
+    std::string progress = {};  // what it has told of this run
     session::Actor by = {};
     Time created{};
     std::optional<Time> ended = {}, resumed = {};
@@ -159,6 +160,7 @@ struct MailView {
     session::MailReceived what;
     Time at{};
     bool released = false;
+    bool expired = false;
 };
 // One that was sent, and to whom it could not be delivered.
 struct SentView {

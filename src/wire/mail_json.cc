@@ -36,6 +36,7 @@ void write_mail(json::Writer& out, Mail const& mail) {
     if (mail.hops != 0) out.member("hops", mail.hops);
     if (mail.wake != Wake::usual) out.member("wake", text(mail.wake));
     out.member("by", actor_text(mail.by)).member("sent", to_ms(mail.sent));
+    if (mail.expires) out.member("expires", to_ms(*mail.expires));
 }
 
 Mail read_mail(json::View v) {
@@ -52,6 +53,7 @@ Mail read_mail(json::View v) {
     mail.wake = parse<Wake>(v["wake"].string_or("")).value_or(Wake::usual);
     mail.by = parse_actor(v["by"].string_or(""));
     mail.sent = from_ms(v["sent"].integer_or(0));
+    if (auto const at = v["expires"].integer()) mail.expires = from_ms(*at);
     return mail;
 }
 

@@ -35,6 +35,7 @@ struct WriteBody {
         out.member("projectID", p.project).member("agentID", p.agent).member("title", p.title);
         out.member("cwd", p.cwd).member("parts", p.parts).member("by", actor_text(p.by));
         if (p.depth != 1) out.member("depth", p.depth);
+        if (p.fork) out.member("fork", true);
     }
     void operator()(StopRun const& p) const {
         out.member("kind", "stop_run").member("task", p.task).member("run", p.run);
@@ -44,6 +45,14 @@ struct WriteBody {
         out.member("kind", "run_ended").member("task", p.task).member("run", p.run);
         out.member("finishReason", text(p.finish)).member("said", text_of(p.said));
         out.member("error", p.error).member("gone", p.gone);
+    }
+    void operator()(RunProgress const& p) const {
+        out.member("kind", "run_progress").member("task", p.task).member("run", p.run);
+        out.member("text", p.text);
+    }
+    void operator()(MailLost const& p) const {
+        out.member("kind", "mail_lost").member("mailID", text(p.mail)).key("to");
+        write_mail_targets(out, {p.to});
     }
     void operator()(Mail const& mail) const {
         out.member("kind", "mail");
@@ -78,7 +87,15 @@ Result<PostBody> read_post(std::string_view text) {
                         string(v, "cwd"),
                         v["parts"].copy(),
                         parse_actor(string(v, "by")),
-                        static_cast<std::uint32_t>(v["depth"].integer_or(1))};
+                        static_cast<std::uint32_t>(v["depth"].integer_or(1)),
+                        v["fork"].boolean_or(false)};
+    }
+    if (kind == "run_progress")
+        return RunProgress{number(v, "task"), number(v, "run"), string(v, "text")};
+    if (kind == "mail_lost") {
+        MailLost lost{parse_mail_id(string(v, "mailID")).value_or(MailId()), {}};
+        for (MailTarget& to : read_mail_targets(v["to"])) lost.to = std::move(to);
+        return lost;
     }
     if (kind == "stop_run") {
         return StopRun{number(v, "task"), number(v, "run"), v["ends"].boolean_or(false),

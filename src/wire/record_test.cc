@@ -51,16 +51,22 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
     } else if constexpr (N == 11) {
         auto const& [a, b, c, d, e, f, g, h, i, j, k] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-    } else {
+    } else if constexpr (N == 12) {
+        auto const& [a, b, c, d, e, f, g, h, i, j, k, l] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+    } else if constexpr (N == 13) {
         auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+    } else {
+        auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
     }
 }
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
     9, 9, 2, 5, 4, 7, 4, 3, 7, 4, 3,  4,  6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6, 4,
-    3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 11, 13, 2, 8, 5, 2, 3, 5, 4, 4, 5, 4, 6, 4, 3};
+    3, 4, 3, 1, 1, 5, 2, 0, 1, 2, 12, 14, 2, 9, 5, 2, 3, 5, 4, 4, 5, 4, 6, 4, 3, 1, 2};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -174,22 +180,33 @@ Submission result() {
 using Add = std::function<void(Event::Body)>;
 
 void add_tasks_and_mail(Add const& add) {
-    add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d", "mark"});
+    add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d", "mark",
+                    true});
     add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
-                    "k.d", by});
+                    "k.d", by, "half way"});
     add(TaskCleared{3, "cleared"});
     MailTarget const bob{id(), "bob"};
     MailId const earlier{id(), 5};
-    add(MailSent{{bob, {id(), ""}}, "hi\r\ndata: no", earlier, earlier, 3, Wake::never, by, "k.d"});
-    add(MailSent{{bob}, "hi", std::nullopt, {id(), 43}, 0, Wake::usual, by, ""});
-    Mail const mail{{id(), 41}, "default", id(), "ann",        "bob", "hi",
-                    earlier,    earlier,   3,    Wake::always, by,    at(7)};
+    add(MailSent{{bob, {id(), ""}},
+                 "hi\r\ndata: no",
+                 earlier,
+                 earlier,
+                 3,
+                 Wake::never,
+                 by,
+                 "k.d",
+                 at(60'000)});
+    add(MailSent{{bob}, "hi", std::nullopt, {id(), 43}, 0, Wake::usual, by, "", std::nullopt});
+    Mail const mail{{id(), 41}, "default", id(),         "ann", "bob", "hi", earlier,
+                    earlier,    3,         Wake::always, by,    at(7), at(9)};
     add(MailReceived{mail, 12, MailHold::minute, at(60'000), "k.d"});
     Mail const plain_mail{{id(), 43}, "default",  {}, {}, {}, "hi",
                           {},         {id(), 43}, 0,  {}, by, at(7)};
     add(MailReceived{plain_mail, 1, MailHold::none, std::nullopt, ""});
     add(MailReleased{{1, 12}, by});
     add(MailBounced{12, bob, {"not_found", "gone"}});
+    add(MailExpired{{2, 3}});
+    add(RunReported{2, "half \"way\""});
 }
 
 // Each type with every field filled in.

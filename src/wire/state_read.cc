@@ -125,7 +125,8 @@ void read_mail_state(State& state, json::View v) {
         state.inbox.push_back(
             {mail_id(item, "mailID"), static_cast<std::uint64_t>(item["number"].integer_or(0)),
              seq(item, "seq"), parse<MailHold>(string(item, "hold")).value_or(MailHold::none),
-             time(item, "until"), read_thread(item), actor(item, "by")});
+             time(item, "until"), read_thread(item), actor(item, "by"), maybe_time(item, "expires"),
+             seq(item, "raised"), seq(item, "before")});
     }
     for (json::View known : list(v["conversations"])) {
         auto const n = list(known);
@@ -215,6 +216,8 @@ void read_task(State& state, json::View v) {
     task.error = string(v, "error");
     task.by = actor(v, "by");
     task.mark = string(v, "mark");
+    task.fork = v["fork"].boolean_or(false);
+    task.progress = string(v, "progress");
     state.tasks.emplace(task.no, std::move(task));
 }
 

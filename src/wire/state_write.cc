@@ -173,6 +173,8 @@ void write_tasks(json::Writer& out, State const& state) {
         if (!task.parts.is_null()) out.member("parts", task.parts);
         if (!task.result.is_null()) out.member("result", task.result);
         if (task.is_call()) out.member("mark", task.mark);
+        if (task.fork) out.member("fork", true);
+        if (!task.progress.empty()) out.member("progress", task.progress);
         out.member("error", task.error).member("by", actor_text(task.by)).end_object();
     }
     out.end_array();
@@ -187,6 +189,8 @@ void write_mail_state(json::Writer& out, State const& state) {
             .member("hold", text(item.hold))
             .member("by", actor_text(item.by));
         out.member("until", to_ms(item.until));
+        if (item.expires) out.member("expires", to_ms(*item.expires));
+        if (item.raised != 0) out.member("raised", item.raised).member("before", item.before);
         write_thread(out, item.thread);
         out.end_object();
     }

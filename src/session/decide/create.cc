@@ -2,6 +2,12 @@
 
 namespace dormouse::session {
 
+void begin_as_fork(Decider& d, Create::ForkOf const& from) {
+    Json const messages = renamed(d.state.id, from, d.state.head + 2);
+    d.emit(Forked{from.from, from.seq, messages, from.message_count});
+    for (auto const& [seq, artifact] : from.artifacts) (void)keep(d, 0, {{artifact}, false}, {});
+}
+
 // REQUIRES: the state is new, or the session's own: an Idempotency-Key led the repeat to the same
 // session.
 Judged judge(Decider& d, Create const& c) {
@@ -19,12 +25,7 @@ Judged judge(Decider& d, Create const& c) {
     }
     d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by,
                           d.idem()});
-    if (c.fork) {
-        Json const messages = renamed(c.id, *c.fork, d.state.head + 2);
-        d.emit(Forked{c.fork->from, c.fork->seq, messages, c.fork->message_count});
-        for (auto const& [seq, artifact] : c.fork->artifacts)
-            (void)keep(d, 0, {{artifact}, false}, {});
-    }
+    if (c.fork) begin_as_fork(d, *c.fork);
     Answer answer;
     if (c.prompt) {
         Json const parts = keep_files(d, c.prompt->parts, c.prompt->files);

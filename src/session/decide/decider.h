@@ -81,7 +81,8 @@ void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
 // mail.cc
 [[nodiscard]] Judged receive_mail(Decider& d, Mail const& mail);
 void bounce_mail(Decider& d, Undelivered const& back, Mail const& mail);
-void release_due_mail(Decider& d);
+void lose_mail(Decider& d, MailLost const& lost);
+void mail_is_due(Decider& d);  // some is released, or has expired
 
 // artifact.cc: what there is no room for; nullopt: there is room for all.
 [[nodiscard]] std::optional<Error> refuse_artifacts(State const& state, Attached const& attached);
@@ -95,6 +96,8 @@ void release_due_mail(Decider& d);
 // The messages of a fork with its own ids in place of the original's; `next` is the event of its
 // first artifact.
 [[nodiscard]] Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next);
+// create.cc: the session, which was just made, begins with that past.
+void begin_as_fork(Decider& d, Create::ForkOf const& from);
 
 // submit.cc: an outcome for a pause, also as a prompt's answer.
 struct Offer {

@@ -1,5 +1,7 @@
 #include "session/decide/decider.h"
 
+#include <algorithm>
+
 // Mail (design: who reads it when is one decision, made here, in the receiver's own order).
 namespace dormouse::session {
 
@@ -12,6 +14,8 @@ bool one_wakes_already(State const& state) {
     }
     return false;
 }
+
+constexpr std::string_view unread_text = "Nobody has read it within its time to live.";
 
 struct Verdict {
     MailHold hold = MailHold::none;
@@ -37,16 +41,57 @@ std::unexpected<Error> inbox_full() {
                                       " mails that nobody has read yet.");
 }
 
+std::string sender_of(Mail const& mail) {
+    if (!mail.from) return mail.by.name;
+    return mail.from_alias.empty() ? mail.from->text() : mail.from_alias;
+}
+
+bool is_child(State const& state, SessionId const& session) {
+    return std::ranges::any_of(state.tasks,
+                               [&](auto const& entry) { return entry.second.child == session; });
+}
+
+void cut_to(std::string& text, std::size_t bytes) {
+    if (text.size() <= bytes) return;
+    auto const inside = [&] { return (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U; };
+    while (bytes > 0 && inside()) --bytes;
+    text.resize(bytes);
+}
+
+// Not of what the family writes itself. It goes on in the mail's conversation, so that what holds
+// agents that answer each other for ever holds here too.
+void tell_the_parent(Decider& d, Mail const& mail) {
+    State const& state = d.state;
+    if (!d.command.mail.tells_the_parent || !state.parent || mail.wake == Wake::never) return;
+    SessionId const parent = state.parent->session;
+    if (mail.from && (*mail.from == parent || is_child(state, *mail.from))) return;
+    std::string says = "Mail to your task " + task_id(parent, state.parent->task) + " from " +
+                       sender_of(mail) + ": " + mail.text;
+    cut_to(says, limits::mail_bytes_max);
+    d.emit(MailSent{{{parent}},
+                    std::move(says),
+                    {},
+                    mail.conversation,
+                    mail.hops + 1,
+                    mail.wake,
+                    {},
+                    {},
+                    mail.expires});
+}
+
 Judged take(Decider& d, Mail mail) {
     State& state = d.state;
     if (is_full(state)) return journal_full();
-    if (mail.project != state.project) return unknown();
+    if (mail.project != state.project && !d.command.mail.from_elsewhere) return unknown();
     if (state.lifecycle == Lifecycle::completed) return wrong_state(state, "take mail");
+    if (mail.expires && *mail.expires <= d.at) return fail(Code::expired, std::string(unread_text));
     if (state.inbox.size() >= limits::inbox_max) return inbox_full();
+    if (mail.wake == Wake::usual) mail.wake = d.command.mail.usual;
     Verdict const what = verdict(d, mail);
-    d.emit(MailReceived{std::move(mail), state.mails + 1, what.hold, what.until, d.idem()});
+    d.emit(MailReceived{mail, state.mails + 1, what.hold, what.until, d.idem()});
     Answer answer;
     answer.seq = state.head;
+    tell_the_parent(d, mail);
     answer.held = what.hold == MailHold::held;
     return answer;
 }
@@ -77,6 +122,10 @@ std::optional<Error> refuse(SendMail const& c) {
     return std::nullopt;
 }
 
+std::optional<Time> expiry(Decider const& d, std::optional<Duration> ttl) {
+    return ttl ? std::optional(d.at + *ttl) : std::nullopt;
+}
+
 }  // namespace
 
 Judged receive_mail(Decider& d, Mail const& mail) { return take(d, mail); }
@@ -85,7 +134,18 @@ void bounce_mail(Decider& d, Undelivered const& back, Mail const& mail) {
     d.emit(MailBounced{mail.id.seq, {back.to, mail.to_alias}, back.error});
 }
 
-void release_due_mail(Decider& d) {
+void lose_mail(Decider& d, MailLost const& lost) {
+    if (lost.mail.session != d.state.id) return;
+    d.emit(MailBounced{lost.mail.seq, lost.to, {"expired", std::string(unread_text)}});
+}
+
+void mail_is_due(Decider& d) {
+    MailExpired expired;
+    for (InboxItem const& item : d.state.inbox) {
+        if (may_expire(d.state, item) && *item.expires <= d.at)
+            expired.numbers.push_back(item.number);
+    }
+    if (!expired.numbers.empty()) d.emit(std::move(expired));
     MailReleased released;
     for (InboxItem const& item : d.state.inbox) {
         if (item.hold == MailHold::minute && item.until <= d.at)
@@ -101,6 +161,7 @@ Judged judge(Decider& d, SendMail const& c) {
     if (state.lifecycle == Lifecycle::completed) return wrong_state(state, "send mail");
     if (auto error = refuse(c)) return std::unexpected(std::move(*error));
     MailSent sent{c.to, c.text, c.reply_to, {}, 0, c.wake, d.command.by, d.idem()};
+    sent.expires = expiry(d, c.ttl);
     sent.conversation = {state.id, state.head + 1};
     if (state.turn && state.turn->thread) {
         sent.conversation = state.turn->thread->conversation;
@@ -119,6 +180,7 @@ Judged judge(Decider& d, TakeMail const& c) {
     mail.conversation = mail.id;
     mail.by = d.command.by;
     mail.sent = d.at;
+    mail.expires = expiry(d, c.ttl);
     return take(d, std::move(mail));
 }
 

@@ -6,7 +6,8 @@ namespace dormouse::session {
 
 namespace {
 
-Judged begin_run(Decider& d, PostKey const& key, StartRun const& run) {
+Judged begin_run(Decider& d, Deliver const& c, StartRun const& run) {
+    PostKey const& key = c.key;
     State& state = d.state;
     if (is_full(state)) return journal_full();
     if (state.lifecycle == Lifecycle::none) {
@@ -20,6 +21,7 @@ Judged begin_run(Decider& d, PostKey const& key, StartRun const& run) {
                               run.by,
                               {},
                               Parent{key.from, run.task, run.depth}});
+        if (c.past) begin_as_fork(d, *c.past);
     } else if (state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::error) {
         return wrong_state(state, "prompt");
     }
@@ -42,12 +44,20 @@ Judged stop_run(Decider& d, StopRun const& stop) {
 
 struct Take {
     Decider& d;
-    PostKey const& key;
+    Deliver const& c;
 
-    Judged operator()(StartRun const& run) const { return begin_run(d, key, run); }
+    Judged operator()(StartRun const& run) const { return begin_run(d, c, run); }
     Judged operator()(StopRun const& stop) const { return stop_run(d, stop); }
     Judged operator()(RunEnded const& ended) const {
-        run_ended(d, key.from, ended);
+        run_ended(d, c.key.from, ended);
+        return done(d);
+    }
+    Judged operator()(RunProgress const& progress) const {
+        run_goes_on(d, c.key.from, progress);
+        return done(d);
+    }
+    Judged operator()(MailLost const& lost) const {
+        lose_mail(d, lost);
         return done(d);
     }
     Judged operator()(Mail const& mail) const { return receive_mail(d, mail); }
@@ -84,7 +94,7 @@ Judged remembered(Decider& d, PostKey const& key, std::size_t before, Judged jud
 Judged judge(Decider& d, Deliver const& c) {
     if (d.command.found.taken) return Answer{.outcome = Answer::Outcome::duplicate};
     std::size_t const before = d.events.size();
-    return remembered(d, c.key, before, std::visit(Take{d, c.key}, c.what));
+    return remembered(d, c.key, before, std::visit(Take{d, c}, c.what));
 }
 
 Judged judge(Decider& d, Undelivered const& c) {

@@ -187,6 +187,19 @@ void run_ended(Decider& d, SessionId from, RunEnded const& ended) {
     end_task_run(d, std::move(changed), true);
 }
 
+// Nobody is woken by it.
+void run_goes_on(Decider& d, SessionId from, RunProgress const& progress) {
+    Task const* const task = find(d.state, progress.task, from);
+    bool const its = task && task->active() && task->queued == 0 && task->run == progress.run;
+    if (!its || is_full(d.state)) return;
+    TaskChanged changed;
+    changed.task = task->no;
+    changed.status = task->status;
+    changed.run = task->run;
+    changed.progress = progress.text;
+    d.emit(std::move(changed));
+}
+
 void child_is_gone(Decider& d, SessionId child, TaskNo no) {
     if (Task const* const task = find(d.state, no, child)) child_is_gone(d, *task);
 }

@@ -10,6 +10,7 @@ void ask_tasks(Decider& d, ToolOutcome const& c, TaskAsk const& ask);
 
 // A run's end is told once: to the calls that wait for it, else by a notice if one is owed.
 void run_ended(Decider& d, SessionId from, RunEnded const& ended);
+void run_goes_on(Decider& d, SessionId from, RunProgress const& progress);
 // What was sent to the child could not be delivered.
 void child_is_gone(Decider& d, SessionId child, TaskNo task);
 

@@ -118,6 +118,7 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
     started.parts = ask.parts;
     started.queued = !leaf && !place_is_free(state);
     started.notify = !own;
+    started.fork = ask.fork;
     started.call = own ? call : 0;
     started.by = asker(d);
     started.idem = d.idem();
@@ -148,8 +149,9 @@ Replied output(Decider& d, TaskAsk const& ask) {
     std::string const doing = task.queued != 0                     ? "waits for a place"
                               : task.status == TaskStatus::resumed ? "is resumed"
                                                                    : "is running";
+    std::string const told = task.progress.empty() ? "" : " It tells: " + task.progress;
     std::string const text =
-        name_of(d, task) + " " + doing + ". You will be told when it has ended.";
+        name_of(d, task) + " " + doing + "." + told + " You will be told when it has ended.";
     if (!task.notify) expect_notice(d, task);
     return Reply{.task = task.no, .text = text};
 }
@@ -236,13 +238,28 @@ Replied list(Decider& d, TaskAsk const& ask) {
         out += R"({"taskID":")" + task_id(d.state.id, no) + R"(","description":)" +
                quoted(task.description) + R"(,"agentID":)" + quoted(task.agent) + R"(,"status":")" +
                word(task.status) + R"(","resumeCount":)" + std::to_string(task.run - 1);
+        if (!task.progress.empty()) out += R"(,"progress":)" + quoted(task.progress);
         out += task.queued != 0 ? R"(,"queued":true})" : "}";
     }
     return Reply{.output = Json::trusted(out + "]")};
 }
 
+// What goes on in a turn of its own run is told to the parent.
+Replied report(Decider& d, TaskAsk const& ask) {
+    State const& state = d.state;
+    if (is_full(state)) return journal_full();
+    if (ask.description.size() > limits::report_bytes_max)
+        return over_limit("A report", "report_bytes", limits::report_bytes_max);
+    if (!state.parent || !state.turn || state.turn->run == 0)
+        return fail(Code::wrong_state, "This session is not at work on a task of another.",
+                    Json::trusted(R"({"from":"idle","move":"report"})"));
+    d.emit(RunReported{state.turn->run, ask.description});
+    return Reply{.text = "It was told."};
+}
+
 Replied take(Decider& d, TaskAsk const& ask, CallNo call) {
     switch (ask.what) {
+        case TaskAsk::What::report: return report(d, ask);
         case TaskAsk::What::start:
         case TaskAsk::What::call: return start(d, ask, call);
         case TaskAsk::What::output: return output(d, ask);

@@ -103,7 +103,7 @@ void fall_due(Decider& d, Timer const& timer) {
             return;
         case TimerKind::near: return warn(d, timer.call);
         case TimerKind::remind: return remind(d, timer.call);
-        case TimerKind::mail: return release_due_mail(d);
+        case TimerKind::mail: return mail_is_due(d);
         case TimerKind::model_retry: {
             OpenTurn const& turn = *d.state.turn;
             if (turn.terms.program) return prompt_again(d);

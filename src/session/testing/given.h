@@ -48,6 +48,7 @@ public:
         command.random = sha256("random " + std::to_string(++drawn_));
         command.by = by;
         command.terms = terms;
+        command.mail = mail;
         command.idem_key = std::exchange(idem_key, {});
         command.idem_digest = std::exchange(idem_digest, {});
         command.body = std::move(body);
@@ -194,6 +195,7 @@ public:
     Time now = from_ms(1'800'000'000'000);
     Actor by{ActorType::token, "ann"};
     TurnTerms terms;
+    MailPolicy mail;
     Limits limits;
     std::string idem_key, idem_digest;  // of the next command
 

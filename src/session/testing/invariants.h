@@ -66,9 +66,12 @@ namespace dormouse::session::testing {
     }
     if (state.turn && state.turn->retry) out[{0, TimerKind::model_retry}] = state.turn->retry->at;
     for (InboxItem const& item : state.inbox) {
-        if (item.hold != MailHold::minute) continue;
-        auto const [next, fresh] = out.try_emplace({0, TimerKind::mail}, item.until);
-        if (!fresh) next->second = std::min(next->second, item.until);
+        auto const due = [&](Time at) {
+            auto const [next, fresh] = out.try_emplace({0, TimerKind::mail}, at);
+            if (!fresh) next->second = std::min(next->second, at);
+        };
+        if (item.hold == MailHold::minute) due(item.until);
+        if (may_expire(state, item)) due(*item.expires);
     }
     return out;
 }

@@ -57,6 +57,17 @@ private:
         }
         if (turn_ != 0) unconsumed_.insert(event.seq);
     }
+    void read(Event const&, MailExpired const& e) {
+        for (std::uint64_t const number : e.numbers) {
+            auto const mail = unread_.find(number);
+            if (mail == unread_.end()) {
+                broken_ += "a mail that was read has expired; ";
+            } else {
+                unconsumed_.erase(mail->second.first);
+                unread_.erase(mail);
+            }
+        }
+    }
     void show(Seq view) {
         std::erase_if(unread_, [&](auto const& mail) { return mail.second.first <= view; });
     }

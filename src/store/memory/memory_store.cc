@@ -504,7 +504,8 @@ Result<std::vector<port::PostRow>> MemoryStore::list_posts(port::PostFilter cons
         auto const& [key, row] = *entry;
         if (found.size() == filter.limit) break;
         if (filter.before && !(key < *filter.before)) continue;
-        bool const shown = row.kind != "session" && (!filter.state || row.state == *filter.state);
+        bool const shown = row.kind != "session" && row.kind != "held" &&
+                           (!filter.state || row.state == *filter.state);
         auto const* const sender = find(key.from);
         if (shown && sender != nullptr && sender->row.project == filter.project)
             found.push_back(row);

@@ -228,11 +228,11 @@ constexpr auto reads = in_order<Read>({
     {Read::audit, "SELECT n, line, hash FROM audit WHERE n > ?1 ORDER BY n LIMIT ?2"},
     {Read::audit_head, "SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit)"},
     // ?4: a state, or -1 for all.
-    {Read::list_posts,
-     POST_COLUMNS "FROM posts o" POST_SENDER "WHERE (o.k, o.n) < (?1, ?2) AND o.kind <> 'session'"
-                  " AND (?4 < 0 OR o.state = ?4)"
-                  " AND s.project = (SELECT id FROM names WHERE name = ?3)"
-                  " ORDER BY o.k DESC, o.n DESC LIMIT ?5"},
+    {Read::list_posts, POST_COLUMNS
+     "FROM posts o" POST_SENDER "WHERE (o.k, o.n) < (?1, ?2) AND o.kind NOT IN ('session', 'held')"
+     " AND (?4 < 0 OR o.state = ?4)"
+     " AND s.project = (SELECT id FROM names WHERE name = ?3)"
+     " ORDER BY o.k DESC, o.n DESC LIMIT ?5"},
 });
 
 #undef SESSION_COLUMNS

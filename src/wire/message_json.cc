@@ -1,16 +1,21 @@
-#include "server/objects.h"
+#include "wire/message_json.h"
 
+#include "json/json.h"
 #include "wire/names.h"
 
-namespace dormouse::server {
+namespace dormouse::wire {
 
 using namespace dormouse::session;
 
 namespace {
 
+std::optional<std::string> title_or_null(std::string const& title) {
+    return title.empty() ? std::nullopt : std::optional(title);
+}
+
 struct Place {
     State const& state;
-    wire::MessageView const& message;
+    MessageView const& message;
 
     [[nodiscard]] std::string part_id(std::size_t index) const {
         return numbered_id("prt_", state.id, message.seq) + "_" + std::to_string(index);
@@ -44,7 +49,7 @@ void write_content_part(json::Writer& out, Place const& place, std::size_t index
     out.end_object();
 }
 
-void write_times(json::Writer& out, wire::CallView const& call) {
+void write_times(json::Writer& out, CallView const& call) {
     Time const start = call.started == 0 ? call.settled_at : call.started_at;
     out.key("time")
         .begin_object()
@@ -53,12 +58,12 @@ void write_times(json::Writer& out, wire::CallView const& call) {
         .end_object();
 }
 
-void write_settled(json::Writer& out, SessionId const& session, wire::CallView const& call) {
+void write_settled(json::Writer& out, SessionId const& session, CallView const& call) {
     out.member("status", call.error ? "error" : "completed").member("input", call.spec.input);
     if (call.error) {
         out.member("error", call.error_text).member("reason", text(*call.error));
     } else {
-        out.member("output", call.output).member("title", text_or_null(call.title));
+        out.member("output", call.output).member("title", title_or_null(call.title));
     }
     out.member("metadata", call.metadata);
     if (!call.error) {
@@ -69,10 +74,10 @@ void write_settled(json::Writer& out, SessionId const& session, wire::CallView c
     write_times(out, call);
 }
 
-void write_open(json::Writer& out, wire::CallView const& call) {
+void write_open(json::Writer& out, CallView const& call) {
     if (call.waiting()) {
         out.member("status", "waiting_async").member("input", call.spec.input);
-        for (wire::PauseView const& pause : call.pauses) {
+        for (PauseView const& pause : call.pauses) {
             if (pause.receipt) continue;
             out.member("pendingID", pause.pending.text());
             break;
@@ -96,9 +101,9 @@ void write_open(json::Writer& out, wire::CallView const& call) {
 }
 
 void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
-                     wire::CallView const& call) {
+                     CallView const& call) {
     write_part_head(out, place, index, "tool");
-    out.member("callID", wire::call_text(call.no))
+    out.member("callID", call_text(call.no))
         .member("tool", call.spec.tool)
         .key("state")
         .begin_object();
@@ -113,13 +118,13 @@ void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
 // What the program told of a tool call of its own.
 class AgentToolPart {
 public:
-    AgentToolPart(json::Writer& out, wire::AgentToolView const& tool)
+    AgentToolPart(json::Writer& out, AgentToolView const& tool)
         : out_(out), tool_(tool), body_(tool.body) {}
 
     [[nodiscard]] std::string name() const { return "acp:" + body_["kind"].string_or("other"); }
 
     // While it wants to be allowed.
-    void waiting(wire::PauseView const& pause) {
+    void waiting(PauseView const& pause) {
         begin("waiting_async");
         out_.member("pendingID", pause.pending.text()).member_null("output");
         end(pause.created);
@@ -130,7 +135,7 @@ public:
             out_.member("raw", member("input")).end_object();
         } else if (tool_.status == AgentToolStatus::in_progress) {
             begin("running");
-            out_.member("title", text_or_null(tool_.title))
+            out_.member("title", title_or_null(tool_.title))
                 .member_raw("metadata", member("locations"));
             end(tool_.started);
         } else {
@@ -158,7 +163,7 @@ private:
             out_.member("error", tool_.unknown ? "outcome unknown" : text);
             out_.member("reason", tool_.unknown ? "unknown" : "failed");
         } else {
-            out_.member_raw("output", member("output")).member("title", text_or_null(tool_.title));
+            out_.member_raw("output", member("output")).member("title", title_or_null(tool_.title));
         }
         out_.member_raw("metadata", member("locations"));
         if (!failed) out_.member_null("artifactID");
@@ -167,16 +172,16 @@ private:
     }
 
     json::Writer& out_;
-    wire::AgentToolView const& tool_;
+    AgentToolView const& tool_;
     json::View const body_;
 };
 
 void write_agent_tool(json::Writer& out, Place const& place, std::size_t index,
-                      wire::History const& history, wire::AgentToolView const& tool) {
+                      History const& history, AgentToolView const& tool) {
     AgentToolPart part(out, tool);
     write_part_head(out, place, index, "tool");
     out.member("callID", tool.id).member("tool", part.name()).key("state");
-    wire::CallView const* const asked = tool.asked == 0 ? nullptr : &history.calls().at(tool.asked);
+    CallView const* const asked = tool.asked == 0 ? nullptr : &history.calls().at(tool.asked);
     if (asked && asked->waiting()) {
         part.waiting(asked->pauses.back());
     } else {
@@ -187,9 +192,9 @@ void write_agent_tool(json::Writer& out, Place const& place, std::size_t index,
 
 }  // namespace
 
-std::string tool_part_object(State const& state, wire::History const& history, CallNo call) {
-    wire::CallView const& view = history.calls().at(call);
-    wire::MessageView const& message = history.messages().at(view.message);
+std::string tool_part_object(State const& state, History const& history, CallNo call) {
+    CallView const& view = history.calls().at(call);
+    MessageView const& message = history.messages().at(view.message);
     std::size_t index = json::View(message.parts).size();
     for (CallNo no : message.calls) {
         if (no == call) break;
@@ -200,8 +205,8 @@ std::string tool_part_object(State const& state, wire::History const& history, C
     return out.take();
 }
 
-std::string message_object(State const& state, wire::History const& history, Seq seq) {
-    wire::MessageView const& message = history.messages().at(seq);
+std::string message_object(State const& state, History const& history, Seq seq) {
+    MessageView const& message = history.messages().at(seq);
     Place const place{state, message};
     json::Writer out;
     out.begin_object()
@@ -209,7 +214,7 @@ std::string message_object(State const& state, wire::History const& history, Seq
         .member("sessionID", state.id.text());
     out.member("turnID", numbered_id("trn_", state.id, message.turn));
     out.member("role", message.assistant ? "assistant" : "user").key("source").begin_object();
-    out.member("type", message.assistant ? "model" : wire::source_text(message.source));
+    out.member("type", message.assistant ? "model" : source_text(message.source));
     out.member("ref", message.assistant ? std::optional(state.agent) : std::nullopt).end_object();
     out.key("parts").begin_array();
     std::size_t index = 0;
@@ -217,7 +222,7 @@ std::string message_object(State const& state, wire::History const& history, Seq
         write_content_part(out, place, index++, part);
     });
     for (CallNo no : message.calls) write_tool_part(out, place, index++, history.calls().at(no));
-    for (wire::AgentToolView const& tool : message.agent_tools)
+    for (AgentToolView const& tool : message.agent_tools)
         write_agent_tool(out, place, index++, history, tool);
     out.end_array().member_null("error").key("usage");
     if (message.usage) {
@@ -236,4 +241,4 @@ std::string message_object(State const& state, wire::History const& history, Seq
     return out.end_object().take();
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::wire
