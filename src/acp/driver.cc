@@ -154,6 +154,7 @@ void Driver::on_end(port::ProcessEnd const& end) {
         }
     }
     rpc_.close();
+    workplace_.close();
     if (prompt_) fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
     told_.gone();
 }
@@ -184,8 +185,8 @@ void Driver::initialize() {
     phase_ = Phase::starting;
     json::Writer out;
     out.begin_object().member("protocolVersion", 1).key("clientCapabilities").begin_object();
-    out.key("fs").begin_object().member("readTextFile", false).member("writeTextFile", false);
-    out.end_object().member("terminal", false).end_object().key("clientInfo").begin_object();
+    workplace_.offer(out);
+    out.end_object().key("clientInfo").begin_object();
     out.member("name", "dormouse").member("version", "0.1").end_object().end_object();
     rpc_.call("initialize", out.json(), [this](RpcPeer::Answer answer) {
         if (!answer) return refuse(answer.error());
@@ -434,6 +435,9 @@ void Driver::keep(std::vector<News> news) {
 void Driver::on_request(std::string const& method, Json id, Json const& params) {
     if (method == "session/request_permission")
         return ask_permission(std::move(id), json::View(params));
+    json::View const given(params);
+    bool const ours = !acp_session_.empty() && given["sessionId"].string_or("") == acp_session_;
+    if (ours && workplace_.request(method, id, given, cwd_)) return;
     rpc_.refuse(id, rpc::code::method_not_found, "This client has no " + method + ".");
 }
 

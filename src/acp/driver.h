@@ -6,6 +6,7 @@
 #include "acp/json_rpc.h"
 #include "acp/scribe.h"
 #include "acp/settings.h"
+#include "acp/workplace.h"
 #include "port/effects.h"
 #include "port/process.h"
 
@@ -91,6 +92,7 @@ private:
     Phase phase_ = Phase::none;
     std::optional<port::Processes::Number> process_;
     RpcPeer rpc_;
+    Workplace workplace_{settings_, processes_, rpc_};
     Scribe scribe_;
     std::optional<Prompt> prompt_;
     std::optional<Prompt> last_;  // answered; what comes late is told to whoever asked it

@@ -5,6 +5,8 @@
 #include <dormouse/id.h>
 #include <dormouse/time.h>
 
+#include "port/folder.h"
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,7 +34,11 @@ struct Settings {
     std::function<std::string()> random = {};
     // Given to the program with each of its sessions. May be empty.
     std::function<std::vector<McpServer>(SessionId const&)> mcp_servers = {};
-    bool never_load = false;  // its session/load loses data
+    // What it may ask of us, in the folder of its session. REQUIRES: files, when it may have some.
+    bool reads_files = false, writes_files = false, terminals = false;
+    port::Folders* files = nullptr;       // outlives all
+    std::vector<std::string> bound = {};  // before a command: it ends when we do
+    bool never_load = false;              // its session/load loses data
     Duration idle_stop{600'000};
     Duration start_limit{90'000};  // of the way to a session
     Duration cancel_limit{10'000};

@@ -113,11 +113,10 @@ std::string find_first(Names const& names, Preset const* preset) {
 }
 
 // It ends with us, even if we are killed.
-Names bound_to_us(Names argv) {
+Names bound_to_us() {
     constexpr std::string_view setpriv = "/usr/bin/setpriv";
-    if (!is_runnable(setpriv)) return argv;
-    argv.insert(argv.begin(), {std::string(setpriv), "--pdeathsig", "KILL", "--"});
-    return argv;
+    if (!is_runnable(setpriv)) return {};
+    return {std::string(setpriv), "--pdeathsig", "KILL", "--"};
 }
 
 void add_variables(acp::Settings& out, config::AgentProgram const& program, Preset const* preset) {
@@ -176,10 +175,11 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
                           " in PATH, nor where its installer puts it; install it, or name it by "
                           "its path.";
     }
-    Names argv{out.path};
+    out.bound = bound_to_us();
+    out.argv = out.bound;
+    out.argv.push_back(out.path);
     Names const& arguments = alone ? preset->arguments : program.command;
-    argv.insert(argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
-    out.argv = bound_to_us(std::move(argv));
+    out.argv.insert(out.argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
     add_variables(out, program, preset);
     if (preset) out.password_variable = preset->password;
     if (preset) out.never_load = preset->never_load;
@@ -188,6 +188,10 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     out.folder = [roots](std::string const& cwd) { return folder_in(roots, cwd); };
     out.random = [&entropy = *means.entropy] { return base64url(entropy.random()); };
     out.mcp_servers = means.mcp_servers;
+    out.files = means.folders;
+    out.reads_files = means.folders && program.files != config::ProgramFiles::none;
+    out.writes_files = means.folders && program.files == config::ProgramFiles::write;
+    out.terminals = program.terminals;
     out.idle_stop = program.idle_stop;
     out.past_bytes = std::size_t{program.history_tokens} * 4;
     return out;

@@ -11,6 +11,7 @@
 #include "config/values.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
+#include "io/folder.h"
 #include "io/http_client.h"
 #include "io/log.h"
 #include "io/loop.h"
@@ -138,6 +139,7 @@ struct World {
     io::CurlHttpClient http{loop};
     io::ProcessHost processes{loop};
     io::SystemEntropy entropy;
+    io::FolderHost folders{loop};
 };
 
 struct Secrets {
@@ -466,8 +468,9 @@ int serve(cli::ServeOptions const& options) {
     if (!tls) return complain(tls.error());
     World world;
     Slots const slots;
-    auto registry = assemble(*config, {world.http, world.processes, world.clock, slots.mail,
-                                       &world.loop, &world.entropy, servers_from(slots.programs)});
+    auto registry =
+        assemble(*config, {world.http, world.processes, world.clock, slots.mail, &world.loop,
+                           &world.entropy, &world.folders, servers_from(slots.programs)});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

@@ -107,12 +107,17 @@ struct Model {
     friend bool operator==(Model const&, Model const&) = default;
 };
 
+enum class ProgramFiles : std::uint8_t { none, read, write };
+
 // One that speaks ACP, in the place of a model.
 struct AgentProgram {
     std::vector<std::string> command = {};  // empty: there is none
     std::vector<std::string> roots = {};    // absolute; empty: the folder of the file
     std::vector<std::string> env_allow = {};
     session::OnRestart on_restart = session::OnRestart::resume;
+    // What it may ask of us in the folder of its session.
+    ProgramFiles files = ProgramFiles::none;
+    bool terminals = false;
     Duration idle_stop{600'000};
     std::uint32_t history_tokens = 16'000;
     friend bool operator==(AgentProgram const&, AgentProgram const&) = default;

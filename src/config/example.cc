@@ -140,6 +140,10 @@ constexpr std::string_view text =
 #env_allow = ["OPENAI_API_KEY"]
 # When it died in the middle of a turn: "resume" starts it again, "ask" waits for a person.
 #on_restart = "resume"
+# What it may ask Dormouse to do in its session's folder, if it asks at all: "none", "read" or
+# "write" text files; run commands.
+#files = "none"
+#terminals = false
 # It is put away when its session was idle for so long.
 #idle_stop = "10m"
 # How much of the past it is told when it has lost it.

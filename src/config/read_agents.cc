@@ -94,6 +94,8 @@ AgentProgram read_program(Section const& section, Reading const& reading) {
     section.read("history_tokens", out.history_tokens);
     if (auto const word = section.word("on_restart"))
         out.on_restart = static_cast<session::OnRestart>(*word);
+    if (auto const word = section.word("files")) out.files = static_cast<ProgramFiles>(*word);
+    section.read("terminals", out.terminals);
     for (std::string& root : out.roots) {
         root = root_of(reading, std::move(root));
         if (!reading.world.is_folder(root))
@@ -119,8 +121,8 @@ Agent read_agent(Section const& section, Reading const& reading) {
         out.program = read_program(section, reading);
     } else {
         section.require("model", "name a [[model]], or a program with acp");
-        for (std::string_view const name :
-             {"roots", "env_allow", "on_restart", "idle_stop", "history_tokens"})
+        for (std::string_view const name : {"roots", "env_allow", "on_restart", "files",
+                                            "terminals", "idle_stop", "history_tokens"})
             section.forbid(name, "has a meaning for programs (acp) only");
     }
     section.read("id", out.id);

@@ -11,6 +11,8 @@ The last line of a prompt that is no marker decides:
   late            says something after its answer   junk            writes what is no message
   think           reasons first                     big N           N bytes of text
   refuse          answers with an error             title T         names the session
+  call METHOD {…} asks us for that, and says what came back
+  run COMMAND     in a terminal of ours, waits for its end, says what it showed
 anything else is said back, with what it knows of the conversation.
 Flags: --no-load, --resume, --forgets (knows no session after a restart), --login, --version N.
 """
@@ -116,6 +118,11 @@ def ask(method, params):
     return waiting.pop(number)[1]
 
 
+def call(session, method, **params):
+    answer = ask(method, {'sessionId': session.name, **params})
+    return answer.get('result', answer.get('error'))
+
+
 def run_tool(session, name):
     session.tool(name, 'pending')
     session.tool(name, 'in_progress')
@@ -166,6 +173,14 @@ def act(session, text):
         session.say('I see')
     elif word == 'big':
         session.say('x' * int(rest))
+    elif word == 'call':
+        method, _, params = rest.partition(' ')
+        session.say(json.dumps(call(session, method, **json.loads(params))))
+    elif word == 'run':
+        terminal = call(session, 'terminal/create', command=rest)
+        call(session, 'terminal/wait_for_exit', **terminal)
+        session.say(json.dumps(call(session, 'terminal/output', **terminal)))
+        call(session, 'terminal/release', **terminal)
     elif word == 'title':
         session.update('session_info_update', title=rest)
         session.say('named')
