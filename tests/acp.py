@@ -249,6 +249,10 @@ class OnePrompt(Programs):
         (agent,) = [a for a in self.server.get('/api/agents')['items'] if a['id'] == 'fake']
         self.assertEqual((agent['kind'], agent['available']), ('acp', True))
         self.assertEqual(agent['path'], sys.executable)
+        self.assertEqual((agent['version'], agent['can']['load']), (None, False))
+        self.create('hello')
+        (agent,) = [a for a in self.server.get('/api/agents')['items'] if a['id'] == 'fake']
+        self.assertEqual((agent['version'], agent['can']), ('1', {'load': True, 'resume': False}))
 
 
 class Nothing(Programs):
@@ -553,6 +557,55 @@ class Login(Programs):
         error = self.server.turns(session)[0]['error']
         self.assertEqual(error['code'], 'agent_login')
         self.assertIn('FAKE_KEY', error['message'])
+        self.assertIn('key (A key); web (Run `fake login`)', error['message'])
+
+
+class SigningIn(Programs):
+    flags = ('--login',)
+    more = 'auth_method = "key"'
+
+    def test_by_the_configured_login(self):
+        session = self.create('hello')
+        self.assertEqual(self.server.said(session), 'You said: hello (1 messages)')
+
+
+class SigningInWrongly(Programs):
+    flags = ('--login',)
+    more = 'auth_method = "web"'
+
+    def test_a_login_that_it_does_not_take_is_named(self):
+        error = self.server.turns(self.create('hello'))[0]['error']
+        self.assertEqual(error['code'], 'agent_login')
+        self.assertIn('"web": only with a browser', error['message'])
+
+
+class Settings(Programs):
+    flags = ('--modes',)
+    more = 'session_mode = "code"\nsession_options = { model = "big", deep = true, loud = true }'
+
+    def test_what_is_not_set_yet_is_set_in_each_session(self):
+        session = self.create('one')
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        wanted = [
+            {'modeId': 'code'}, {'configId': 'model', 'value': 'big'},
+            {'configId': 'loud', 'type': 'boolean', 'value': True},
+        ]
+        sets = [line['params'] for line in self.log('set')]
+        for params in sets:
+            del params['sessionId']
+        self.assertEqual(sets, wanted * 2)
+
+
+class WrongSettings(Programs):
+    flags = ('--modes',)
+    more = 'session_mode = "fast"'
+
+    def test_what_it_does_not_take_ends_the_turn_and_says_what_there_is(self):
+        error = self.server.turns(self.create('one'))[0]['error']
+        self.assertEqual(error['code'], 'agent_refused')
+        self.assertIn('mode "fast": no such thing. It has: ask, code.', error['message'])
+        self.assertEqual(self.prompts(), [])
 
 
 class OtherVersion(Programs):

@@ -18,14 +18,6 @@ constexpr std::size_t error_kept = std::size_t{64} << 10;
 constexpr std::size_t asks_open_max = 64;
 constexpr std::size_t title_max = 200;
 
-std::string version_of(json::View info) {
-    std::string out = info["name"].string_or("");
-    std::string const version = info["version"].string_or("");
-    return version.empty() ? out : out + " " + version;
-}
-
-bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
-
 FinishReason finish_of(std::string const& reason) {
     if (reason == "max_tokens") return FinishReason::length;
     if (reason == "max_turn_requests") return FinishReason::step_limit;
@@ -37,17 +29,6 @@ FinishReason finish_of(std::string const& reason) {
 Usage usage_of(json::View usage) {
     return {usage["inputTokens"].integer_or(0), usage["outputTokens"].integer_or(0),
             usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)};
-}
-
-// Agents say in many ways that they do not know a session.
-bool says_unknown(RpcError const& error) {
-    if (error.code == code::not_found) return true;
-    std::string const all = error.message + " " + error.data;
-    return std::ranges::any_of(
-        std::initializer_list<std::string_view>{"not found", "Invalid session",
-                                                "No previous session", "\"service\":\"session\"",
-                                                "no such session"},
-        [&](std::string_view word) { return all.find(word) != std::string::npos; });
 }
 
 }  // namespace
@@ -181,109 +162,6 @@ std::string Driver::without_secrets(std::string text) const {
     return text;
 }
 
-void Driver::initialize() {
-    phase_ = Phase::starting;
-    json::Writer out;
-    out.begin_object().member("protocolVersion", 1).key("clientCapabilities").begin_object();
-    workplace_.offer(out);
-    out.end_object().key("clientInfo").begin_object();
-    out.member("name", "dormouse").member("version", "0.1").end_object().end_object();
-    rpc_.call("initialize", out.json(), [this](RpcPeer::Answer answer) {
-        if (!answer) return refuse(answer.error());
-        initialized(json::View(*answer));
-    });
-}
-
-void Driver::initialized(json::View result) {
-    auto const version = result["protocolVersion"].integer();
-    if (version != 1) {
-        return fail(AgentFailure::How::refused, "agent_refused",
-                    "The agent speaks version " + std::string(result["protocolVersion"].raw()) +
-                        " of ACP, and this release version 1.");
-    }
-    json::View const can = result["agentCapabilities"];
-    can_load_ = can["loadSession"].boolean_or(false);
-    can_resume_ = offers(can["sessionCapabilities"]["resume"]);
-    images_ = can["promptCapabilities"]["image"].boolean_or(false);
-    program_ = version_of(result["agentInfo"]);
-    bool const loses = settings_.never_load || program_.starts_with("gemini");
-    can_load_ = can_load_ && !loses;
-    phase_ = Phase::initialized;
-    attach();
-}
-
-// A prompt that may have been delivered is looked for in a replay; else resuming is quicker.
-void Driver::attach() {
-    if (!prompt_) return rest();
-    AgentContext const& context = *prompt_->request.program;
-    bool const looks = context.again && !context.turn.heard;
-    phase_ = Phase::attaching;
-    if (context.acp_session.empty()) return open_new(false);
-    if (can_load_ && (looks || !can_resume_)) return take_up("session/load", "load");
-    if (can_resume_) return take_up("session/resume", "resume");
-    open_new(true);
-}
-
-Json Driver::session_params(std::string const& acp_session) const {
-    json::Writer out;
-    out.begin_object();
-    if (!acp_session.empty()) out.member("sessionId", acp_session);
-    out.member("cwd", cwd_).key("mcpServers").begin_array();
-    if (settings_.mcp_servers) {
-        for (McpServer const& server : settings_.mcp_servers(session_)) {
-            out.begin_object().member("name", server.name).member("command", server.command);
-            out.key("args").begin_array();
-            for (std::string const& argument : server.args) out.value(argument);
-            out.end_array().key("env").begin_array();
-            for (auto const& [name, value] : server.env)
-                out.begin_object().member("name", name).member("value", value).end_object();
-            out.end_array().end_object();
-        }
-    }
-    return out.end_array().end_object().json();
-}
-
-// `told`: it had a session of its own, which is lost.
-void Driver::open_new(bool told) {
-    rpc_.call("session/new", session_params(""), [this, told](RpcPeer::Answer answer) {
-        if (!answer) return refuse(answer.error());
-        json::View const result(*answer);
-        acp_session_ = result["sessionId"].string_or("");
-        if (acp_session_.empty())
-            return fail(AgentFailure::How::refused, "agent_refused",
-                        "The agent answered session/new without a sessionId.");
-        attached("new", told, result);
-    });
-}
-
-void Driver::take_up(std::string const& method, std::string const& how) {
-    std::string const known = prompt_->request.program->acp_session;
-    acp_session_ = known;
-    replaying_ = how == "load";
-    replay_.clear();
-    rpc_.call(method, session_params(known), [this, how](RpcPeer::Answer answer) {
-        replaying_ = false;
-        if (answer) {
-            replayed_ = how == "load";
-            return attached(how, false, json::View(*answer));
-        }
-        acp_session_.clear();
-        if (says_unknown(answer.error())) return open_new(true);
-        refuse(answer.error());
-    });
-}
-
-void Driver::attached(std::string how, bool told, json::View /*result*/) {
-    phase_ = Phase::ready;
-    if (!prompt_) return rest();
-    AskModel const& ask = prompt_->request.ask;
-    told_past_ = how == "new" && has_past(prompt_->request);
-    bool const says = told || told_past_;
-    prompt_->done(
-        AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, std::move(how), program_, says});
-    if (prompt_) send_prompt();
-}
-
 void Driver::send_prompt() {
     port::ModelRequest const& request = prompt_->request;
     AskModel const& ask = request.ask;
@@ -351,11 +229,8 @@ void Driver::refuse(RpcError const& error) {
     std::string const said = without_secrets(
         error.message + (error.data.empty() || error.data.size() > 300 ? "" : " " + error.data));
     if (error.code == code::login_required) {
-        std::string keys;
-        for (std::string const& name : settings_.wants) keys += (keys.empty() ? "" : ", ") + name;
         return fail(AgentFailure::How::refused, "agent_login",
-                    "The agent wants a login or a key: " + said + "." +
-                        (keys.empty() ? "" : " Not passed to it: " + keys + "."));
+                    "The agent wants a login or a key: " + said + "." + ways_to_sign_in());
     }
     // Of a session that it knew a moment ago: it is taken up, or told, anew.
     bool const lost = phase_ == Phase::ready && says_unknown(error);

@@ -7,9 +7,11 @@
 #include "acp/scribe.h"
 #include "acp/settings.h"
 #include "acp/workplace.h"
+#include "agent/program.h"
 #include "port/effects.h"
 #include "port/process.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -22,12 +24,21 @@ struct Prompt {
     port::Outcome done;
 };
 
+// A setting of a session that is asked for before it is prompted.
+struct Wish {
+    std::string method;
+    Json params;
+    std::string what;    // for people
+    std::string choice;  // what there is instead; perhaps nothing is known
+};
+
 class Driver : public std::enable_shared_from_this<Driver> {
 public:
     // All outlive this. `rested`: it takes a prompt again after one that was cancelled; `gone`:
     // once, when the process has ended and its prompt was answered, perhaps from inside prompt().
     struct Told {
         std::function<void()> rested, gone;
+        std::function<void(agent::Program::About)> about;  // what it said of itself
     };
     Driver(Settings const& settings, port::Processes& processes, port::Loop& loop,
            SessionId session, Told told);
@@ -48,7 +59,7 @@ public:
 
 private:
     // In starting and attaching an answer of the program's is waited for.
-    enum class Phase : std::uint8_t { none, starting, initialized, attaching, ready, gone };
+    enum class Phase : std::uint8_t { none, starting, attaching, ready, gone };
     struct Ask {
         std::uint32_t number = 0;
         Json id;       // of the request
@@ -64,10 +75,13 @@ private:
 
     void initialize();
     void initialized(json::View result);
+    void sign_in();
     void attach();
     void open_new(bool told);
     void take_up(std::string const& method, std::string const& how);
     void attached(std::string how, bool told, json::View result);
+    void grant_wishes();
+    void ready();
     void send_prompt();
     void answered(RpcPeer::Answer answer);
     void after_cancel();
@@ -81,6 +95,7 @@ private:
     void limit_start();
     [[nodiscard]] std::string without_secrets(std::string text) const;
     [[nodiscard]] std::string last_words() const;
+    [[nodiscard]] std::string ways_to_sign_in() const;
     [[nodiscard]] Json session_params(std::string const& acp_session) const;
 
     Settings const& settings_;
@@ -104,6 +119,10 @@ private:
     std::string cwd_;
     std::string acp_session_;
     std::string program_;  // name and version
+    Json sign_in_methods_;
+    std::string how_;  // the session was made or taken up
+    bool told_lost_ = false;
+    std::deque<Wish> wishes_;
     bool can_load_ = false, can_resume_ = false, images_ = false;
     bool replaying_ = false;
     std::string replay_;  // the user's messages in it

@@ -3,6 +3,7 @@
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
+#include <dormouse/json.h>
 #include <dormouse/time.h>
 
 #include "port/folder.h"
@@ -34,6 +35,9 @@ struct Settings {
     std::function<std::string()> random = {};
     // Given to the program with each of its sessions. May be empty.
     std::function<std::vector<McpServer>(SessionId const&)> mcp_servers = {};
+    std::string auth_method = {};  // it signs in by; empty: it must be signed in
+    std::string mode = {};         // of its sessions; empty: its own choice
+    Json options = {};             // an object of texts and truths, or null
     // What it may ask of us, in the folder of its session. REQUIRES: files, when it may have some.
     bool reads_files = false, writes_files = false, terminals = false;
     port::Folders* files = nullptr;       // outlives all

@@ -188,6 +188,9 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     out.folder = [roots](std::string const& cwd) { return folder_in(roots, cwd); };
     out.random = [&entropy = *means.entropy] { return base64url(entropy.random()); };
     out.mcp_servers = means.mcp_servers;
+    out.auth_method = program.auth_method;
+    out.mode = program.mode;
+    out.options = program.options;
     out.files = means.folders;
     out.reads_files = means.folders && program.files != config::ProgramFiles::none;
     out.writes_files = means.folders && program.files == config::ProgramFiles::write;

@@ -115,6 +115,9 @@ struct AgentProgram {
     std::vector<std::string> roots = {};    // absolute; empty: the folder of the file
     std::vector<std::string> env_allow = {};
     session::OnRestart on_restart = session::OnRestart::resume;
+    std::string auth_method = {};  // empty: none
+    std::string mode = {};         // empty: its own
+    Json options = {};             // an object of texts and truths, or null
     // What it may ask of us in the folder of its session.
     ProgramFiles files = ProgramFiles::none;
     bool terminals = false;

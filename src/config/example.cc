@@ -140,6 +140,10 @@ constexpr std::string_view text =
 #env_allow = ["OPENAI_API_KEY"]
 # When it died in the middle of a turn: "resume" starts it again, "ask" waits for a person.
 #on_restart = "resume"
+# How it signs in, by a login of its own that needs nobody; mode and options of its sessions.
+#auth_method = "api-key"
+#session_mode = "plan"
+#session_options = { model = "sonnet" }
 # What it may ask Dormouse to do in its session's folder, if it asks at all: "none", "read" or
 # "write" text files; run commands.
 #files = "none"

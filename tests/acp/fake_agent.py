@@ -14,7 +14,8 @@ The last line of a prompt that is no marker decides:
   call METHOD {…} asks us for that, and says what came back
   run COMMAND     in a terminal of ours, waits for its end, says what it showed
 anything else is said back, with what it knows of the conversation.
-Flags: --no-load, --resume, --forgets (knows no session after a restart), --login, --version N.
+Flags: --no-load, --resume, --forgets (knows no session after a restart), --login (wants one before
+it makes a session; takes the login "key"), --modes (has modes and options), --version N.
 """
 import json
 import os
@@ -228,15 +229,35 @@ def initialize(params):
         'protocolVersion': int(sys.argv[-1]) if '--version' in FLAGS else 1,
         'agentCapabilities': can,
         'agentInfo': {'name': 'fake', 'version': '1'},
+        'authMethods': [
+            {'id': 'key', 'name': 'A key'},
+            {'id': 'web', 'name': 'Web', 'description': 'Run `fake login`'},
+        ],
     }
+
+
+MODES = {
+    'modes': {
+        'currentModeId': 'ask',
+        'availableModes': [{'id': 'ask', 'name': 'Ask'}, {'id': 'code', 'name': 'Code'}],
+    },
+    'configOptions': [
+        {
+            'id': 'model', 'name': 'Model', 'type': 'select', 'currentValue': 'small',
+            'options': [{'value': 'small', 'name': 'Small'}, {'value': 'big', 'name': 'Big'}],
+        },
+        {'id': 'deep', 'name': 'Deep', 'type': 'boolean', 'currentValue': True},
+    ],
+}
 
 
 def open_session(method, params):
     log(method, session=params.get('sessionId'), cwd=params['cwd'], servers=params['mcpServers'])
+    more = MODES if '--modes' in FLAGS else {}
     if method == 'session/new':
         name = uuid.uuid4().hex
         sessions[name] = Session(name)
-        return {'sessionId': name}
+        return {'sessionId': name, **more}
     name = params['sessionId']
     if '--forgets' in FLAGS or not (STATE / f'{name}.json').exists():
         raise KeyError(name)
@@ -245,7 +266,7 @@ def open_session(method, params):
         for role, text in session.history:
             kind = 'user_message_chunk' if role == 'user' else 'agent_message_chunk'
             session.update(kind, content={'type': 'text', 'text': text})
-    return {}
+    return more
 
 
 def serve(message):
@@ -258,12 +279,21 @@ def serve(message):
         log('cancel')
         cancelled.set()
     elif method == 'session/prompt':
-        if '--login' in FLAGS:
-            error = {'code': -32000, 'message': 'Authentication required'}
-            return send({'id': number, 'error': error})
         threading.Thread(target=prompt, args=(number, params), daemon=True).start()
     elif method == 'initialize':
         send({'id': number, 'result': initialize(params)})
+    elif method == 'authenticate' and params['methodId'] == 'key':
+        FLAGS.discard('--login')
+        send({'id': number, 'result': {}})
+    elif method == 'authenticate':
+        send({'id': number, 'error': {'code': -32603, 'message': 'only with a browser'}})
+    elif '--login' in FLAGS:
+        send({'id': number, 'error': {'code': -32000, 'message': 'Authentication required'}})
+    elif method in ('session/set_mode', 'session/set_config_option'):
+        log('set', params=params)
+        known = params.get('modeId', params.get('value')) in ('code', 'ask', 'big', True)
+        error = {'code': -32602, 'message': 'no such thing'}
+        send({'id': number, **({'result': {}} if known else {'error': error})})
     elif method in ('session/new', 'session/load', 'session/resume'):
         try:
             send({'id': number, 'result': open_session(method, params)})
