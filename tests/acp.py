@@ -209,6 +209,28 @@ class OnePrompt(Programs):
         session = self.create('late')
         wait_for(lambda: self.text(session)[-1] == 'one more thing', what='late message')
 
+    def test_what_it_does_long_after_is_a_turn_of_its_own(self):
+        session = self.create('later')
+        wait_for(lambda: self.text(session)[-1] == 'and more', what='what it did by itself')
+        turns = self.server.turns(session)
+        self.assertEqual([turn['cause']['type'] for turn in turns], ['prompt', 'external'])
+        self.assertEqual([turn['status'] for turn in turns], ['ended', 'ended'])
+        self.assertEqual(self.text(session)[-2:], ['by myself', 'and more'])
+        self.assertStatus(self.server.prompt(session, 'hello'), 200)
+        self.assertNotIn('without a prompt', self.log('prompt')[-1]['text'])
+        self.server.restart()
+        self.assertEqual(self.text(session)[-4:-2], ['by myself', 'and more'])
+
+    def test_a_flood_of_updates_is_folded_and_what_is_finished_is_whole(self):
+        session = self.create('flood 3000')
+        self.assertEqual(
+            ''.join(self.text(session)[1:]), ''.join(f'{i} ' for i in range(3000)) + 'done'
+        )
+        self.assertEqual([t['state']['status'] for t in self.tools(session)], ['completed'])
+        plans = [u for u in self.of_type(session, 'agent_update') if u['kind'] == 'plan']
+        self.assertEqual(plans[-1]['body']['entries'][0]['content'], 'step 2999')
+        self.assertLess(len(plans), 3000)
+
     def test_a_refusal_ends_the_turn_and_not_the_session(self):
         session = self.create('refuse')
         turn = self.server.turns(session)[0]

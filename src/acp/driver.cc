@@ -13,6 +13,7 @@ using namespace dormouse::session;
 namespace {
 
 constexpr Duration flush_every{2'000};
+constexpr std::uint32_t updates_per_second_max = 1'000;
 constexpr std::size_t replay_max = std::size_t{16} << 20;
 constexpr std::size_t error_kept = std::size_t{64} << 10;
 constexpr std::size_t asks_open_max = 64;
@@ -54,7 +55,7 @@ void Driver::prompt(Prompt prompt) {
     CHECK(idle() && phase_ != Phase::gone);
     prompt_ = std::move(prompt);
     updates_ = asks_ = 0;
-    sent_ = false;
+    sent_ = just_answered_ = stirred_ = false;
     ++turn_of_clock_;
     scribe_.reset();
     if (phase_ == Phase::none) return start();
@@ -195,11 +196,16 @@ void Driver::answered(RpcPeer::Answer answer) {
     reply.turn = ask.turn;
     reply.step = ask.step;
     reply.attempt = ask.attempt;
+    show_held();
+    auto said = scribe_.flush();
+    if (!said.empty() && said.back().kind == NewsKind::message) {
+        reply.last = std::move(said.back());
+        said.pop_back();
+    }
+    keep(std::move(said));
     reply.updates = updates_;
     reply.finish = finish_of(result["stopReason"].string_or("end_turn"));
     reply.usage = usage_of(result["usage"]);
-    auto said = scribe_.flush();
-    if (!said.empty()) reply.last = std::move(said.back());
     last_ = std::exchange(prompt_, std::nullopt);
     last_->request.view = {};
     last_->done(std::move(reply));
@@ -213,13 +219,26 @@ void Driver::after_cancel() {
     told_.rested();
 }
 
-// Put away after a while without prompts.
+// What comes a moment later still belongs to the prompt that has its answer.
 void Driver::rest() {
     ++turn_of_clock_;
+    just_answered_ = true;
+    loop_.after(Duration(1'000), [weak = weak_from_this(), turn = turn_of_clock_] {
+        auto const self = weak.lock();
+        if (!self || self->turn_of_clock_ != turn) return;
+        self->keep(self->scribe_.flush());
+        self->scribe_.end_message();
+        self->just_answered_ = false;
+    });
+    limit_idle();
+}
+
+// Put away after a while in which it was not prompted, and did nothing by itself.
+void Driver::limit_idle() {
     loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = turn_of_clock_] {
         auto const self = weak.lock();
         if (!self || self->turn_of_clock_ != turn || self->prompt_) return;
-        self->end();
+        std::exchange(self->stirred_, false) ? self->limit_idle() : self->end();
     });
 }
 
@@ -281,12 +300,14 @@ void Driver::on_update(json::View params) {
             replay_ += update["content"]["text"].string_or("") + "\n";
         return;
     }
-    auto heard = scribe_.hear(update);
-    if (heard.delta && prompt_) prompt_->delta(*std::move(heard.delta));
+    stirred_ = true;
+    bool const brief = too_many();
+    auto heard = scribe_.hear(update, brief);
+    if (heard.delta) show(*std::move(heard.delta), brief);
     keep(std::move(heard.news));
     if (!heard.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
         prompt_->done(Change{heard.title.substr(0, title_max), {}, {}, {}});
-    if (!scribe_.has_text() || std::exchange(flush_due_, true)) return;
+    if (!scribe_.has_more() || std::exchange(flush_due_, true)) return;
     loop_.after(flush_every, [weak = weak_from_this()] {
         auto const self = weak.lock();
         if (!self) return;
@@ -295,14 +316,46 @@ void Driver::on_update(json::View params) {
     });
 }
 
+bool Driver::too_many() {
+    if (heard_++ == 0) {
+        loop_.after(Duration(1'000), [weak = weak_from_this()] {
+            auto const self = weak.lock();
+            if (!self) return;
+            self->heard_ = 0;
+            self->show_held();
+        });
+    }
+    return heard_ > updates_per_second_max;
+}
+
+// Readers are shown less often, and no less, when there are too many.
+void Driver::show(port::Delta delta, bool brief) {
+    bool const fits = held_ && held_->kind == delta.kind &&
+                      held_->text.size() + delta.text.size() <= Scribe::piece_bytes_max;
+    if (fits) {
+        held_->text += delta.text;
+    } else {
+        show_held();
+        held_ = std::move(delta);
+    }
+    if (!brief) show_held();
+}
+
+void Driver::show_held() {
+    auto held = std::exchange(held_, std::nullopt);
+    if (held && prompt_) prompt_->delta(*std::move(held));
+}
+
 void Driver::keep(std::vector<News> news) {
+    if (!news.empty()) show_held();
     for (News& what : news) {
         if (prompt_ && (sent_ || phase_ == Phase::gone)) {
             AskModel const& ask = prompt_->request.ask;
             prompt_->done(AgentNews{ask.turn, ask.step, ask.attempt, ++updates_, std::move(what)});
         } else if (last_) {
             AskModel const& ask = last_->request.ask;
-            last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(what)});
+            bool const by_itself = !cancelling_ && !just_answered_;
+            last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(what), by_itself});
         }
     }
 }

@@ -71,6 +71,9 @@ private:
     void on_end(port::ProcessEnd const& end);
     void on_request(std::string const& method, Json id, Json const& params);
     void on_update(json::View params);
+    [[nodiscard]] bool too_many();
+    void show(port::Delta delta, bool brief);
+    void show_held();
     void keep(std::vector<session::News> news);
 
     void initialize();
@@ -86,6 +89,7 @@ private:
     void answered(RpcPeer::Answer answer);
     void after_cancel();
     void rest();
+    void limit_idle();
 
     void ask_permission(Json id, json::View params);
     void answer_ask(Ask const& ask, bool approved, bool cancelled);
@@ -110,8 +114,12 @@ private:
     Workplace workplace_{settings_, processes_, rpc_};
     Scribe scribe_;
     std::optional<Prompt> prompt_;
-    std::optional<Prompt> last_;  // answered; what comes late is told to whoever asked it
-    std::uint32_t updates_ = 0;   // of the prompt
+    std::optional<Prompt> last_;       // answered; what comes late is told to whoever asked it
+    std::uint32_t updates_ = 0;        // of the prompt
+    std::uint32_t heard_ = 0;          // updates in this second
+    std::optional<port::Delta> held_;  // not shown yet
+    bool just_answered_ = false;
+    bool stirred_ = false;  // it did something since it was last looked at
     std::uint32_t asks_ = 0;
     std::vector<Ask> open_asks_;
     std::uint64_t turn_of_clock_ = 0;  // timers of an earlier one mean nothing

@@ -252,6 +252,7 @@ struct AgentNews {
     std::uint32_t attempt = 0;
     std::uint32_t number = 0;  // 0: it came after the answer
     News what;
+    bool by_itself = false;  // long after it: the program was set going by somebody else
 };
 
 // Stands behind the news of the numbers up to `updates`.

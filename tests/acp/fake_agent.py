@@ -8,7 +8,8 @@ The last line of a prompt that is no marker decides:
   hang            no answer until it is cancelled   deaf            … not even then
   tool NAME       a tool call, and what came of it  halfway once    dies while a tool runs
   ask NAME        wants to be allowed that tool     ask once NAME   … and dies meanwhile, once
-  late            says something after its answer   junk            writes what is no message
+  late            says something after its answer   later           … long after, twice
+  flood N         N pieces of text, tool updates and plans                        junk            writes what is no message
   think           reasons first                     big N           N bytes of text
   refuse          answers with an error             title T         names the session
   call METHOD {…} asks us for that, and says what came back
@@ -172,6 +173,14 @@ def act(session, text):
     elif word == 'think':
         session.say('let me see', 'agent_thought_chunk')
         session.say('I see')
+    elif word == 'flood':
+        session.tool('t', 'pending')
+        for i in range(int(rest)):
+            session.update('agent_message_chunk', content={'type': 'text', 'text': f'{i} '})
+            session.tool('t', 'in_progress', locations=[{'path': f'/{i}'}], content=[])
+            session.update('plan', entries=[{'content': f'step {i}', 'status': 'pending'}])
+        session.tool('t', 'completed', rawOutput={'ran': 't'})
+        session.say('done')
     elif word == 'big':
         session.say('x' * int(rest))
     elif word == 'call':
@@ -218,6 +227,10 @@ def prompt(number, params):
     })
     if text == 'late':
         session.say('one more thing')
+    if text == 'later':
+        for what in ('by myself', 'and more'):
+            threading.Event().wait(3)
+            session.say(what)
 
 
 def initialize(params):
