@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the tests of one build folder and counts them.
 
-usage: run_tests.py BUILD_FOLDER [quick] [unit]
+usage: run_tests.py BUILD_FOLDER [quick] [unit] [agents]
 
 Runs the GoogleTest binaries that ctest knows, then the programs in tests/ and tests/slow/
 (executable .sh and .py files) with DORMOUSE naming the binary under test. A program ends with 0
 (passed), 77 (left out, the reason on its last line) or anything else (failed). `quick` leaves out
-what is slow, `unit` the programs. The last line is `N passed, N failed, N skipped`; the exit
-status is 1 if a test failed or none ran.
+what is slow, `unit` the programs; `agents` runs nothing but real agents (tests/agents, and
+opencode, which is among the slow ones too). The last line is `N passed, N failed, N skipped`; the
+exit status is 1 if a test failed or none ran.
 """
 import json
 import os
@@ -169,6 +170,10 @@ def main(arguments):
     build = pathlib.Path(arguments[0]).resolve()
     quick, unit = 'quick' in arguments, 'unit' in arguments
     tally = Tally()
+    if 'agents' in arguments:
+        for path in [*programs(ROOT / 'tests/agents'), ROOT / 'tests/slow/opencode.py']:
+            run_program(path, build, tally)
+        return report(tally)
     run_units(build, quick, tally)
     if not unit:
         for path in programs(ROOT / 'tests'):
@@ -178,6 +183,10 @@ def main(arguments):
                 tally.skip(str(path.relative_to(ROOT)), 'slow')
             else:
                 run_program(path, build, tally)
+    return report(tally)
+
+
+def report(tally):
     for title, names in (('Left out:', tally.left_out), ('Failed:', tally.broken)):
         if names:
             print('\n'.join([title] + ['  ' + name for name in names]))

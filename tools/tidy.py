@@ -343,10 +343,15 @@ def check_file(path, root, table, findings):
     check_coroutines(text, emit)
 
 
+def ours(folder):
+    """All in it but what npm puts there."""
+    return (path for path in folder.rglob('*') if 'node_modules' not in path.parts)
+
+
 def check_scripts(root, findings):
     scripts = [root / name for name in ('run', 'test', '.ci/run', 'CMakeLists.txt')]
     for folder in ('cmake', 'tools', 'tests'):
-        scripts += [p for p in (root / folder).rglob('*') if p.suffix in ('.py', '.sh', '.cmake')]
+        scripts += [p for p in ours(root / folder) if p.suffix in ('.py', '.sh', '.cmake')]
     for path in sorted(p for p in scripts if p.exists()):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if len(line) > COLUMNS_MAX and '://' not in line:
@@ -358,7 +363,7 @@ def findings(root):
     table = read_table((root / 'ARCHITECTURE.md').read_text())
     check_table(table, read_build((root / 'CMakeLists.txt').read_text()), root, found.append)
     for folder in ('include', 'src', 'tests', 'bench', 'examples'):
-        for path in sorted((root / folder).rglob('*')):
+        for path in sorted(ours(root / folder)):
             if path.suffix in CODE:
                 check_file(path, root, table, found)
     check_scripts(root, found)

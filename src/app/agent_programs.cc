@@ -168,10 +168,11 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     bool const alone = preset && program.command.size() == 1;
     acp::Settings out;
     out.agent = from.id;
-    out.path = alone ? find_first(preset->programs, preset)
-                     : find_program(program.command.front(), preset);
+    std::string const& named = program.command.front();
+    out.path = alone && !named.contains('/') ? find_first(preset->programs, preset)
+                                             : find_program(named, preset);
     if (out.path.empty()) {
-        out.unavailable = "There is no program " + program.command.front() +
+        out.unavailable = "There is no program " + named +
                           " in PATH, nor where its installer puts it; install it, or name it by "
                           "its path.";
     }
@@ -188,6 +189,7 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     out.folder = [roots](std::string const& cwd) { return folder_in(roots, cwd); };
     out.random = [&entropy = *means.entropy] { return base64url(entropy.random()); };
     out.mcp_servers = means.mcp_servers;
+    out.ended = means.program_ended;
     out.auth_method = program.auth_method;
     out.mode = program.mode;
     out.options = program.options;
