@@ -2,6 +2,7 @@
 
 #include "acp/prompt.h"
 #include "base/check.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -30,6 +31,19 @@ FinishReason finish_of(std::string const& reason) {
 Usage usage_of(json::View usage) {
     return {usage["inputTokens"].integer_or(0), usage["outputTokens"].integer_or(0),
             usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)};
+}
+
+// Programs say in different places how they call their tool: "bash", "Bash".
+std::vector<std::string> names_of(json::View call) {
+    std::vector<std::string> out;
+    for (json::View const name :
+         {call["name"], call["_meta"]["claudeCode"]["toolName"], call["title"]}) {
+        std::string const word = lower_case(name.string_or(""));
+        bool const one_word =
+            !word.empty() && word.size() <= 64 && word.find_first_of(" \n\t") == std::string::npos;
+        if (one_word) out.push_back("acp:" + word);
+    }
+    return out;
 }
 
 }  // namespace
@@ -137,6 +151,7 @@ void Driver::on_end(port::ProcessEnd const& end) {
     }
     rpc_.close();
     workplace_.close();
+    if (settings_.ended) settings_.ended(session_);
     if (prompt_) fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
     told_.gone();
 }
@@ -170,6 +185,7 @@ void Driver::send_prompt() {
     std::string const marker = marker_of(session_, ask.turn, ask.step);
     PromptTerms terms{.images = images_, .past_bytes = settings_.past_bytes};
     terms.tell_past = std::exchange(told_past_, false);
+    terms.past_by_tool = has_servers_;
     bool const found = replayed_ && holds_marker(replay_, marker, ask.attempt);
     bool const missed = replayed_ && !found;
     terms.sure = context.again && (context.turn.heard || found);
@@ -381,7 +397,7 @@ void Driver::ask_permission(Json id, json::View params) {
     keep(scribe_.flush());
     scribe_.end_message();
     AskModel const& owed = prompt_->request.ask;
-    AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}};
+    AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}, names_of(call)};
     out.spec.model_id = call["toolCallId"].string_or("");
     out.spec.tool = "acp:" + call["kind"].string_or("other");
     out.spec.input = input.exists() ? json::compact(input.copy()) : Json();

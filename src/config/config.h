@@ -245,7 +245,7 @@ struct Notify {
     NotifyKind kind = NotifyKind::slack;
     std::optional<Secret> url = {};         // slack, webhook
     std::vector<std::string> command = {};  // the program and its arguments; no shell
-    std::vector<std::string> on = {"call_paused", "gate_asked"};
+    std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked"};
     std::vector<session::PauseReason> reasons = {session::PauseReason::approval,
                                                  session::PauseReason::user_input,
                                                  session::PauseReason::elicitation};

@@ -273,6 +273,7 @@ struct AgentAsk {
     std::uint32_t updates = 0;
     CallSpec spec;  // REQUIRES: ask and ask_attempt are set
     PauseTerms terms;
+    std::vector<std::string> names = {};  // of the tool, by which gates know it besides spec.tool
 };
 
 struct AgentFailure {
