@@ -2,8 +2,10 @@
 """Agents that are programs (spec 002), with the real binary and a scripted ACP agent: prompts, what
 is kept, permissions, and the deaths of the agent and of the server."""
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -128,6 +130,13 @@ class OwnTools(Programs):
         task = {'agentID': 'fake', 'prompt': 'hello', 'description': 'of another program'}
         self.assertStatus(mine.post(f'/api/sessions/{session}/tasks', task), 201)
         self.assertEqual(len(self.server.open_calls(other)), 1)
+
+    def test_its_token_ends_with_its_program(self):
+        session = self.create('hello')
+        mine = Client(self.server.port, self.given(session)[1])
+        self.assertStatus(mine.get('/api/tools'), 200)
+        os.kill(self.log('initialize')[0]['pid'], signal.SIGKILL)
+        wait_for(lambda: mine.get('/api/tools').status == 401, what='end of the token')
 
     def test_what_it_calls_is_told_in_a_later_prompt(self):
         session = self.create('hello')
@@ -277,116 +286,6 @@ class OnePrompt(Programs):
         self.assertEqual((agent['version'], agent['can']), ('1', {'load': True, 'resume': False}))
 
 
-class Nothing(Programs):
-    def test_files_and_terminals_are_not_offered_and_refused(self):
-        params = {'path': str(self.work / 'a.txt'), 'content': 'x', 'command': 'true'}
-        for method in ('fs/read_text_file', 'fs/write_text_file', 'terminal/create'):
-            session = self.create(f'call {method} {json.dumps(params)}')
-            self.assertEqual(json.loads(self.server.said(session))['code'], -32601)
-        can = self.log('initialize')[0]['params']['clientCapabilities']
-        self.assertEqual(
-            can, {'fs': {'readTextFile': False, 'writeTextFile': False}, 'terminal': False}
-        )
-
-
-class ReadingFiles(Programs):
-    more = 'files = "read"'
-
-    def test_what_may_be_read_may_not_be_written(self):
-        (self.work / 'a.txt').write_text('one')
-        params = json.dumps({'path': str(self.work / 'a.txt'), 'content': 'two'})
-        session = self.create(f'call fs/read_text_file {params}')
-        self.assertEqual(json.loads(self.server.said(session)), {'content': 'one'})
-        self.server.prompt(session, f'call fs/write_text_file {params}')
-        self.assertEqual(json.loads(self.server.said(session))['code'], -32601)
-        self.assertEqual((self.work / 'a.txt').read_text(), 'one')
-
-
-class Workplace(Programs):
-    more = 'files = "write"\nterminals = true'
-
-    def called(self, session, method, **params):
-        self.assertStatus(self.server.prompt(session, f'call {method} {json.dumps(params)}'), 200)
-        return json.loads(self.server.said(session))
-
-    def test_files_of_its_folder(self):
-        session = self.create('hello')
-        path = str(self.work / 'a.txt')
-        self.assertEqual(
-            self.called(session, 'fs/write_text_file', path=path, content='1\n2\n3\n4\n'), {}
-        )
-        self.assertEqual((self.work / 'a.txt').read_text(), '1\n2\n3\n4\n')
-        read = self.called(session, 'fs/read_text_file', path=path, line=2, limit=2)
-        self.assertEqual(read, {'content': '2\n3\n'})
-        none = self.called(session, 'fs/read_text_file', path=path + '.none')
-        self.assertEqual(none['code'], -32002)
-        can = self.log('initialize')[0]['params']['clientCapabilities']
-        self.assertEqual(
-            can, {'fs': {'readTextFile': True, 'writeTextFile': True}, 'terminal': True}
-        )
-
-    def test_nothing_outside_of_its_folder(self):
-        session = self.create('hello')
-        outside = self.folder / 'outside.txt'
-        outside.write_text('not yours')
-        (self.work / 'link').symlink_to(outside)
-        (self.work / 'up').symlink_to('..')
-        (self.work / 'binary').write_bytes(b'\xff\xfe')
-        work = str(self.work)
-        for path in (
-            '/etc/passwd', str(outside), f'{work}/../outside.txt', f'{work}/link',
-            f'{work}/up/outside.txt', 'a.txt', work, f'{work}/', f'{work}//etc/../../outside.txt',
-        ):
-            for method in ('fs/read_text_file', 'fs/write_text_file'):
-                answer = self.called(session, method, path=path, content='x')
-                self.assertIn(answer.get('code'), (-32602, -32002), (path, answer))
-        self.assertEqual(outside.read_text(), 'not yours')
-        answer = self.called(session, 'fs/read_text_file', path=f'{work}/binary')
-        self.assertIn('UTF-8', answer['message'])
-        for cwd in ('/', str(self.folder)):
-            answer = self.called(session, 'terminal/create', command='true', cwd=cwd)
-            self.assertIn('outside', answer['message'])
-
-    def test_a_terminal_shows_both_outputs_and_its_end(self):
-        session = self.create('run pwd; echo wrong >&2; exit 3')
-        self.assertEqual(
-            json.loads(self.server.said(session)),
-            {
-                'output': f'{self.work.resolve()}\nwrong\n', 'truncated': False,
-                'exitStatus': {'exitCode': 3, 'signal': None},
-            },
-        )
-        terminal = self.called(
-            session, 'terminal/create', command='printf', args=['%s|', 'a b', '$HOME'],
-            outputByteLimit=4,
-        )
-        self.called(session, 'terminal/wait_for_exit', **terminal)
-        shown = self.called(session, 'terminal/output', **terminal)
-        self.assertEqual((shown['output'], shown['truncated']), ('OME|', True))
-
-    def test_what_a_terminal_started_ends_with_it(self):
-        session = self.create('hello')
-        script = 'sleep 600 & echo $! $$; wait'
-        pids = []
-        for end in ('terminal/kill', 'terminal/release', 'death'):
-            terminal = self.called(session, 'terminal/create', command=script)
-            shown = wait_for(
-                lambda: self.called(session, 'terminal/output', **terminal)['output'].split(),
-                what='the processes',
-            )
-            pids += shown
-            if end == 'death':
-                self.assertStatus(self.server.prompt(session, 'crash once', wait=0), 202)
-            else:
-                self.called(session, end, **terminal)
-            wait_for(lambda: not any(self.lives(pid) for pid in shown), what=f'end by {end}')
-            if end == 'terminal/kill':
-                ended = self.called(session, 'terminal/wait_for_exit', **terminal)
-                self.assertEqual(ended, {'exitCode': None, 'signal': '15'})
-        self.assertEqual(len(pids), 6)
-        self.ended(session)
-
-
 class Permissions(Programs):
     def test_an_approval_lets_it_run_once(self):
         session = self.begin('ask deploy')
@@ -441,6 +340,61 @@ class Permissions(Programs):
         self.assertStatus(self.server.decide(call, True), 200)
         self.ended(session)
         self.assertEqual(self.server.open_calls(session), [])
+
+
+class Gated(Programs):
+    more = (
+        '[[gate]]\nid = "two"\ntools = ["acp:exec*"]\nask = "Run {input.name}?"\nneed = 2\n'
+        'answerers = ["alice", "bob"]\ntimeout = "1h"\n'
+    )
+
+    def people(self):
+        out = []
+        for name in ('alice', 'bob', 'carol'):
+            made = self.assertStatus(
+                self.server.post('/api/tokens', {'name': name, 'role': 'answer'}), 201
+            )
+            out.append(Client(self.server.port, made['secret']))
+        return out
+
+    def decide(self, who, call, approved=True):
+        body = {
+            'pendingID': call['id'], 'approved': approved, 'inputDigest': call['inputDigest'],
+        }
+        return who.post('/async-tool/decision', body)
+
+    def test_the_permission_is_what_the_gate_says(self):
+        alice, bob, carol = self.people()
+        session = self.begin('ask deploy')
+        call = self.asked(session)
+        self.assertEqual((call['tool'], call['message']), ('acp:execute', 'Run deploy?'))
+        self.assertIsNotNone(call['timeout'])
+        self.assertProblem(self.decide(carol, call), 403, 'not_an_answerer')
+        self.assertStatus(self.decide(alice, call), 200)
+        self.assertEqual(self.ran(), [])
+        self.assertStatus(self.decide(bob, call), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), ['deploy'])
+
+    def test_one_denial_denies(self):
+        alice, _, _ = self.people()
+        session = self.begin('ask deploy')
+        self.assertStatus(self.decide(alice, self.asked(session), False), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), [])
+
+
+class GatedInTime(Programs):
+    more = (
+        '[[gate]]\ntools = ["acp:tool-*"]\nask = "?"\ntimeout = "1s"\n'
+        '[[gate]]\nid = "other"\ntools = ["acp:execute"]\nask = "?"\n'
+    )
+
+    def test_a_gate_knows_the_programs_own_name_and_its_deadline_denies(self):
+        session = self.begin('ask deploy')
+        self.ended(session)
+        self.assertEqual(self.ran(), [])
+        self.assertEqual(self.server.said(session), 'not deploy')
 
 
 class Deaths(Programs):
@@ -547,6 +501,48 @@ class ShortMemory(Stateless):
         self.assertIn('You said: the second', told)
         self.assertNotIn('the first', told)
         self.assertLess(len(told), 1000)
+        self.assertIn('The tool session_history of the MCP server dormouse reads them.', told)
+
+    def test_what_is_left_out_is_read_with_a_tool_by_page(self):
+        session = self.create('the first ' + 'x' * 5000)
+        for i in range(15):
+            self.assertStatus(self.server.prompt(session, f'number {i}'), 200)
+        other = self.create('not yours')
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'last'), 200)
+        line = [x for x in self.log('session/new') if session in x['servers'][0]['args']][-1]
+        first = self.history(line)
+        self.assertTrue(first.startswith('user: the first xxx'), first[:50])
+        self.assertIn('x … [cut]', first)
+        self.assertNotIn('number 14', first)
+        page = first.rsplit('The next page: ', 1)[1]
+        second = self.history(line, page=page)
+        self.assertIn('user: number 14', second)
+        self.assertIn('That was the last page.', second)
+        self.assertNotIn('not yours', first + second)
+        self.assertIn('bad_cursor', self.history(line, page='zzz'))
+        args = [other if a == session else a for a in line['servers'][0]['args']]
+        self.assertIn('not_found', self.history(line, args=args))
+
+    def history(self, line, args=None, **arguments):
+        """What the tool says to the program that was given this server."""
+        (server,) = line['servers']
+        (token,) = [v['value'] for v in server['env'] if v['name'] == 'DORMOUSE_TOKEN']
+        calls = [
+            {'method': 'initialize', 'id': 1, 'params': {'protocolVersion': '2025-06-18'}},
+            {'method': 'tools/call', 'id': 2,
+             'params': {'name': 'session_history', 'arguments': arguments}},
+        ]
+        ended = subprocess.run(
+            [server['command'], *(args or server['args'])],
+            input=''.join(json.dumps({'jsonrpc': '2.0', **call}) + '\n' for call in calls),
+            env={**environment(), 'DORMOUSE_TOKEN': token}, text=True, capture_output=True,
+            timeout=30,
+        )
+        answers = [json.loads(answer) for answer in ended.stdout.splitlines()]
+        if len(answers) < 2 or 'result' not in answers[1]:
+            return ended.stdout + ended.stderr
+        return answers[1]['result']['content'][0]['text']
 
 
 class Forgetful(Programs):

@@ -100,7 +100,7 @@ private:
     [[nodiscard]] std::string without_secrets(std::string text) const;
     [[nodiscard]] std::string last_words() const;
     [[nodiscard]] std::string ways_to_sign_in() const;
-    [[nodiscard]] Json session_params(std::string const& acp_session) const;
+    [[nodiscard]] Json session_params(std::string const& acp_session);
 
     Settings const& settings_;
     port::Processes& processes_;
@@ -133,7 +133,8 @@ private:
     std::deque<Wish> wishes_;
     bool can_load_ = false, can_resume_ = false, images_ = false;
     bool replaying_ = false;
-    std::string replay_;  // the user's messages in it
+    std::string replay_;        // the user's messages in it
+    bool has_servers_ = false;  // ours, of its session
     bool told_past_ = false, replayed_ = false;
     bool sent_ = false;        // the prompt was
     bool cancelling_ = false;  // its answer is still to come, and nobody wants it

@@ -150,13 +150,15 @@ void Driver::attach() {
     open_new(true);
 }
 
-Json Driver::session_params(std::string const& acp_session) const {
+Json Driver::session_params(std::string const& acp_session) {
+    has_servers_ = false;
     json::Writer out;
     out.begin_object();
     if (!acp_session.empty()) out.member("sessionId", acp_session);
     out.member("cwd", cwd_).key("mcpServers").begin_array();
     if (settings_.mcp_servers) {
         for (McpServer const& server : settings_.mcp_servers(session_)) {
+            has_servers_ = true;
             out.begin_object().member("name", server.name).member("command", server.command);
             out.key("args").begin_array();
             for (std::string const& argument : server.args) out.value(argument);

@@ -42,7 +42,9 @@ struct Settings {
     bool reads_files = false, writes_files = false, terminals = false;
     port::Folders* files = nullptr;       // outlives all
     std::vector<std::string> bound = {};  // before a command: it ends when we do
-    bool never_load = false;              // its session/load loses data
+    // Told when a session's program has ended. May be empty.
+    std::function<void(SessionId const&)> ended = {};
+    bool never_load = false;  // its session/load loses data
     Duration idle_stop{600'000};
     Duration start_limit{90'000};  // of the way to a session
     Duration cancel_limit{10'000};

@@ -22,6 +22,7 @@ struct Means {
     port::Folders* folders = nullptr;
     // Of each session of such an agent. May be empty.
     std::function<std::vector<acp::McpServer>(SessionId const&)> mcp_servers = {};
+    std::function<void(SessionId const&)> program_ended = {};
 };
 
 }  // namespace dormouse::app

@@ -62,6 +62,7 @@ private:
     [[nodiscard]] Said clear_tasks();
     [[nodiscard]] Said list_tasks(json::View arguments);
     [[nodiscard]] Said broadcast(json::View arguments);
+    [[nodiscard]] Said history(json::View arguments);
     [[nodiscard]] Said task_output(std::string const& task);
     [[nodiscard]] Outcome<Json> tasks();
     // Repeated under one key while the server is away for a moment.

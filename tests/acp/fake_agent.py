@@ -9,7 +9,8 @@ The last line of a prompt that is no marker decides:
   tool NAME       a tool call, and what came of it  halfway once    dies while a tool runs
   ask NAME        wants to be allowed that tool     ask once NAME   … and dies meanwhile, once
   late            says something after its answer   later           … long after, twice
-  flood N         N pieces of text, tool updates and plans                        junk            writes what is no message
+  flood N         N pieces of text, tool updates and plans
+  junk            writes what is no message
   think           reasons first                     big N           N bytes of text
   refuse          answers with an error             title T         names the session
   call METHOD {…} asks us for that, and says what came back
@@ -93,7 +94,7 @@ class Session:
                 'sessionId': self.name,
                 'toolCall': {
                     'toolCallId': f'call-{name}', 'title': f'run {name}', 'kind': 'execute',
-                    'rawInput': {'name': name},
+                    'name': f'Tool-{name}', 'rawInput': {'name': name},
                 },
                 'options': [
                     {'optionId': 'always', 'name': 'Always', 'kind': 'allow_always'},
