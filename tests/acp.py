@@ -23,10 +23,10 @@ class Programs(Contract):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-acp-'))
         self.addCleanup(shutil.rmtree, self.folder, True)
-        self.state = self.folder / 'state'
         self.work = self.folder / 'work'
-        self.state.mkdir()
         self.work.mkdir()
+        self.state = self.make_state()
+        self.state.mkdir()
         config = self.folder / 'dormouse.toml'
         command = json.dumps([sys.executable, AGENT, *self.flags])
         config.write_text(
@@ -36,6 +36,9 @@ class Programs(Contract):
         env = {'FAKE_STATE': str(self.state), 'SECRET_OF_OURS': 'no'}
         self.server = Server('--config', str(config), env=env)
         self.addCleanup(self.server.clean)
+
+    def make_state(self):
+        return self.folder / 'state'
 
     def log(self, kind):
         """What the agent saw of that kind, oldest first."""

@@ -90,7 +90,8 @@ void Driver::start() {
     if (!folder) return fail(AgentFailure::How::refused, "agent_refused", folder.error().detail);
     cwd_ = *folder;
     port::ProcessSpec spec;
-    spec.argv = settings_.argv;
+    if (settings_.before) spec.argv = settings_.before(cwd_);
+    spec.argv.insert(spec.argv.end(), settings_.argv.begin(), settings_.argv.end());
     spec.cwd = cwd_;
     spec.environment = settings_.environment;
     if (!settings_.password_variable.empty()) {

@@ -40,8 +40,9 @@ struct Settings {
     Json options = {};             // an object of texts and truths, or null
     // What it may ask of us, in the folder of its session. REQUIRES: files, when it may have some.
     bool reads_files = false, writes_files = false, terminals = false;
-    port::Folders* files = nullptr;       // outlives all
-    std::vector<std::string> bound = {};  // before a command: it ends when we do
+    port::Folders* files = nullptr;  // outlives all
+    // The words before argv, and before a terminal's command, in this folder. May be empty.
+    std::function<std::vector<std::string>(std::string const& folder)> before = {};
     // Told when a session's program has ended. May be empty.
     std::function<void(SessionId const&)> ended = {};
     bool never_load = false;  // its session/load loses data

@@ -158,7 +158,7 @@ Result<port::ProcessSpec> Workplace::spec_of(json::View params, std::string cons
     if (command.empty()) return fail(Code::bad_value, "command is missing.");
     if (size > command_bytes_max || args.size() > 4'096)
         return fail(Code::too_large, "The command is too long.");
-    out.argv = settings_.bound;
+    if (settings_.before) out.argv = settings_.before(folder);
     // Its input is empty, and both its outputs are one.
     out.argv.insert(out.argv.end(), {"/bin/sh", "-c", "exec </dev/null 2>&1\n"});
     out.argv.back() += args.empty() ? command : "exec \"$@\"";

@@ -23,6 +23,7 @@ struct Means {
     // Of each session of such an agent. May be empty.
     std::function<std::vector<acp::McpServer>(SessionId const&)> mcp_servers = {};
     std::function<void(SessionId const&)> program_ended = {};
+    std::string hidden = {};  // a folder that no agent in a sandbox sees
 };
 
 }  // namespace dormouse::app

@@ -480,7 +480,8 @@ int serve(cli::ServeOptions const& options) {
     Slots const slots;
     auto registry = assemble(
         *config, {world.http, world.processes, world.clock, slots.mail, &world.loop, &world.entropy,
-                  &world.folders, servers_from(slots.programs), ended_from(slots.programs)});
+                  &world.folders, servers_from(slots.programs), ended_from(slots.programs),
+                  std::filesystem::absolute(options.data).string()});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

@@ -121,6 +121,8 @@ struct AgentProgram {
     // What it may ask of us in the folder of its session.
     ProgramFiles files = ProgramFiles::none;
     bool terminals = false;
+    bool sandbox = false;     // by bwrap
+    std::string run_as = {};  // a user; empty: the server's
     Duration idle_stop{600'000};
     std::uint32_t history_tokens = 16'000;
     friend bool operator==(AgentProgram const&, AgentProgram const&) = default;

@@ -148,6 +148,10 @@ constexpr std::string_view text =
 # "write" text files; run commands.
 #files = "none"
 #terminals = false
+# How far it reaches: "bwrap" lets it write in its session's folder and its own state only; run_as
+# is for a server that runs as root.
+#sandbox = "bwrap"
+#run_as = "agents"
 # It is put away when its session was idle for so long.
 #idle_stop = "10m"
 # How much of the past it is told when it has lost it.

@@ -226,6 +226,18 @@ constexpr Key all[] = {
      "none, read, write"},
     {"agent", "terminals", Kind::flag, "false",
      "program: it may ask Dormouse to run commands in its session's folder."},
+    {"agent", "sandbox", Kind::word, "\"none\"",
+     "program: bwrap lets it write in its session's folder and its own state only.", 0, 0,
+     "none, bwrap"},
+    {"agent",
+     "run_as",
+     Kind::text,
+     "",
+     "program: the user that it runs as; for a server that runs as root.",
+     1,
+     32,
+     {},
+     Form::id},
     {"agent", "idle_stop", Kind::duration, "\"10m\"",
      "program: it is put away when its session was idle for so long.", second, day},
     {"agent", "history_tokens", Kind::number, "16000",
@@ -555,7 +567,9 @@ constexpr Key all[] = {
 
 // Sections ("") and keys that later releases bring.
 constexpr std::pair<std::string_view, std::string_view> later[] = {
-    {"", "mcp"}, {"store", "index"}, {"limits", "inbox"}, {"agent", "sandbox"}, {"agent", "run_as"},
+    {"", "mcp"},
+    {"store", "index"},
+    {"limits", "inbox"},
 };
 
 }  // namespace

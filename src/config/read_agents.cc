@@ -111,6 +111,8 @@ AgentProgram read_program(Section const& section, Reading const& reading) {
     out.options = read_options(section);
     if (auto const word = section.word("files")) out.files = static_cast<ProgramFiles>(*word);
     section.read("terminals", out.terminals);
+    out.sandbox = section.word("sandbox").value_or(0) == 1;
+    section.read("run_as", out.run_as);
     for (std::string& root : out.roots) {
         root = root_of(reading, std::move(root));
         if (!reading.world.is_folder(root))
@@ -138,7 +140,7 @@ Agent read_agent(Section const& section, Reading const& reading) {
         section.require("model", "name a [[model]], or a program with acp");
         for (std::string_view const name :
              {"roots", "env_allow", "on_restart", "auth_method", "session_mode", "session_options",
-              "files", "terminals", "idle_stop", "history_tokens"})
+              "files", "terminals", "sandbox", "run_as", "idle_stop", "history_tokens"})
             section.forbid(name, "has a meaning for programs (acp) only");
     }
     section.read("id", out.id);
