@@ -2,8 +2,10 @@
 """Agents that are programs (spec 002), with the real binary and a scripted ACP agent: prompts, what
 is kept, permissions, and the deaths of the agent and of the server."""
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,10 +23,10 @@ class Programs(Contract):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-acp-'))
         self.addCleanup(shutil.rmtree, self.folder, True)
-        self.state = self.folder / 'state'
         self.work = self.folder / 'work'
-        self.state.mkdir()
         self.work.mkdir()
+        self.state = self.make_state()
+        self.state.mkdir()
         config = self.folder / 'dormouse.toml'
         command = json.dumps([sys.executable, AGENT, *self.flags])
         config.write_text(
@@ -34,6 +36,9 @@ class Programs(Contract):
         env = {'FAKE_STATE': str(self.state), 'SECRET_OF_OURS': 'no'}
         self.server = Server('--config', str(config), env=env)
         self.addCleanup(self.server.clean)
+
+    def make_state(self):
+        return self.folder / 'state'
 
     def log(self, kind):
         """What the agent saw of that kind, oldest first."""
@@ -129,6 +134,13 @@ class OwnTools(Programs):
         self.assertStatus(mine.post(f'/api/sessions/{session}/tasks', task), 201)
         self.assertEqual(len(self.server.open_calls(other)), 1)
 
+    def test_its_token_ends_with_its_program(self):
+        session = self.create('hello')
+        mine = Client(self.server.port, self.given(session)[1])
+        self.assertStatus(mine.get('/api/tools'), 200)
+        os.kill(self.log('initialize')[0]['pid'], signal.SIGKILL)
+        wait_for(lambda: mine.get('/api/tools').status == 401, what='end of the token')
+
     def test_what_it_calls_is_told_in_a_later_prompt(self):
         session = self.create('hello')
         server, token = self.given(session)
@@ -209,6 +221,28 @@ class OnePrompt(Programs):
         session = self.create('late')
         wait_for(lambda: self.text(session)[-1] == 'one more thing', what='late message')
 
+    def test_what_it_does_long_after_is_a_turn_of_its_own(self):
+        session = self.create('later')
+        wait_for(lambda: self.text(session)[-1] == 'and more', what='what it did by itself')
+        turns = self.server.turns(session)
+        self.assertEqual([turn['cause']['type'] for turn in turns], ['prompt', 'external'])
+        self.assertEqual([turn['status'] for turn in turns], ['ended', 'ended'])
+        self.assertEqual(self.text(session)[-2:], ['by myself', 'and more'])
+        self.assertStatus(self.server.prompt(session, 'hello'), 200)
+        self.assertNotIn('without a prompt', self.log('prompt')[-1]['text'])
+        self.server.restart()
+        self.assertEqual(self.text(session)[-4:-2], ['by myself', 'and more'])
+
+    def test_a_flood_of_updates_is_folded_and_what_is_finished_is_whole(self):
+        session = self.create('flood 3000')
+        self.assertEqual(
+            ''.join(self.text(session)[1:]), ''.join(f'{i} ' for i in range(3000)) + 'done'
+        )
+        self.assertEqual([t['state']['status'] for t in self.tools(session)], ['completed'])
+        plans = [u for u in self.of_type(session, 'agent_update') if u['kind'] == 'plan']
+        self.assertEqual(plans[-1]['body']['entries'][0]['content'], 'step 2999')
+        self.assertLess(len(plans), 3000)
+
     def test_a_refusal_ends_the_turn_and_not_the_session(self):
         session = self.create('refuse')
         turn = self.server.turns(session)[0]
@@ -249,6 +283,10 @@ class OnePrompt(Programs):
         (agent,) = [a for a in self.server.get('/api/agents')['items'] if a['id'] == 'fake']
         self.assertEqual((agent['kind'], agent['available']), ('acp', True))
         self.assertEqual(agent['path'], sys.executable)
+        self.assertEqual((agent['version'], agent['can']['load']), (None, False))
+        self.create('hello')
+        (agent,) = [a for a in self.server.get('/api/agents')['items'] if a['id'] == 'fake']
+        self.assertEqual((agent['version'], agent['can']), ('1', {'load': True, 'resume': False}))
 
 
     def test_one_that_is_named_by_its_path_alone_is_that_program(self):
@@ -317,6 +355,61 @@ class Permissions(Programs):
         self.assertStatus(self.server.decide(call, True), 200)
         self.ended(session)
         self.assertEqual(self.server.open_calls(session), [])
+
+
+class Gated(Programs):
+    more = (
+        '[[gate]]\nid = "two"\ntools = ["acp:exec*"]\nask = "Run {input.name}?"\nneed = 2\n'
+        'answerers = ["alice", "bob"]\ntimeout = "1h"\n'
+    )
+
+    def people(self):
+        out = []
+        for name in ('alice', 'bob', 'carol'):
+            made = self.assertStatus(
+                self.server.post('/api/tokens', {'name': name, 'role': 'answer'}), 201
+            )
+            out.append(Client(self.server.port, made['secret']))
+        return out
+
+    def decide(self, who, call, approved=True):
+        body = {
+            'pendingID': call['id'], 'approved': approved, 'inputDigest': call['inputDigest'],
+        }
+        return who.post('/async-tool/decision', body)
+
+    def test_the_permission_is_what_the_gate_says(self):
+        alice, bob, carol = self.people()
+        session = self.begin('ask deploy')
+        call = self.asked(session)
+        self.assertEqual((call['tool'], call['message']), ('acp:execute', 'Run deploy?'))
+        self.assertIsNotNone(call['timeout'])
+        self.assertProblem(self.decide(carol, call), 403, 'not_an_answerer')
+        self.assertStatus(self.decide(alice, call), 200)
+        self.assertEqual(self.ran(), [])
+        self.assertStatus(self.decide(bob, call), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), ['deploy'])
+
+    def test_one_denial_denies(self):
+        alice, _, _ = self.people()
+        session = self.begin('ask deploy')
+        self.assertStatus(self.decide(alice, self.asked(session), False), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), [])
+
+
+class GatedInTime(Programs):
+    more = (
+        '[[gate]]\ntools = ["acp:tool-*"]\nask = "?"\ntimeout = "1s"\n'
+        '[[gate]]\nid = "other"\ntools = ["acp:execute"]\nask = "?"\n'
+    )
+
+    def test_a_gate_knows_the_programs_own_name_and_its_deadline_denies(self):
+        session = self.begin('ask deploy')
+        self.ended(session)
+        self.assertEqual(self.ran(), [])
+        self.assertEqual(self.server.said(session), 'not deploy')
 
 
 class Deaths(Programs):
@@ -423,6 +516,48 @@ class ShortMemory(Stateless):
         self.assertIn('You said: the second', told)
         self.assertNotIn('the first', told)
         self.assertLess(len(told), 1000)
+        self.assertIn('The tool session_history of the MCP server dormouse reads them.', told)
+
+    def test_what_is_left_out_is_read_with_a_tool_by_page(self):
+        session = self.create('the first ' + 'x' * 5000)
+        for i in range(15):
+            self.assertStatus(self.server.prompt(session, f'number {i}'), 200)
+        other = self.create('not yours')
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'last'), 200)
+        line = [x for x in self.log('session/new') if session in x['servers'][0]['args']][-1]
+        first = self.history(line)
+        self.assertTrue(first.startswith('user: the first xxx'), first[:50])
+        self.assertIn('x … [cut]', first)
+        self.assertNotIn('number 14', first)
+        page = first.rsplit('The next page: ', 1)[1]
+        second = self.history(line, page=page)
+        self.assertIn('user: number 14', second)
+        self.assertIn('That was the last page.', second)
+        self.assertNotIn('not yours', first + second)
+        self.assertIn('bad_cursor', self.history(line, page='zzz'))
+        args = [other if a == session else a for a in line['servers'][0]['args']]
+        self.assertIn('not_found', self.history(line, args=args))
+
+    def history(self, line, args=None, **arguments):
+        """What the tool says to the program that was given this server."""
+        (server,) = line['servers']
+        (token,) = [v['value'] for v in server['env'] if v['name'] == 'DORMOUSE_TOKEN']
+        calls = [
+            {'method': 'initialize', 'id': 1, 'params': {'protocolVersion': '2025-06-18'}},
+            {'method': 'tools/call', 'id': 2,
+             'params': {'name': 'session_history', 'arguments': arguments}},
+        ]
+        ended = subprocess.run(
+            [server['command'], *(args or server['args'])],
+            input=''.join(json.dumps({'jsonrpc': '2.0', **call}) + '\n' for call in calls),
+            env={**environment(), 'DORMOUSE_TOKEN': token}, text=True, capture_output=True,
+            timeout=30,
+        )
+        answers = [json.loads(answer) for answer in ended.stdout.splitlines()]
+        if len(answers) < 2 or 'result' not in answers[1]:
+            return ended.stdout + ended.stderr
+        return answers[1]['result']['content'][0]['text']
 
 
 class Forgetful(Programs):
@@ -455,6 +590,55 @@ class Login(Programs):
         error = self.server.turns(session)[0]['error']
         self.assertEqual(error['code'], 'agent_login')
         self.assertIn('FAKE_KEY', error['message'])
+        self.assertIn('key (A key); web (Run `fake login`)', error['message'])
+
+
+class SigningIn(Programs):
+    flags = ('--login',)
+    more = 'auth_method = "key"'
+
+    def test_by_the_configured_login(self):
+        session = self.create('hello')
+        self.assertEqual(self.server.said(session), 'You said: hello (1 messages)')
+
+
+class SigningInWrongly(Programs):
+    flags = ('--login',)
+    more = 'auth_method = "web"'
+
+    def test_a_login_that_it_does_not_take_is_named(self):
+        error = self.server.turns(self.create('hello'))[0]['error']
+        self.assertEqual(error['code'], 'agent_login')
+        self.assertIn('"web": only with a browser', error['message'])
+
+
+class Settings(Programs):
+    flags = ('--modes',)
+    more = 'session_mode = "code"\nsession_options = { model = "big", deep = true, loud = true }'
+
+    def test_what_is_not_set_yet_is_set_in_each_session(self):
+        session = self.create('one')
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        wanted = [
+            {'modeId': 'code'}, {'configId': 'model', 'value': 'big'},
+            {'configId': 'loud', 'type': 'boolean', 'value': True},
+        ]
+        sets = [line['params'] for line in self.log('set')]
+        for params in sets:
+            del params['sessionId']
+        self.assertEqual(sets, wanted * 2)
+
+
+class WrongSettings(Programs):
+    flags = ('--modes',)
+    more = 'session_mode = "fast"'
+
+    def test_what_it_does_not_take_ends_the_turn_and_says_what_there_is(self):
+        error = self.server.turns(self.create('one'))[0]['error']
+        self.assertEqual(error['code'], 'agent_refused')
+        self.assertIn('mode "fast": no such thing. It has: ask, code.', error['message'])
+        self.assertEqual(self.prompts(), [])
 
 
 class OtherVersion(Programs):

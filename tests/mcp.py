@@ -92,7 +92,7 @@ class Talking(Face):
         tools = self.program().tools()
         for name in ('deploy', 'dangerous', 'ask_human', 'background_task', 'background_output',
                      'background_resume', 'background_cancel', 'background_clear',
-                     'background_list', 'broadcast'):
+                     'background_list', 'broadcast', 'session_history'):
             self.assertIn(name, tools)
             self.assertEqual(tools[name]['inputSchema']['type'], 'object')
             self.assertTrue(tools[name]['description'])

@@ -18,7 +18,7 @@ packages=(g++ cmake ninja-build ccache lld-19 python3 libboost1.81-dev libfmt-de
           libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev)
 [ "${1-}" != ci ] || packages+=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
                              spin zsh fish groff-base mandoc curl jq prometheus
-                             nginx-light haproxy chromium-headless-shell)
+                             nginx-light haproxy bubblewrap chromium-headless-shell)
 [ "${1-}" != bench ] || packages+=(postgresql)
 sqlite=build/sqlite
 pin=tools/sqlite/package.sha512

@@ -2,6 +2,7 @@
 
 #include "acp/prompt.h"
 #include "base/check.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,18 +14,11 @@ using namespace dormouse::session;
 namespace {
 
 constexpr Duration flush_every{2'000};
+constexpr std::uint32_t updates_per_second_max = 1'000;
 constexpr std::size_t replay_max = std::size_t{16} << 20;
 constexpr std::size_t error_kept = std::size_t{64} << 10;
 constexpr std::size_t asks_open_max = 64;
 constexpr std::size_t title_max = 200;
-
-std::string version_of(json::View info) {
-    std::string out = info["name"].string_or("");
-    std::string const version = info["version"].string_or("");
-    return version.empty() ? out : out + " " + version;
-}
-
-bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
 
 FinishReason finish_of(std::string const& reason) {
     if (reason == "max_tokens") return FinishReason::length;
@@ -39,15 +33,17 @@ Usage usage_of(json::View usage) {
             usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)};
 }
 
-// Agents say in many ways that they do not know a session.
-bool says_unknown(RpcError const& error) {
-    if (error.code == code::not_found) return true;
-    std::string const all = error.message + " " + error.data;
-    return std::ranges::any_of(
-        std::initializer_list<std::string_view>{"not found", "Invalid session",
-                                                "No previous session", "\"service\":\"session\"",
-                                                "no such session"},
-        [&](std::string_view word) { return all.find(word) != std::string::npos; });
+// Programs say in different places how they call their tool: "bash", "Bash".
+std::vector<std::string> names_of(json::View call) {
+    std::vector<std::string> out;
+    for (json::View const name :
+         {call["name"], call["_meta"]["claudeCode"]["toolName"], call["title"]}) {
+        std::string const word = lower_case(name.string_or(""));
+        bool const one_word =
+            !word.empty() && word.size() <= 64 && word.find_first_of(" \n\t") == std::string::npos;
+        if (one_word) out.push_back("acp:" + word);
+    }
+    return out;
 }
 
 }  // namespace
@@ -73,7 +69,7 @@ void Driver::prompt(Prompt prompt) {
     CHECK(idle() && phase_ != Phase::gone);
     prompt_ = std::move(prompt);
     updates_ = asks_ = 0;
-    sent_ = false;
+    sent_ = just_answered_ = stirred_ = false;
     ++turn_of_clock_;
     scribe_.reset();
     if (phase_ == Phase::none) return start();
@@ -94,7 +90,8 @@ void Driver::start() {
     if (!folder) return fail(AgentFailure::How::refused, "agent_refused", folder.error().detail);
     cwd_ = *folder;
     port::ProcessSpec spec;
-    spec.argv = settings_.argv;
+    if (settings_.before) spec.argv = settings_.before(cwd_);
+    spec.argv.insert(spec.argv.end(), settings_.argv.begin(), settings_.argv.end());
     spec.cwd = cwd_;
     spec.environment = settings_.environment;
     if (!settings_.password_variable.empty()) {
@@ -154,6 +151,8 @@ void Driver::on_end(port::ProcessEnd const& end) {
         }
     }
     rpc_.close();
+    workplace_.close();
+    if (settings_.ended) settings_.ended(session_);
     if (prompt_) fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
     told_.gone();
 }
@@ -180,109 +179,6 @@ std::string Driver::without_secrets(std::string text) const {
     return text;
 }
 
-void Driver::initialize() {
-    phase_ = Phase::starting;
-    json::Writer out;
-    out.begin_object().member("protocolVersion", 1).key("clientCapabilities").begin_object();
-    out.key("fs").begin_object().member("readTextFile", false).member("writeTextFile", false);
-    out.end_object().member("terminal", false).end_object().key("clientInfo").begin_object();
-    out.member("name", "dormouse").member("version", "0.1").end_object().end_object();
-    rpc_.call("initialize", out.json(), [this](RpcPeer::Answer answer) {
-        if (!answer) return refuse(answer.error());
-        initialized(json::View(*answer));
-    });
-}
-
-void Driver::initialized(json::View result) {
-    auto const version = result["protocolVersion"].integer();
-    if (version != 1) {
-        return fail(AgentFailure::How::refused, "agent_refused",
-                    "The agent speaks version " + std::string(result["protocolVersion"].raw()) +
-                        " of ACP, and this release version 1.");
-    }
-    json::View const can = result["agentCapabilities"];
-    can_load_ = can["loadSession"].boolean_or(false);
-    can_resume_ = offers(can["sessionCapabilities"]["resume"]);
-    images_ = can["promptCapabilities"]["image"].boolean_or(false);
-    program_ = version_of(result["agentInfo"]);
-    bool const loses = settings_.never_load || program_.starts_with("gemini");
-    can_load_ = can_load_ && !loses;
-    phase_ = Phase::initialized;
-    attach();
-}
-
-// A prompt that may have been delivered is looked for in a replay; else resuming is quicker.
-void Driver::attach() {
-    if (!prompt_) return rest();
-    AgentContext const& context = *prompt_->request.program;
-    bool const looks = context.again && !context.turn.heard;
-    phase_ = Phase::attaching;
-    if (context.acp_session.empty()) return open_new(false);
-    if (can_load_ && (looks || !can_resume_)) return take_up("session/load", "load");
-    if (can_resume_) return take_up("session/resume", "resume");
-    open_new(true);
-}
-
-Json Driver::session_params(std::string const& acp_session) const {
-    json::Writer out;
-    out.begin_object();
-    if (!acp_session.empty()) out.member("sessionId", acp_session);
-    out.member("cwd", cwd_).key("mcpServers").begin_array();
-    if (settings_.mcp_servers) {
-        for (McpServer const& server : settings_.mcp_servers(session_)) {
-            out.begin_object().member("name", server.name).member("command", server.command);
-            out.key("args").begin_array();
-            for (std::string const& argument : server.args) out.value(argument);
-            out.end_array().key("env").begin_array();
-            for (auto const& [name, value] : server.env)
-                out.begin_object().member("name", name).member("value", value).end_object();
-            out.end_array().end_object();
-        }
-    }
-    return out.end_array().end_object().json();
-}
-
-// `told`: it had a session of its own, which is lost.
-void Driver::open_new(bool told) {
-    rpc_.call("session/new", session_params(""), [this, told](RpcPeer::Answer answer) {
-        if (!answer) return refuse(answer.error());
-        json::View const result(*answer);
-        acp_session_ = result["sessionId"].string_or("");
-        if (acp_session_.empty())
-            return fail(AgentFailure::How::refused, "agent_refused",
-                        "The agent answered session/new without a sessionId.");
-        attached("new", told, result);
-    });
-}
-
-void Driver::take_up(std::string const& method, std::string const& how) {
-    std::string const known = prompt_->request.program->acp_session;
-    acp_session_ = known;
-    replaying_ = how == "load";
-    replay_.clear();
-    rpc_.call(method, session_params(known), [this, how](RpcPeer::Answer answer) {
-        replaying_ = false;
-        if (answer) {
-            replayed_ = how == "load";
-            return attached(how, false, json::View(*answer));
-        }
-        acp_session_.clear();
-        if (says_unknown(answer.error())) return open_new(true);
-        refuse(answer.error());
-    });
-}
-
-void Driver::attached(std::string how, bool told, json::View /*result*/) {
-    phase_ = Phase::ready;
-    if (!prompt_) return rest();
-    AskModel const& ask = prompt_->request.ask;
-    told_past_ = how == "new" && has_past(prompt_->request);
-    bool const says = told || told_past_;
-    prompt_->done(
-        AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, std::move(how), program_, says});
-    if (prompt_) send_prompt();
-}
-
 void Driver::send_prompt() {
     port::ModelRequest const& request = prompt_->request;
     AskModel const& ask = request.ask;
@@ -290,6 +186,7 @@ void Driver::send_prompt() {
     std::string const marker = marker_of(session_, ask.turn, ask.step);
     PromptTerms terms{.images = images_, .past_bytes = settings_.past_bytes};
     terms.tell_past = std::exchange(told_past_, false);
+    terms.past_by_tool = has_servers_;
     bool const found = replayed_ && holds_marker(replay_, marker, ask.attempt);
     bool const missed = replayed_ && !found;
     terms.sure = context.again && (context.turn.heard || found);
@@ -316,11 +213,16 @@ void Driver::answered(RpcPeer::Answer answer) {
     reply.turn = ask.turn;
     reply.step = ask.step;
     reply.attempt = ask.attempt;
+    show_held();
+    auto said = scribe_.flush();
+    if (!said.empty() && said.back().kind == NewsKind::message) {
+        reply.last = std::move(said.back());
+        said.pop_back();
+    }
+    keep(std::move(said));
     reply.updates = updates_;
     reply.finish = finish_of(result["stopReason"].string_or("end_turn"));
     reply.usage = usage_of(result["usage"]);
-    auto said = scribe_.flush();
-    if (!said.empty()) reply.last = std::move(said.back());
     last_ = std::exchange(prompt_, std::nullopt);
     last_->request.view = {};
     last_->done(std::move(reply));
@@ -334,13 +236,26 @@ void Driver::after_cancel() {
     told_.rested();
 }
 
-// Put away after a while without prompts.
+// What comes a moment later still belongs to the prompt that has its answer.
 void Driver::rest() {
     ++turn_of_clock_;
+    just_answered_ = true;
+    loop_.after(Duration(1'000), [weak = weak_from_this(), turn = turn_of_clock_] {
+        auto const self = weak.lock();
+        if (!self || self->turn_of_clock_ != turn) return;
+        self->keep(self->scribe_.flush());
+        self->scribe_.end_message();
+        self->just_answered_ = false;
+    });
+    limit_idle();
+}
+
+// Put away after a while in which it was not prompted, and did nothing by itself.
+void Driver::limit_idle() {
     loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = turn_of_clock_] {
         auto const self = weak.lock();
         if (!self || self->turn_of_clock_ != turn || self->prompt_) return;
-        self->end();
+        std::exchange(self->stirred_, false) ? self->limit_idle() : self->end();
     });
 }
 
@@ -350,11 +265,8 @@ void Driver::refuse(RpcError const& error) {
     std::string const said = without_secrets(
         error.message + (error.data.empty() || error.data.size() > 300 ? "" : " " + error.data));
     if (error.code == code::login_required) {
-        std::string keys;
-        for (std::string const& name : settings_.wants) keys += (keys.empty() ? "" : ", ") + name;
         return fail(AgentFailure::How::refused, "agent_login",
-                    "The agent wants a login or a key: " + said + "." +
-                        (keys.empty() ? "" : " Not passed to it: " + keys + "."));
+                    "The agent wants a login or a key: " + said + "." + ways_to_sign_in());
     }
     // Of a session that it knew a moment ago: it is taken up, or told, anew.
     bool const lost = phase_ == Phase::ready && says_unknown(error);
@@ -405,12 +317,14 @@ void Driver::on_update(json::View params) {
             replay_ += update["content"]["text"].string_or("") + "\n";
         return;
     }
-    auto heard = scribe_.hear(update);
-    if (heard.delta && prompt_) prompt_->delta(*std::move(heard.delta));
+    stirred_ = true;
+    bool const brief = too_many();
+    auto heard = scribe_.hear(update, brief);
+    if (heard.delta) show(*std::move(heard.delta), brief);
     keep(std::move(heard.news));
     if (!heard.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
         prompt_->done(Change{heard.title.substr(0, title_max), {}, {}, {}});
-    if (!scribe_.has_text() || std::exchange(flush_due_, true)) return;
+    if (!scribe_.has_more() || std::exchange(flush_due_, true)) return;
     loop_.after(flush_every, [weak = weak_from_this()] {
         auto const self = weak.lock();
         if (!self) return;
@@ -419,14 +333,46 @@ void Driver::on_update(json::View params) {
     });
 }
 
+bool Driver::too_many() {
+    if (heard_++ == 0) {
+        loop_.after(Duration(1'000), [weak = weak_from_this()] {
+            auto const self = weak.lock();
+            if (!self) return;
+            self->heard_ = 0;
+            self->show_held();
+        });
+    }
+    return heard_ > updates_per_second_max;
+}
+
+// Readers are shown less often, and no less, when there are too many.
+void Driver::show(port::Delta delta, bool brief) {
+    bool const fits = held_ && held_->kind == delta.kind &&
+                      held_->text.size() + delta.text.size() <= Scribe::piece_bytes_max;
+    if (fits) {
+        held_->text += delta.text;
+    } else {
+        show_held();
+        held_ = std::move(delta);
+    }
+    if (!brief) show_held();
+}
+
+void Driver::show_held() {
+    auto held = std::exchange(held_, std::nullopt);
+    if (held && prompt_) prompt_->delta(*std::move(held));
+}
+
 void Driver::keep(std::vector<News> news) {
+    if (!news.empty()) show_held();
     for (News& what : news) {
         if (prompt_ && (sent_ || phase_ == Phase::gone)) {
             AskModel const& ask = prompt_->request.ask;
             prompt_->done(AgentNews{ask.turn, ask.step, ask.attempt, ++updates_, std::move(what)});
         } else if (last_) {
             AskModel const& ask = last_->request.ask;
-            last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(what)});
+            bool const by_itself = !cancelling_ && !just_answered_;
+            last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(what), by_itself});
         }
     }
 }
@@ -434,6 +380,9 @@ void Driver::keep(std::vector<News> news) {
 void Driver::on_request(std::string const& method, Json id, Json const& params) {
     if (method == "session/request_permission")
         return ask_permission(std::move(id), json::View(params));
+    json::View const given(params);
+    bool const ours = !acp_session_.empty() && given["sessionId"].string_or("") == acp_session_;
+    if (ours && workplace_.request(method, id, given, cwd_)) return;
     rpc_.refuse(id, rpc::code::method_not_found, "This client has no " + method + ".");
 }
 
@@ -449,7 +398,7 @@ void Driver::ask_permission(Json id, json::View params) {
     keep(scribe_.flush());
     scribe_.end_message();
     AskModel const& owed = prompt_->request.ask;
-    AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}};
+    AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}, names_of(call)};
     out.spec.model_id = call["toolCallId"].string_or("");
     out.spec.tool = "acp:" + call["kind"].string_or("other");
     out.spec.input = input.exists() ? json::compact(input.copy()) : Json();

@@ -6,9 +6,12 @@
 #include "acp/json_rpc.h"
 #include "acp/scribe.h"
 #include "acp/settings.h"
+#include "acp/workplace.h"
+#include "agent/program.h"
 #include "port/effects.h"
 #include "port/process.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -21,12 +24,21 @@ struct Prompt {
     port::Outcome done;
 };
 
+// A setting of a session that is asked for before it is prompted.
+struct Wish {
+    std::string method;
+    Json params;
+    std::string what;    // for people
+    std::string choice;  // what there is instead; perhaps nothing is known
+};
+
 class Driver : public std::enable_shared_from_this<Driver> {
 public:
     // All outlive this. `rested`: it takes a prompt again after one that was cancelled; `gone`:
     // once, when the process has ended and its prompt was answered, perhaps from inside prompt().
     struct Told {
         std::function<void()> rested, gone;
+        std::function<void(agent::Program::About)> about;  // what it said of itself
     };
     Driver(Settings const& settings, port::Processes& processes, port::Loop& loop,
            SessionId session, Told told);
@@ -47,7 +59,7 @@ public:
 
 private:
     // In starting and attaching an answer of the program's is waited for.
-    enum class Phase : std::uint8_t { none, starting, initialized, attaching, ready, gone };
+    enum class Phase : std::uint8_t { none, starting, attaching, ready, gone };
     struct Ask {
         std::uint32_t number = 0;
         Json id;       // of the request
@@ -59,18 +71,25 @@ private:
     void on_end(port::ProcessEnd const& end);
     void on_request(std::string const& method, Json id, Json const& params);
     void on_update(json::View params);
+    [[nodiscard]] bool too_many();
+    void show(port::Delta delta, bool brief);
+    void show_held();
     void keep(std::vector<session::News> news);
 
     void initialize();
     void initialized(json::View result);
+    void sign_in();
     void attach();
     void open_new(bool told);
     void take_up(std::string const& method, std::string const& how);
     void attached(std::string how, bool told, json::View result);
+    void grant_wishes();
+    void ready();
     void send_prompt();
     void answered(RpcPeer::Answer answer);
     void after_cancel();
     void rest();
+    void limit_idle();
 
     void ask_permission(Json id, json::View params);
     void answer_ask(Ask const& ask, bool approved, bool cancelled);
@@ -80,7 +99,8 @@ private:
     void limit_start();
     [[nodiscard]] std::string without_secrets(std::string text) const;
     [[nodiscard]] std::string last_words() const;
-    [[nodiscard]] Json session_params(std::string const& acp_session) const;
+    [[nodiscard]] std::string ways_to_sign_in() const;
+    [[nodiscard]] Json session_params(std::string const& acp_session);
 
     Settings const& settings_;
     port::Processes& processes_;
@@ -91,10 +111,15 @@ private:
     Phase phase_ = Phase::none;
     std::optional<port::Processes::Number> process_;
     RpcPeer rpc_;
+    Workplace workplace_{settings_, processes_, rpc_};
     Scribe scribe_;
     std::optional<Prompt> prompt_;
-    std::optional<Prompt> last_;  // answered; what comes late is told to whoever asked it
-    std::uint32_t updates_ = 0;   // of the prompt
+    std::optional<Prompt> last_;       // answered; what comes late is told to whoever asked it
+    std::uint32_t updates_ = 0;        // of the prompt
+    std::uint32_t heard_ = 0;          // updates in this second
+    std::optional<port::Delta> held_;  // not shown yet
+    bool just_answered_ = false;
+    bool stirred_ = false;  // it did something since it was last looked at
     std::uint32_t asks_ = 0;
     std::vector<Ask> open_asks_;
     std::uint64_t turn_of_clock_ = 0;  // timers of an earlier one mean nothing
@@ -102,9 +127,14 @@ private:
     std::string cwd_;
     std::string acp_session_;
     std::string program_;  // name and version
+    Json sign_in_methods_;
+    std::string how_;  // the session was made or taken up
+    bool told_lost_ = false;
+    std::deque<Wish> wishes_;
     bool can_load_ = false, can_resume_ = false, images_ = false;
     bool replaying_ = false;
-    std::string replay_;  // the user's messages in it
+    std::string replay_;        // the user's messages in it
+    bool has_servers_ = false;  // ours, of its session
     bool told_past_ = false, replayed_ = false;
     bool sent_ = false;        // the prompt was
     bool cancelling_ = false;  // its answer is still to come, and nobody wants it

@@ -59,7 +59,7 @@ protected:
             context.acp_session = c->acp_session;
             add("attach:" + c->how + ":" + c->acp_session + (c->told ? ":told" : ""));
         } else if (auto const* c = std::get_if<AgentNews>(&body)) {
-            add("news" + std::to_string(c->number));
+            add("news" + std::to_string(c->number) + (c->by_itself ? ":by_itself" : ""));
         } else if (auto const* c = std::get_if<AgentAsk>(&body)) {
             add("ask" + std::to_string(c->spec.ask) + ":" + c->spec.tool + ":" +
                 std::string(c->spec.input.text()));
@@ -179,9 +179,49 @@ TEST_F(DriverTest, TextIsKeptEveryTwoSecondsAndAToolAtOnce) {
     EXPECT_EQ(taken(), "news2");
     processes.answer("session/prompt", "{}");
     EXPECT_EQ(taken(), "reply:stop:2");
+}
+
+TEST_F(DriverTest, WhatComesAMomentAfterTheAnswerBelongsToItAndLaterStandsByItself) {
+    prompt();
+    attach();
+    processes.answer("session/prompt", "{}");
+    (void)taken();
     chunk("late");
-    loop.pass(Duration(2'000));
+    loop.pass(Duration(1'000));
     EXPECT_EQ(taken(), "news0");
+    chunk("much later");
+    loop.pass(Duration(2'000));
+    EXPECT_EQ(taken(), "news0:by_itself");
+    loop.pass(Duration(600'000));
+    EXPECT_FALSE(processes.newest().asked_to_end) << "it did something";
+    loop.pass(Duration(600'000));
+    EXPECT_TRUE(processes.newest().asked_to_end);
+}
+
+TEST_F(DriverTest, TooManyUpdatesAreFoldedAndNothingThatIsFinishedIsLost) {
+    prompt();
+    attach();
+    (void)taken();
+    for (int i = 0; i < 1'500; ++i) chunk("x");
+    EXPECT_EQ(streamed, std::string(1'000, 'x'));
+    for (int i = 0; i < 100; ++i)
+        update(R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"in_progress",)"
+               R"("title":")" +
+               std::to_string(i) + "\"}");
+    update(R"({"sessionUpdate":"plan","entries":[]})");
+    update(R"({"sessionUpdate":"plan","entries":[1]})");
+    EXPECT_EQ(taken(), "news1 news2") << "the text, and that there is a tool call";
+    EXPECT_EQ(streamed, std::string(1'500, 'x'));
+    update(R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"})");
+    EXPECT_EQ(taken(), "news3 news4") << "the newest plan, and its end";
+    chunk("y");
+    EXPECT_EQ(streamed, std::string(1'500, 'x'));
+    loop.pass(Duration(1'000));
+    EXPECT_EQ(streamed, std::string(1'500, 'x') + "y");
+    chunk("z");
+    EXPECT_EQ(streamed, std::string(1'500, 'x') + "yz");
+    processes.answer("session/prompt", "{}");
+    EXPECT_EQ(taken(), R"(reply:stop:4:[{"type":"text","text":"yz"}])");
 }
 
 TEST_F(DriverTest, UpdatesOfOtherSessionsAndUnknownRequestsChangeNothing) {

@@ -1,8 +1,20 @@
 #include "acp/json_rpc.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::acp {
+
+// Agents say in many ways that they do not know a session.
+bool says_unknown(RpcError const& error) {
+    if (error.code == code::not_found) return true;
+    std::string const all = error.message + " " + error.data;
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"not found", "Invalid session",
+                                                "No previous session", "\"service\":\"session\"",
+                                                "no such session"},
+        [&](std::string_view word) { return all.find(word) != std::string::npos; });
+}
 
 bool RpcPeer::receive(std::string_view bytes) {
     while (!bytes.empty() && !closed_) {

@@ -27,6 +27,8 @@ inline constexpr int not_found = -32002;
 inline constexpr int closed = -1;  // ours: the connection ended before the answer
 }  // namespace code
 
+[[nodiscard]] bool says_unknown(RpcError const& error);  // of a session
+
 class RpcPeer {
 public:
     using Answer = std::expected<Json, RpcError>;

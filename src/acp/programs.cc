@@ -38,8 +38,10 @@ void Programs::go_on(SessionId session) {
                 if (*alive) (this->*then)(session);
             });
         };
-        Driver::Told told{[later] { later(&Programs::go_on); },
-                          [later] { later(&Programs::gone); }};
+        Driver::Told told{[later] { later(&Programs::go_on); }, [later] { later(&Programs::gone); },
+                          [this, alive = alive_](About about) {
+                              if (*alive) about_ = std::move(about);
+                          }};
         slot.driver = std::make_shared<Driver>(settings_, processes_, loop_, session, told);
     }
     auto const driver = slot.driver;

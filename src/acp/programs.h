@@ -25,6 +25,7 @@ public:
     [[nodiscard]] bool prompting(SessionId session, session::EffectId id) const override;
     [[nodiscard]] std::string unavailable() const override { return settings_.unavailable; }
     [[nodiscard]] std::string path() const override { return settings_.path; }
+    [[nodiscard]] About about() const override { return about_; }
 
 private:
     struct Slot {
@@ -39,6 +40,7 @@ private:
     port::Processes& processes_;
     port::Loop& loop_;
     std::map<SessionId, Slot> slots_;
+    About about_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

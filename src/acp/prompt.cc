@@ -60,7 +60,7 @@ bool is_new(ViewMessage const& message, AgentContext const& context) {
 }
 
 // Newest first as far as there is room; then in the order in which it was said.
-std::string past_of(port::ModelRequest const& request, std::size_t room) {
+std::string past_of(port::ModelRequest const& request, std::size_t room, bool by_tool) {
     std::vector<std::string> lines;
     bool whole = true;
     auto const& messages = request.view.messages;
@@ -76,6 +76,8 @@ std::string past_of(port::ModelRequest const& request, std::size_t room) {
         lines.push_back(std::move(line));
     }
     std::string out = whole ? "" : "[earlier messages are left out]\n\n";
+    if (!whole && by_tool)
+        out += "[The tool session_history of the MCP server dormouse reads them.]\n\n";
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) out += *line + "\n\n";
     return out;
 }
@@ -150,8 +152,8 @@ Json prompt_blocks(port::ModelRequest const& request, PromptTerms const& terms,
                    std::string const& marker) {
     Blocks out(request);
     if (terms.tell_past) {
-        out.text("Previous conversation:\n\n" + past_of(request, terms.past_bytes) +
-                 "Continue from here.");
+        out.text("Previous conversation:\n\n" +
+                 past_of(request, terms.past_bytes, terms.past_by_tool) + "Continue from here.");
     }
     if (terms.go_on) out.text(told_break(terms, request.program->turn));
     bool const again = terms.go_on && terms.sure && !terms.tell_past;

@@ -13,6 +13,7 @@ struct PromptTerms {
     bool go_on = false;          // it had this prompt in an attempt before, or may have had
     bool sure = false;           // … it had
     std::size_t past_bytes = 0;  // room for the past
+    bool past_by_tool = false;   // it can read what there is no room for
 };
 
 // An array of content blocks. The last one holds `marker`, by which the prompt is known again.

@@ -44,11 +44,11 @@ Json within(json::View value, std::size_t most) {
 
 }  // namespace
 
-Scribe::Heard Scribe::hear(json::View update) {
+Scribe::Heard Scribe::hear(json::View update, bool brief) {
     std::string const kind = update["sessionUpdate"].string_or("");
     if (kind == "agent_message_chunk") return hear_text(update, false);
     if (kind == "agent_thought_chunk") return hear_text(update, true);
-    if (kind == "tool_call" || kind == "tool_call_update") return hear_tool(update);
+    if (kind == "tool_call" || kind == "tool_call_update") return hear_tool(update, brief);
     Heard out;
     if (kind == "plan") {
         News plan{.kind = NewsKind::plan, .body = {}};
@@ -58,7 +58,8 @@ Scribe::Heard Scribe::hear(json::View update) {
         body.member("entries",
                     within(entries.exists() ? entries : json::View("[]"), value_bytes_max));
         plan.body = body.end_object().json();
-        out.news.push_back(std::move(plan));
+        plan_ = std::move(plan);
+        if (!brief) out.news = flush();
     }
     if (kind == "session_info_update") out.title = update["title"].string_or("");
     return out;
@@ -89,7 +90,9 @@ Scribe::Heard Scribe::hear_text(json::View update, bool reasoning) {
 }
 
 std::vector<News> Scribe::flush() {
-    if (parts_.empty()) return {};
+    std::vector<News> all;
+    if (plan_) all.push_back(*std::exchange(plan_, std::nullopt));
+    if (parts_.empty()) return all;
     News news{.kind = NewsKind::message, .body = {}};
     news.begins = !std::exchange(begun_, true);
     json::Writer out;
@@ -101,13 +104,12 @@ std::vector<News> Scribe::flush() {
     news.body = out.end_array().json();
     parts_.clear();
     part_bytes_ = 0;
-    std::vector<News> all;
     all.push_back(std::move(news));
     return all;
 }
 
 // Text that comes after a tool call is another message: it was said after it.
-Scribe::Heard Scribe::hear_tool(json::View update) {
+Scribe::Heard Scribe::hear_tool(json::View update, bool brief) {
     Heard out;
     std::string const id = update["toolCallId"].string_or("");
     if (id.empty() || (tools_.size() >= tools_max && !tools_.contains(id))) return out;
@@ -134,6 +136,7 @@ Scribe::Heard Scribe::hear_tool(json::View update) {
     std::string const told =
         std::string(session::text(call.status)) + call.title + std::string(call.input.text());
     if (!is_new && told == call.told) return out;
+    if (!is_new && brief && is_open(call.status)) return out;
     call.told = told;
     out.news = flush();
     end_message();

@@ -7,6 +7,7 @@
 #include "session/program.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ public:
         std::string title = {};                 // the program's own name of the session
     };
 
-    // One `update` of session/update. What is not known says nothing.
-    [[nodiscard]] Heard hear(json::View update);
+    // One `update` of session/update. What is not known says nothing. `brief`: there are too many;
+    // of a tool call that is open, and of the plan, what is newest is kept some time later.
+    [[nodiscard]] Heard hear(json::View update, bool brief = false);
     // What was said and is not kept yet.
     [[nodiscard]] std::vector<session::News> flush();
     // What it says next is another message.
@@ -34,7 +36,7 @@ public:
         begun_ = false;
         bytes_ = 0;
     }
-    [[nodiscard]] bool has_text() const { return !parts_.empty(); }
+    [[nodiscard]] bool has_more() const { return !parts_.empty() || plan_; }  // for flush()
     // Another prompt begins.
     void reset() { *this = {}; }
 
@@ -51,13 +53,14 @@ private:
     };
 
     [[nodiscard]] Heard hear_text(json::View update, bool reasoning);
-    [[nodiscard]] Heard hear_tool(json::View update);
+    [[nodiscard]] Heard hear_tool(json::View update, bool brief);
     [[nodiscard]] static session::News news_of(std::string const& id, ToolCall const& call);
 
-    std::vector<Part> parts_;     // of the message, not kept yet
-    std::size_t part_bytes_ = 0;  // of them
-    std::size_t bytes_ = 0;       // of the message
-    bool begun_ = false;          // part of the message is kept already
+    std::optional<session::News> plan_;  // not kept yet
+    std::vector<Part> parts_;            // of the message, not kept yet
+    std::size_t part_bytes_ = 0;         // of them
+    std::size_t bytes_ = 0;              // of the message
+    bool begun_ = false;                 // part of the message is kept already
     std::string message_id_;
     std::map<std::string, ToolCall> tools_;
 };

@@ -91,7 +91,7 @@ TEST_F(ScribeTest, WhatIsUnknownSaysNothing) {
     EXPECT_EQ(hear(R"({"sessionUpdate":"agent_message_chunk","content":7})"), "");
     EXPECT_EQ(hear(R"({"sessionUpdate":"tool_call"})"), "");
     EXPECT_EQ(hear("{}"), "");
-    EXPECT_FALSE(scribe.has_text());
+    EXPECT_FALSE(scribe.has_more());
 }
 
 TEST_F(ScribeTest, PlansAndTitlesAreHeard) {

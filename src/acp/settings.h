@@ -3,7 +3,10 @@
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
+#include <dormouse/json.h>
 #include <dormouse/time.h>
+
+#include "port/folder.h"
 
 #include <functional>
 #include <string>
@@ -32,6 +35,16 @@ struct Settings {
     std::function<std::string()> random = {};
     // Given to the program with each of its sessions. May be empty.
     std::function<std::vector<McpServer>(SessionId const&)> mcp_servers = {};
+    std::string auth_method = {};  // it signs in by; empty: it must be signed in
+    std::string mode = {};         // of its sessions; empty: its own choice
+    Json options = {};             // an object of texts and truths, or null
+    // What it may ask of us, in the folder of its session. REQUIRES: files, when it may have some.
+    bool reads_files = false, writes_files = false, terminals = false;
+    port::Folders* files = nullptr;  // outlives all
+    // The words before argv, and before a terminal's command, in this folder. May be empty.
+    std::function<std::vector<std::string>(std::string const& folder)> before = {};
+    // Told when a session's program has ended. May be empty.
+    std::function<void(SessionId const&)> ended = {};
     bool never_load = false;  // its session/load loses data
     Duration idle_stop{600'000};
     Duration start_limit{90'000};  // of the way to a session

@@ -17,6 +17,10 @@ std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
             entry.model.clear();
             entry.unavailable = agent.program->unavailable();
             entry.path = agent.program->path();
+            auto about = agent.program->about();
+            entry.version = std::move(about.version);
+            entry.can_load = about.can_load;
+            entry.can_resume = about.can_resume;
         }
         out.push_back(std::move(entry));
     }

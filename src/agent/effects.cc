@@ -125,14 +125,35 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
         Trouble const gone{"agent_gone", "There is no agent '" + request.agent + "' any more."};
         return done(gone_outcome(request, gone));
     }
-    if (agent->program && request.program)
-        return agent->program->prompt(std::move(request), std::move(delta), std::move(done));
+    if (agent->program && request.program) {
+        auto gated = [this, session = request.session, agent = request.agent,
+                      done = std::move(done)](Command::Body body) mutable {
+            if (auto* const ask = std::get_if<AgentAsk>(&body)) set_terms(session, agent, *ask);
+            done(std::move(body));
+        };
+        return agent->program->prompt(std::move(request), std::move(delta), std::move(gated));
+    }
     if (request.program || !agent->model) {
         Trouble const gone{"agent_gone",
                            "The agent '" + request.agent + "' is of another kind now."};
         return done(gone_outcome(request, gone));
     }
     models_.ask(*agent, std::move(request), std::move(delta), std::move(done));
+}
+
+// Who is asked for a program's permission, and until when, a gate may say. What comes of the
+// decision is the program's business: the gate is not asked again.
+void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
+                             AgentAsk& ask) const {
+    std::vector<std::string> names = ask.names;
+    names.push_back(ask.spec.tool);
+    Gate const* const gate = registry_.gate_of_permission(names);
+    if (!gate) return;
+    auto verdict = gate->decide({ask.spec.tool, ask.spec.input, std::nullopt, session, 0, agent});
+    auto* const terms = std::get_if<PauseTerms>(&verdict);
+    if (!terms) return;
+    terms->continuation = ask.terms.continuation;
+    ask.terms = std::move(*terms);
 }
 
 ToolCall AgentEffects::call_of(Tool const& tool, std::string agent, RunTool const& run) const {

@@ -48,6 +48,8 @@ public:
 private:
     using Key = std::pair<SessionId, session::EffectId>;
 
+    void set_terms(SessionId const& session, std::string const& agent,
+                   session::AgentAsk& ask) const;
     [[nodiscard]] ToolCall call_of(Tool const& tool, std::string agent,
                                    session::RunTool const& run) const;
     void run_on_worker(Tool const& tool, Key key, session::RunTool run, ToolCall call,

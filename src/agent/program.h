@@ -7,6 +7,11 @@ namespace dormouse::agent {
 
 class Program {
 public:
+    // What its newest process said of itself; before the first one nothing.
+    struct About {
+        std::string version = {};
+        bool can_load = false, can_resume = false;
+    };
     virtual ~Program() = default;
     // As Effects::ask_model. REQUIRES: request.program.
     virtual void prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
@@ -18,6 +23,7 @@ public:
     // Why none can be started; empty: one can.
     [[nodiscard]] virtual std::string unavailable() const = 0;
     [[nodiscard]] virtual std::string path() const = 0;
+    [[nodiscard]] virtual About about() const { return {}; }
 };
 
 }  // namespace dormouse::agent

@@ -90,6 +90,17 @@ std::vector<std::string> Registry::gates_of(Tool const& tool) const {
     return names;
 }
 
+Gate const* Registry::gate_of_permission(std::vector<std::string> const& names) const {
+    auto const fits = [&](std::string const& pattern) {
+        return pattern.starts_with("acp:") &&
+               std::ranges::any_of(
+                   names, [&](std::string const& name) { return fits_pattern(pattern, name); });
+    };
+    auto const found = std::ranges::find_if(
+        gates_, [&](Gate const& gate) { return std::ranges::any_of(gate.tools, fits); });
+    return found == gates_.end() ? nullptr : &*found;
+}
+
 session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) const {
     session::CallSpec spec;
     spec.model_id = call.id;

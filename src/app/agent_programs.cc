@@ -1,6 +1,7 @@
 #include "app/agent_programs.h"
 
 #include "acp/programs.h"
+#include "app/confine.h"
 #include "app/tools.h"
 #include "base/text.h"
 
@@ -27,6 +28,7 @@ struct Preset {
     std::string_view password = {};  // variable that closes its own HTTP port
     bool never_load = false;
     std::string_view description;
+    Names state;  // where it keeps its sessions and settings; seen from the home directory
 };
 
 std::array<Preset, 3> const& presets() {
@@ -39,7 +41,9 @@ std::array<Preset, 3> const& presets() {
                 "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"},
                "OPENCODE_SERVER_PASSWORD",
                false,
-               "opencode, an agent for code."},
+               "opencode, an agent for code.",
+               {".local/share/opencode", ".local/state/opencode", ".config/opencode",
+                ".cache/opencode"}},
         Preset{"claude",
                {"claude-agent-acp", "claude-code-acp"},
                {},
@@ -48,7 +52,8 @@ std::array<Preset, 3> const& presets() {
                 "CLAUDE_CONFIG_DIR"},
                {},
                false,
-               "Claude Code, an agent for code."},
+               "Claude Code, an agent for code.",
+               {".claude", ".claude.json"}},
         Preset{"gemini",
                {"gemini"},
                {"--acp"},
@@ -56,7 +61,8 @@ std::array<Preset, 3> const& presets() {
                {"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
                {},
                true,
-               "Gemini CLI, an agent for code."},
+               "Gemini CLI, an agent for code.",
+               {".gemini"}},
     };
     return all;
 }
@@ -112,14 +118,6 @@ std::string find_first(Names const& names, Preset const* preset) {
     return "";
 }
 
-// It ends with us, even if we are killed.
-Names bound_to_us(Names argv) {
-    constexpr std::string_view setpriv = "/usr/bin/setpriv";
-    if (!is_runnable(setpriv)) return argv;
-    argv.insert(argv.begin(), {std::string(setpriv), "--pdeathsig", "KILL", "--"});
-    return argv;
-}
-
 void add_variables(acp::Settings& out, config::AgentProgram const& program, Preset const* preset) {
     out.environment = usual_environment();
     for (char const* const name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
@@ -169,19 +167,26 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     bool const alone = preset && program.command.size() == 1;
     acp::Settings out;
     out.agent = from.id;
-    bool const any = alone && program.command.front() == preset->id;
-    out.path = any ? find_first(preset->programs, preset)
-                   : find_program(program.command.front(), preset);
+    std::string const& named = program.command.front();
+    bool const any = alone && named == preset->id;
+    out.path = any ? find_first(preset->programs, preset) : find_program(named, preset);
     if (out.path.empty()) {
-        out.unavailable = "There is no program " + program.command.front() +
+        out.unavailable = "There is no program " + named +
                           " in PATH, nor where its installer puts it; install it, or name it by "
                           "its path.";
     }
-    Names argv{out.path};
+    out.argv.push_back(out.path);
     Names const& arguments = alone ? preset->arguments : program.command;
-    argv.insert(argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
-    out.argv = bound_to_us(std::move(argv));
+    out.argv.insert(out.argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
     add_variables(out, program, preset);
+    Names const state = preset ? preset->state : Names{};
+    if (auto confined = confine({program.sandbox, program.run_as, state, means.hidden})) {
+        out.before = std::move(confined->before);
+        for (std::string& variable : confined->environment)
+            out.environment.push_back(std::move(variable));
+    } else {
+        out.unavailable = confined.error().detail;
+    }
     if (preset) out.password_variable = preset->password;
     if (preset) out.never_load = preset->never_load;
     Names roots = program.roots;
@@ -189,6 +194,14 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     out.folder = [roots](std::string const& cwd) { return folder_in(roots, cwd); };
     out.random = [&entropy = *means.entropy] { return base64url(entropy.random()); };
     out.mcp_servers = means.mcp_servers;
+    out.ended = means.program_ended;
+    out.auth_method = program.auth_method;
+    out.mode = program.mode;
+    out.options = program.options;
+    out.files = means.folders;
+    out.reads_files = means.folders && program.files != config::ProgramFiles::none;
+    out.writes_files = means.folders && program.files == config::ProgramFiles::write;
+    out.terminals = program.terminals;
     out.idle_stop = program.idle_stop;
     out.past_bytes = std::size_t{program.history_tokens} * 4;
     return out;

@@ -3,6 +3,7 @@
 
 #include "acp/settings.h"
 #include "agent/builtin.h"
+#include "port/folder.h"
 #include "port/http.h"
 #include "port/process.h"
 #include "port/world.h"
@@ -18,8 +19,11 @@ struct Means {
     // Without them agents that are programs can be named, and not run.
     port::Loop* loop = nullptr;
     port::Entropy* entropy = nullptr;
+    port::Folders* folders = nullptr;
     // Of each session of such an agent. May be empty.
     std::function<std::vector<acp::McpServer>(SessionId const&)> mcp_servers = {};
+    std::function<void(SessionId const&)> program_ended = {};
+    std::string hidden = {};  // a folder that no agent in a sandbox sees
 };
 
 }  // namespace dormouse::app

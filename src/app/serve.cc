@@ -11,6 +11,7 @@
 #include "config/values.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
+#include "io/folder.h"
 #include "io/http_client.h"
 #include "io/log.h"
 #include "io/loop.h"
@@ -138,6 +139,7 @@ struct World {
     io::CurlHttpClient http{loop};
     io::ProcessHost processes{loop};
     io::SystemEntropy entropy;
+    io::FolderHost folders{loop};
 };
 
 struct Secrets {
@@ -149,6 +151,7 @@ struct Secrets {
 // What the registry asks for, and is there only when the server is.
 struct ProgramSlot {
     std::function<std::vector<acp::McpServer>(SessionId const&)> servers = {};
+    std::function<void(SessionId const&)> ended = {};
 };
 struct Slots {
     std::shared_ptr<agent::MailSlot> mail = std::make_shared<agent::MailSlot>();
@@ -159,6 +162,12 @@ std::function<std::vector<acp::McpServer>(SessionId const&)> servers_from(
     std::shared_ptr<ProgramSlot> slot) {
     return [slot = std::move(slot)](SessionId const& session) {
         return slot->servers ? slot->servers(session) : std::vector<acp::McpServer>();
+    };
+}
+
+std::function<void(SessionId const&)> ended_from(std::shared_ptr<ProgramSlot> slot) {
+    return [slot = std::move(slot)](SessionId const& session) {
+        if (slot->ended) slot->ended(session);
     };
 }
 
@@ -197,6 +206,9 @@ public:
           slots_(std::move(slots)) {
         slots_.mail->mailer = &api_.mail();
         slots_.programs->servers = [this](SessionId const& session) { return own_tools(session); };
+        slots_.programs->ended = [this](SessionId const& session) {
+            gate_.tokens().remove_program(session);
+        };
         for (port::TokenRow const& row : secrets.stored) gate_.tokens().add(row);
         runner_.on_outgoing([outgoing = pump_options().outgoing](auto const& state, auto records,
                                                                  auto const& changes) {
@@ -212,7 +224,7 @@ public:
 
     ~Server() {
         slots_.mail->mailer = nullptr;
-        slots_.programs->servers = {};
+        *slots_.programs = {};
     }
     Server(Server const&) = delete;
     Server& operator=(Server const&) = delete;
@@ -479,8 +491,10 @@ int serve(cli::ServeOptions const& options) {
     if (!tls) return complain(tls.error());
     World world;
     Slots const slots;
-    auto registry = assemble(*config, {world.http, world.processes, world.clock, slots.mail,
-                                       &world.loop, &world.entropy, servers_from(slots.programs)});
+    auto registry = assemble(
+        *config, {world.http, world.processes, world.clock, slots.mail, &world.loop, &world.entropy,
+                  &world.folders, servers_from(slots.programs), ended_from(slots.programs),
+                  std::filesystem::absolute(options.data).string()});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

@@ -126,6 +126,13 @@ void AcpUpdates::take(std::string_view type, json::View event, bool replay, AcpT
     auto const data = event["data"];
     if (type == "input_received") return take_input(data, replay, out);
     if (type == "model_replied") return take_reply(data, out);
+    if (type == "agent_update") return take_update(data, out);
+    if (type == "agent_asked") {
+        out.updates.push_back(tool_call_of(data["callID"].string_or(""),
+                                           data["call"]["tool"].string_or("a tool"),
+                                           data["call"]["input"]));
+        return take_pause(type, data, out);
+    }
     if (type == "call_paused" || type == "gate_asked" || type == "in_doubt")
         return take_pause(type, data, out);
     if (type == "turn_started") {
@@ -195,6 +202,44 @@ void AcpUpdates::take_reply(json::View data, AcpTold& out) {
     });
 }
 
+// Of an agent that is a program. What was streamed of a message is told already.
+void AcpUpdates::take_update(json::View data, AcpTold& out) {
+    auto const kind = data["kind"].string_or("");
+    auto const body = data["body"];
+    auto const id = data["messageID"].string_or("");
+    auto const rest = [&](std::string_view what, std::string all, std::string& shown) {
+        if (shown.starts_with(all)) {
+            shown.erase(0, all.size());
+            return;
+        }
+        if (all.starts_with(shown)) all.erase(0, shown.size());
+        shown.clear();
+        out.updates.push_back(chunk(what, all, id));
+    };
+    if (kind == "message") {
+        rest("agent_thought_chunk", acp_text_of(body, "reasoning"), draft_thought_);
+        rest("agent_message_chunk", acp_text_of(body, "text"), draft_text_);
+    } else if (kind == "plan") {
+        json::Writer plan;
+        plan.begin_object().member("sessionUpdate", "plan");
+        out.updates.push_back(
+            plan.member_raw("entries", body["entries"].raw()).end_object().json());
+    } else if (kind == "tool") {
+        auto const call = data["toolCallID"].string_or("");
+        auto const status = data["status"].string_or("pending");
+        if (!id.empty())
+            out.updates.push_back(
+                tool_call_of(call, data["title"].string_or("a tool"), body["input"]));
+        if (status == "completed") {
+            out.updates.push_back(completed_update(call, body["output"]));
+        } else if (status != "pending") {
+            auto const output = body["output"];
+            out.updates.push_back(
+                status_update(call, status, output.exists() ? acp_words(output) : ""));
+        }
+    }
+}
+
 void AcpUpdates::take_pause(std::string_view type, json::View data, AcpTold& out) {
     auto const call = data["callID"].string_or("");
     bool const doubt = type == "in_doubt";
@@ -208,7 +253,7 @@ void AcpUpdates::take_pause(std::string_view type, json::View data, AcpTold& out
     auto const continuation = data["continuation"].string_or("tool_response");
     pauses_[pending] = {.call = call,
                         .reason = reason,
-                        .goes_on = type != "call_paused" || continuation == "reentry"};
+                        .goes_on = type == "gate_asked" || doubt || continuation == "reentry"};
     auto message = data["message"].string_or("");
     if (message.empty() && !data["placeholder"].is_null() && data["placeholder"].exists())
         message = acp_words(data["placeholder"]);

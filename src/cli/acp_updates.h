@@ -56,6 +56,7 @@ private:
     void take_delta(json::View data, AcpTold& out);
     void take_input(json::View data, bool replay, AcpTold& out);
     void take_reply(json::View data, AcpTold& out);
+    void take_update(json::View data, AcpTold& out);
     void take_pause(std::string_view type, json::View data, AcpTold& out);
     void take_outcome(std::string_view type, json::View data, AcpTold& out);
     void take_transcript(json::View messages, AcpTold& out);

@@ -139,5 +139,40 @@ TEST_F(Updates, a_session_that_is_deleted_is_gone) {
     EXPECT_FALSE(updates_.tell("bye", json::View(text_), false).gone);
 }
 
+TEST_F(Updates, a_programs_messages_tools_and_plan_are_told_once) {
+    auto const says = [&](std::string const& text) {
+        return tell("agent_update", R"({"kind":"message","messageID":"msg_3","body":)"
+                                    R"([{"type":"text","text":")" +
+                                        text + "\"}]}");
+    };
+    EXPECT_EQ(words(delta("Hello you")), "agent_message_chunk|draft_1|Hello you\n");
+    EXPECT_EQ(words(says("Hello ")), "");
+    EXPECT_EQ(words(says("you there")), "agent_message_chunk|msg_3| there\n");
+    EXPECT_EQ(words(says("all of it")), "agent_message_chunk|msg_3|all of it\n");
+    auto const plan =
+        tell("agent_update", R"({"kind":"plan","body":{"entries":[{"content":"a"}]}})");
+    EXPECT_EQ(plan.updates.at(0).text(), R"({"sessionUpdate":"plan","entries":[{"content":"a"}]})");
+    auto const begun =
+        tell("agent_update", R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3",)"
+                             R"("status":"pending","title":"ls","body":{}})");
+    EXPECT_EQ(words(begun), "tool_call||\n");
+    auto const ended =
+        tell("agent_update", R"({"kind":"tool","toolCallID":"t1","status":"completed",)"
+                             R"("body":{"output":"a.txt"}})");
+    EXPECT_EQ(json::View(ended.updates.at(0))["status"].string_or(""), "completed");
+}
+
+TEST_F(Updates, a_permission_of_a_program_is_asked_and_over_when_it_is_decided) {
+    auto const asked =
+        tell("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":)"
+                            R"("approval","call":{"tool":"acp:execute","input":{}}})");
+    EXPECT_EQ(asked.asked, std::vector<std::string>{"pnd_1"});
+    EXPECT_EQ(json::View(asked.updates.at(0))["sessionUpdate"].string_or(""), "tool_call");
+    auto const decided = tell("submitted", R"({"callID":"call_1","pendingID":"pnd_1","decision":)"
+                                           R"({"approved":true}})");
+    EXPECT_EQ(decided.settled, std::vector<std::string>{"pnd_1"});
+    EXPECT_EQ(json::View(decided.updates.at(0))["status"].string_or(""), "completed");
+}
+
 }  // namespace
 }  // namespace dormouse::cli

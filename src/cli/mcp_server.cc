@@ -192,6 +192,7 @@ McpServer::Said McpServer::call_own(std::string_view name, json::View arguments)
     if (name == "inbox") return inbox(arguments);
     if (name == "mail_status") return mail_status(arguments);
     if (name == "report_progress") return report_progress(arguments);
+    if (name == "session_history") return history(arguments);
     return broadcast(arguments);
 }
 
@@ -237,6 +238,14 @@ McpServer::Said McpServer::start_task(json::View arguments) {
     if (!reply) return std::unexpected(reply.error());
     return "Started task " + json::View(reply->body)["taskID"].string_or("") +
            ". You will be told when it has ended.";
+}
+
+McpServer::Said McpServer::history(json::View arguments) {
+    auto const page = arguments["page"].string();
+    auto const reply = client_.get("/api/sessions/" + encode(settings_.session) +
+                                   "/messages?limit=20" + (page ? "&cursor=" + encode(*page) : ""));
+    if (!reply) return std::unexpected(reply.error());
+    return history_words(json::View(reply->body));
 }
 
 McpServer::Said McpServer::task_output(std::string const& task) {

@@ -65,6 +65,7 @@ private:
     [[nodiscard]] Said inbox(json::View arguments);
     [[nodiscard]] Said mail_status(json::View arguments);
     [[nodiscard]] Said report_progress(json::View arguments);
+    [[nodiscard]] Said history(json::View arguments);
     [[nodiscard]] Said task_output(std::string const& task);
     [[nodiscard]] Outcome<Json> tasks();
     // Repeated under one key while the server is away for a moment.

@@ -10,7 +10,7 @@ constexpr std::string_view key_schema =
     R"({"type":"string","maxLength":255,"description":"A call with the same arguments as one that )"
     R"(is open returns that one, unless this differs."})";
 
-constexpr std::array<McpTool, 10> own_tools{{
+constexpr std::array<McpTool, 11> own_tools{{
     {"background_task",
      "Starts an agent of the server on something in the background. Gives the id of the task at "
      "once; how it ends comes as a later message.",
@@ -55,7 +55,39 @@ constexpr std::array<McpTool, 10> own_tools{{
     {"report_progress", "For a task: tells whoever started it how far it is. Wakes nobody.",
      R"({"type":"object","properties":{"text":{"type":"string","minLength":1}},)"
      R"("required":["text"],"additionalProperties":false})"},
+    {"session_history",
+     "The earlier messages of this conversation, oldest first, by page. For what you were told was "
+     "left out, or do not remember.",
+     R"({"type":"object","properties":{"page":{"type":"string","minLength":1,"description":)"
+     R"("What the page before named as the next one; without it the first."}},)"
+     R"("additionalProperties":false})"},
 }};
+
+constexpr std::size_t part_bytes_shown = 4'096;
+
+std::string cut_part(std::string text) {
+    if (text.size() <= part_bytes_shown) return text;
+    std::size_t end = part_bytes_shown;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+    return text.substr(0, end) + " … [cut]";
+}
+
+std::string words_of_part(json::View part) {
+    auto const type = part["type"].string_or("");
+    if (type == "text") return cut_part(part["text"].string_or(""));
+    if (type == "image" || type == "file")
+        return "[" + type + " " + part["name"].string_or("") + "]";
+    if (type != "tool") return "";
+    json::View const state = part["state"];
+    std::string out =
+        "[tool " + part["tool"].string_or("") + " " + std::string(state["input"].raw());
+    for (std::string_view const name : {"output", "error"}) {
+        json::View const value = state[name];
+        if (value.exists() && !value.is_null())
+            out += ": " + value.string().value_or(std::string(value.raw()));
+    }
+    return cut_part(out) + "]";
+}
 
 // Does a value have one of the types that the schema of a member names?
 bool has_mcp_type(json::View schema, json::View value) {
@@ -111,6 +143,21 @@ Json without_key(json::View arguments) {
         if (name != "key") out.member_raw(name, value.raw());
     });
     return out.end_object().json();
+}
+
+std::string history_words(json::View page) {
+    std::string out;
+    page["items"].elements([&](json::View message) {
+        out += message["role"].string_or("?") + ":";
+        message["parts"].elements([&](json::View part) {
+            std::string const words = words_of_part(part);
+            if (!words.empty()) out += " " + words;
+        });
+        out += "\n\n";
+    });
+    if (out.empty()) out = "There are no messages.\n\n";
+    auto const next = page["next"].string();
+    return out + (next ? "The next page: " + *next : "That was the last page.");
 }
 
 std::string wrong_arguments(McpTool const& tool, json::View arguments) {

@@ -30,6 +30,9 @@ struct McpTool {
 // The members of `arguments` without `key`.
 [[nodiscard]] Json without_key(json::View arguments);
 
+// A page of the session's messages in words, each cut where it is long.
+[[nodiscard]] std::string history_words(json::View page);
+
 // Why arguments are not what the tool takes; empty: they are. Checks what is required and types.
 [[nodiscard]] std::string wrong_arguments(McpTool const& tool, json::View arguments);
 

@@ -111,12 +111,22 @@ struct Model {
     friend bool operator==(Model const&, Model const&) = default;
 };
 
+enum class ProgramFiles : std::uint8_t { none, read, write };
+
 // One that speaks ACP, in the place of a model.
 struct AgentProgram {
     std::vector<std::string> command = {};  // empty: there is none
     std::vector<std::string> roots = {};    // absolute; empty: the folder of the file
     std::vector<std::string> env_allow = {};
     session::OnRestart on_restart = session::OnRestart::resume;
+    std::string auth_method = {};  // empty: none
+    std::string mode = {};         // empty: its own
+    Json options = {};             // an object of texts and truths, or null
+    // What it may ask of us in the folder of its session.
+    ProgramFiles files = ProgramFiles::none;
+    bool terminals = false;
+    bool sandbox = false;     // by bwrap
+    std::string run_as = {};  // a user; empty: the server's
     Duration idle_stop{600'000};
     std::uint32_t history_tokens = 16'000;
     friend bool operator==(AgentProgram const&, AgentProgram const&) = default;
@@ -243,7 +253,7 @@ struct Notify {
     NotifyKind kind = NotifyKind::slack;
     std::optional<Secret> url = {};         // slack, webhook
     std::vector<std::string> command = {};  // the program and its arguments; no shell
-    std::vector<std::string> on = {"call_paused", "gate_asked", "reminded"};
+    std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked", "reminded"};
     std::vector<session::PauseReason> reasons = {session::PauseReason::approval,
                                                  session::PauseReason::user_input,
                                                  session::PauseReason::elicitation};

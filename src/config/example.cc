@@ -155,6 +155,18 @@ constexpr std::string_view text =
 #env_allow = ["OPENAI_API_KEY"]
 # When it died in the middle of a turn: "resume" starts it again, "ask" waits for a person.
 #on_restart = "resume"
+# How it signs in, by a login of its own that needs nobody; mode and options of its sessions.
+#auth_method = "api-key"
+#session_mode = "plan"
+#session_options = { model = "sonnet" }
+# What it may ask Dormouse to do in its session's folder, if it asks at all: "none", "read" or
+# "write" text files; run commands.
+#files = "none"
+#terminals = false
+# How far it reaches: "bwrap" lets it write in its session's folder and its own state only; run_as
+# is for a server that runs as root.
+#sandbox = "bwrap"
+#run_as = "agents"
 # It is put away when its session was idle for so long.
 #idle_stop = "10m"
 # How much of the past it is told when it has lost it.
@@ -256,7 +268,7 @@ constexpr std::string_view text =
 # slack (an incoming webhook), webhook (JSON by POST) or command (the same on standard input)
 #kind = "slack"
 #url_env = "SLACK_URL"
-#on = ["call_paused", "gate_asked", "reminded", "expired"]
+#on = ["call_paused", "gate_asked", "agent_asked", "reminded", "expired"]
 #reasons = ["approval", "user_input", "elicitation"]
 
 # The same by a program of one's own.

@@ -239,6 +239,28 @@ constexpr Key all[] = {
     {"agent", "on_restart", Kind::word, "\"resume\"",
      "program: when it died in mid-turn it is started again, or a person is asked.", 0, 0,
      "resume, ask"},
+    {"agent", "auth_method", Kind::text, "",
+     "program: it signs in by this one of its logins, which must need nobody.", 1, 128},
+    {"agent", "session_mode", Kind::text, "", "program: the mode of its sessions (ACP).", 1, 128},
+    {"agent", "session_options", Kind::table, "",
+     "program: options of its sessions (ACP): name = \"text\" or true."},
+    {"agent", "files", Kind::word, "\"none\"",
+     "program: what it may ask Dormouse to do with text files in its session's folder.", 0, 0,
+     "none, read, write"},
+    {"agent", "terminals", Kind::flag, "false",
+     "program: it may ask Dormouse to run commands in its session's folder."},
+    {"agent", "sandbox", Kind::word, "\"none\"",
+     "program: bwrap lets it write in its session's folder and its own state only.", 0, 0,
+     "none, bwrap"},
+    {"agent",
+     "run_as",
+     Kind::text,
+     "",
+     "program: the user that it runs as; for a server that runs as root.",
+     1,
+     32,
+     {},
+     Form::id},
     {"agent", "idle_stop", Kind::duration, "\"10m\"",
      "program: it is put away when its session was idle for so long.", second, day},
     {"agent", "history_tokens", Kind::number, "16000",
@@ -563,7 +585,7 @@ constexpr Key all[] = {
      Form::variable},
     {"notify", "command", Kind::texts, "",
      "command: the program and its arguments; it gets the message as JSON.", 0, text_max},
-    {"notify", "on", Kind::texts, "[\"call_paused\", \"gate_asked\", \"reminded\"]",
+    {"notify", "on", Kind::texts, "[\"call_paused\", \"gate_asked\", \"agent_asked\", \"reminded\"]",
      "The types of the events that they are told of.", 1, 64},
     {"notify", "reasons", Kind::texts, "[\"approval\", \"user_input\", \"elicitation\"]",
      "Of calls that wait for these only.", 1, 64},
@@ -571,7 +593,9 @@ constexpr Key all[] = {
 
 // Sections ("") and keys that later releases bring.
 constexpr std::pair<std::string_view, std::string_view> later[] = {
-    {"", "mcp"}, {"store", "index"}, {"limits", "inbox"}, {"agent", "sandbox"}, {"agent", "run_as"},
+    {"", "mcp"},
+    {"store", "index"},
+    {"limits", "inbox"},
 };
 
 }  // namespace

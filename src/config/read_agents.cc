@@ -85,6 +85,18 @@ std::string root_of(Reading const& reading, std::string root) {
     return (std::filesystem::path(reading.folder) / root).lexically_normal().string();
 }
 
+Json read_options(Section const& section) {
+    Node const* const node = section.node("session_options");
+    if (!node) return {};
+    for (Member const& member : *node->get<Node::Table>()) {
+        if (!member.node.get<std::string>() && !member.node.get<bool>())
+            section.report("session_options",
+                           "sets " + shown(member.name) + " to what no option can be",
+                           "write a text, true or false");
+    }
+    return to_json(*node).value_or(Json());
+}
+
 AgentProgram read_program(Section const& section, Reading const& reading) {
     AgentProgram out;
     section.read("acp", out.command);
@@ -94,6 +106,13 @@ AgentProgram read_program(Section const& section, Reading const& reading) {
     section.read("history_tokens", out.history_tokens);
     if (auto const word = section.word("on_restart"))
         out.on_restart = static_cast<session::OnRestart>(*word);
+    section.read("auth_method", out.auth_method);
+    section.read("session_mode", out.mode);
+    out.options = read_options(section);
+    if (auto const word = section.word("files")) out.files = static_cast<ProgramFiles>(*word);
+    section.read("terminals", out.terminals);
+    out.sandbox = section.word("sandbox").value_or(0) == 1;
+    section.read("run_as", out.run_as);
     for (std::string& root : out.roots) {
         root = root_of(reading, std::move(root));
         if (!reading.world.is_folder(root))
@@ -120,7 +139,8 @@ Agent read_agent(Section const& section, Reading const& reading) {
     } else {
         section.require("model", "name a [[model]], or a program with acp");
         for (std::string_view const name :
-             {"roots", "env_allow", "on_restart", "idle_stop", "history_tokens"})
+             {"roots", "env_allow", "on_restart", "auth_method", "session_mode", "session_options",
+              "files", "terminals", "sandbox", "run_as", "idle_stop", "history_tokens"})
             section.forbid(name, "has a meaning for programs (acp) only");
     }
     section.read("id", out.id);

@@ -56,12 +56,17 @@ Names unique(std::vector<Placed<T>> const& list, std::string T::* name, std::str
 Names resolve(Section const& section, Names const& patterns, Names const& tools) {
     Names out;
     for (std::string const& pattern : patterns) {
-        if (pattern.starts_with("mcp:") || pattern.starts_with("acp:")) {
+        if (pattern.starts_with("mcp:")) {
+            section.report(
+                "tools",
+                "names " + shown(pattern) + ": tools of MCP servers come with a later release",
+                "leave it out until then");
+            continue;
+        }
+        if (pattern.starts_with("acp:")) {
             section.report("tools",
-                           "names " + shown(pattern) + ": tools of " +
-                               (pattern.front() == 'm' ? "MCP servers" : "ACP programs") +
-                               " come with a later release",
-                           "leave it out until then");
+                           "names " + shown(pattern) + ": tools of ACP programs are their own",
+                           "name it in a [[gate]], which holds for their permissions");
             continue;
         }
         bool found = false;
@@ -125,7 +130,9 @@ void relate(Server const& server, Parts& parts, World const& world) {
     for (auto& [source, section] : parts.sources)
         source.tools = resolve(section, source.tools, tools);
     for (auto const& gate : parts.gates) {
-        (void)resolve(gate.section, gate.value.tools, tools);
+        Names named = gate.value.tools;  // which tools a program has, it alone knows
+        std::erase_if(named, [](std::string const& tool) { return tool.starts_with("acp:"); });
+        (void)resolve(gate.section, named, tools);
         check_voters(gate, gate.value.answerers, "");
         check_voters(gate, gate.value.escalate_to, " at the deadline");
     }

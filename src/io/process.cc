@@ -84,6 +84,15 @@ public:
         });
     }
 
+    void terminate() {
+        if (reaped_ || std::exchange(terminating_, true)) return;
+        kill_group(SIGTERM);
+        timer_.expires_after(ProcessHost::grace);
+        timer_.async_wait([self = shared_from_this()](auto const& error) {
+            if (!error) self->kill_group(SIGKILL);
+        });
+    }
+
     // At the end of the server: at once, and without telling anybody.
     void end_now() {
         done_ = {};
@@ -184,15 +193,6 @@ private:
         terminate();
     }
 
-    void terminate() {
-        if (reaped_ || std::exchange(terminating_, true)) return;
-        kill_group(SIGTERM);
-        timer_.expires_after(ProcessHost::grace);
-        timer_.async_wait([self = shared_from_this()](auto const& error) {
-            if (!error) self->kill_group(SIGKILL);
-        });
-    }
-
     // Until it is reaped nobody else can have its number, nor its group's.
     void kill_group(int signal) const {
         if (!reaped_) ::kill(-pid_, signal);
@@ -286,6 +286,11 @@ void ProcessHost::write(Number process, std::string_view bytes) {
 void ProcessHost::end(Number process) {
     if (auto const found = children_.find(process); found != children_.end())
         found->second->ask_to_end();
+}
+
+void ProcessHost::kill(Number process) {
+    if (auto const found = children_.find(process); found != children_.end())
+        found->second->terminate();
 }
 
 void ProcessHost::stop(Number process) {

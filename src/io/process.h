@@ -29,6 +29,7 @@ public:
     void stop(Number process) override;
     void write(Number process, std::string_view bytes) override;
     void end(Number process) override;
+    void kill(Number process) override;
     [[nodiscard]] std::size_t running() const { return children_.size(); }
 
 private:

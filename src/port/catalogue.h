@@ -18,7 +18,10 @@ struct AgentEntry {
     std::string model;
     std::vector<std::string> tools;
     std::string unavailable = {};  // why it can not be started; empty: it can
-    std::string path = {};         // of a program
+    // Of a program; what it says of itself is known once it was started.
+    std::string path = {};
+    std::string version = {};
+    bool can_load = false, can_resume = false;
 };
 
 // Who makes the calls that come from outside the model, in sessions of an agent.

@@ -58,6 +58,8 @@ public:
     virtual void write(Number /*process*/, std::string_view /*bytes*/) {}
     // As stop(), but its end is told.
     virtual void end(Number process) { stop(process); }
+    // As end(), without the time that it is given to end by itself first.
+    virtual void kill(Number process) { end(process); }
 };
 
 }  // namespace dormouse::port

@@ -46,10 +46,11 @@ void get_agents(Api& api, ExchangePtr const& x) {
         out.end_array()
             .key("can")
             .begin_object()
-            .member("load", false)
-            .member("resume", false)
+            .member("load", agent.can_load)
+            .member("resume", agent.can_resume)
             .end_object();
-        out.member("path", text_or_null(agent.path)).member_null("version").end_object();
+        out.member("path", text_or_null(agent.path));
+        out.member("version", text_or_null(agent.version)).end_object();
     }
     x->json(200, out.end_array().member_null("next").end_object().take());
 }

@@ -100,7 +100,7 @@ std::vector<Route> session_routes() {
          usual,
          list_messages,
          "limit cursor",
-         read_id},
+         program_read},
         {"GET", {"api", "sessions", "{}", "turns"}, usual, list_turns, "limit cursor", read_id},
         {"GET",
          {"api", "sessions", "{}", "events"},

@@ -56,9 +56,17 @@ void Tokens::add(port::TokenRow row) {
     put(std::move(made));
 }
 
+namespace {
+
+std::string program_name(SessionId const& session) { return "program of " + session.text(); }
+
+}  // namespace
+
+void Tokens::remove_program(SessionId const& session) { remove(program_name(session)); }
+
 void Tokens::add_program(SessionId session, std::string_view secret) {
     Principal made;
-    std::string const name = "program of " + session.text();
+    std::string const name = program_name(session);
     made.row = {.id = name, .kind = "token", .name = name, .role = "operate"};
     made.row.agents = {"*"};  // it is a program of this server's user itself
     made.row.secret = sha256(secret);

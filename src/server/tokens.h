@@ -50,6 +50,7 @@ public:
     void add(port::TokenRow row);
     // Takes the place of the one that the session's program had before; gone with this process.
     void add_program(SessionId session, std::string_view secret);
+    void remove_program(SessionId const& session);
     void remove(std::string const& id);  // who holds it sees that it is revoked
 
     // nullptr: nobody, or not any more.

@@ -255,6 +255,7 @@ struct AgentNews {
     std::uint32_t attempt = 0;
     std::uint32_t number = 0;  // 0: it came after the answer
     News what;
+    bool by_itself = false;  // long after it: the program was set going by somebody else
 };
 
 // Stands behind the news of the numbers up to `updates`.
@@ -275,6 +276,7 @@ struct AgentAsk {
     std::uint32_t updates = 0;
     CallSpec spec;  // REQUIRES: ask and ask_attempt are set
     PauseTerms terms;
+    std::vector<std::string> names = {};  // of the tool, by which gates know it besides spec.tool
 };
 
 struct AgentFailure {

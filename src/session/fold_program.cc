@@ -78,6 +78,9 @@ void detach_program(State& state, Event const& event, AgentDetached const& e) {
 void hear_program(State& state, Event const& event, AgentUpdate const& e) {
     bool const begins = e.message == event.seq;
     if (begins) ++state.messages;
+    // What the turn began with is nothing that the program must be told.
+    bool const by_itself = state.turn && state.turn->cause == InputSource::external;
+    if (e.attempt == 0 && by_itself) state.program_seen = event.seq;
     if (!state.turn || !state.turn->request || e.attempt == 0) return;
     ProgramTurn& program = state.turn->program;
     program.updates = e.number;

@@ -264,6 +264,31 @@ TEST(Program, WhatItSaysAfterItsAnswerIsKept) {
     EXPECT_EQ(given.broken(), "");
 }
 
+TEST(Program, WhatItDoesByItselfIsATurnOfItsOwnThatOwesNothing) {
+    Program given;
+    (void)given.answers();
+    AgentNews const late{1, 1, 1, 0, {NewsKind::message, Given::parts("late"), true}, true};
+    Decision const decision = given.when(late);
+    EXPECT_EQ(types(decision), "input_received turn_started agent_update turn_ended");
+    EXPECT_EQ(first<TurnStarted>(decision).cause, InputSource::external);
+    EXPECT_EQ(given.what_class(), "idle");
+    EXPECT_EQ(types(given.when(late)), "agent_update") << "it goes on in it";
+    EXPECT_EQ(given.state.turns, 2U);
+    (void)given.prompt("another");
+    EXPECT_EQ(agent_context(given.state).seen, given.state.program_seen);
+    EXPECT_GT(given.state.program_seen, decision.events.front().seq);
+    EXPECT_EQ(types(given.when(late)), "agent_update") << "a turn is open";
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, ATurnThatFailedCanStillBeTriedAgainAfterwards) {
+    Program given;
+    (void)given.fails(AgentFailure::How::refused);
+    AgentNews const late{1, 1, 1, 0, {NewsKind::message, Given::parts("late"), true}, true};
+    EXPECT_EQ(types(given.when(late)), "agent_update");
+    EXPECT_TRUE(given.state.last_turn->failed);
+}
+
 TEST(Program, NothingIsTakenFromAnAttemptThatIsOver) {
     Program given;
     (void)given.restart();

@@ -141,6 +141,7 @@ std::optional<PendingId> pending_of(Event::Body const& body) {
     if (auto const receipt = receipt_of(body)) return receipt->pending;
     if (auto const* const e = std::get_if<CallPaused>(&body)) return e->pending;
     if (auto const* const e = std::get_if<GateAsked>(&body)) return e->pending;
+    if (auto const* const e = std::get_if<AgentAsked>(&body)) return e->pending;
     if (auto const* const e = std::get_if<DeadlineNear>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reassigned>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reminded>(&body)) return e->pending;

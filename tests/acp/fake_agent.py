@@ -8,11 +8,16 @@ The last line of a prompt that is no marker decides:
   hang            no answer until it is cancelled   deaf            … not even then
   tool NAME       a tool call, and what came of it  halfway once    dies while a tool runs
   ask NAME        wants to be allowed that tool     ask once NAME   … and dies meanwhile, once
-  late            says something after its answer   junk            writes what is no message
+  late            says something after its answer   later           … long after, twice
+  flood N         N pieces of text, tool updates and plans
+  junk            writes what is no message
   think           reasons first                     big N           N bytes of text
   refuse          answers with an error             title T         names the session
+  call METHOD {…} asks us for that, and says what came back
+  run COMMAND     in a terminal of ours, waits for its end, says what it showed
 anything else is said back, with what it knows of the conversation.
-Flags: --no-load, --resume, --forgets (knows no session after a restart), --login, --version N.
+Flags: --no-load, --resume, --forgets (knows no session after a restart), --login (wants one before
+it makes a session; takes the login "key"), --modes (has modes and options), --version N.
 """
 import json
 import os
@@ -89,7 +94,7 @@ class Session:
                 'sessionId': self.name,
                 'toolCall': {
                     'toolCallId': f'call-{name}', 'title': f'run {name}', 'kind': 'execute',
-                    'rawInput': {'name': name},
+                    'name': f'Tool-{name}', 'rawInput': {'name': name},
                 },
                 'options': [
                     {'optionId': 'always', 'name': 'Always', 'kind': 'allow_always'},
@@ -114,6 +119,11 @@ def ask(method, params):
     send({'id': number, 'method': method, 'params': params})
     waiting[number][0].wait()
     return waiting.pop(number)[1]
+
+
+def call(session, method, **params):
+    answer = ask(method, {'sessionId': session.name, **params})
+    return answer.get('result', answer.get('error'))
 
 
 def run_tool(session, name):
@@ -164,8 +174,24 @@ def act(session, text):
     elif word == 'think':
         session.say('let me see', 'agent_thought_chunk')
         session.say('I see')
+    elif word == 'flood':
+        session.tool('t', 'pending')
+        for i in range(int(rest)):
+            session.update('agent_message_chunk', content={'type': 'text', 'text': f'{i} '})
+            session.tool('t', 'in_progress', locations=[{'path': f'/{i}'}], content=[])
+            session.update('plan', entries=[{'content': f'step {i}', 'status': 'pending'}])
+        session.tool('t', 'completed', rawOutput={'ran': 't'})
+        session.say('done')
     elif word == 'big':
         session.say('x' * int(rest))
+    elif word == 'call':
+        method, _, params = rest.partition(' ')
+        session.say(json.dumps(call(session, method, **json.loads(params))))
+    elif word == 'run':
+        terminal = call(session, 'terminal/create', command=rest)
+        call(session, 'terminal/wait_for_exit', **terminal)
+        session.say(json.dumps(call(session, 'terminal/output', **terminal)))
+        call(session, 'terminal/release', **terminal)
     elif word == 'title':
         session.update('session_info_update', title=rest)
         session.say('named')
@@ -202,6 +228,10 @@ def prompt(number, params):
     })
     if text == 'late':
         session.say('one more thing')
+    if text == 'later':
+        for what in ('by myself', 'and more'):
+            threading.Event().wait(3)
+            session.say(what)
 
 
 def initialize(params):
@@ -213,15 +243,35 @@ def initialize(params):
         'protocolVersion': int(sys.argv[-1]) if '--version' in FLAGS else 1,
         'agentCapabilities': can,
         'agentInfo': {'name': 'fake', 'version': '1'},
+        'authMethods': [
+            {'id': 'key', 'name': 'A key'},
+            {'id': 'web', 'name': 'Web', 'description': 'Run `fake login`'},
+        ],
     }
+
+
+MODES = {
+    'modes': {
+        'currentModeId': 'ask',
+        'availableModes': [{'id': 'ask', 'name': 'Ask'}, {'id': 'code', 'name': 'Code'}],
+    },
+    'configOptions': [
+        {
+            'id': 'model', 'name': 'Model', 'type': 'select', 'currentValue': 'small',
+            'options': [{'value': 'small', 'name': 'Small'}, {'value': 'big', 'name': 'Big'}],
+        },
+        {'id': 'deep', 'name': 'Deep', 'type': 'boolean', 'currentValue': True},
+    ],
+}
 
 
 def open_session(method, params):
     log(method, session=params.get('sessionId'), cwd=params['cwd'], servers=params['mcpServers'])
+    more = MODES if '--modes' in FLAGS else {}
     if method == 'session/new':
         name = uuid.uuid4().hex
         sessions[name] = Session(name)
-        return {'sessionId': name}
+        return {'sessionId': name, **more}
     name = params['sessionId']
     if '--forgets' in FLAGS or not (STATE / f'{name}.json').exists():
         raise KeyError(name)
@@ -230,7 +280,7 @@ def open_session(method, params):
         for role, text in session.history:
             kind = 'user_message_chunk' if role == 'user' else 'agent_message_chunk'
             session.update(kind, content={'type': 'text', 'text': text})
-    return {}
+    return more
 
 
 def serve(message):
@@ -243,12 +293,21 @@ def serve(message):
         log('cancel')
         cancelled.set()
     elif method == 'session/prompt':
-        if '--login' in FLAGS:
-            error = {'code': -32000, 'message': 'Authentication required'}
-            return send({'id': number, 'error': error})
         threading.Thread(target=prompt, args=(number, params), daemon=True).start()
     elif method == 'initialize':
         send({'id': number, 'result': initialize(params)})
+    elif method == 'authenticate' and params['methodId'] == 'key':
+        FLAGS.discard('--login')
+        send({'id': number, 'result': {}})
+    elif method == 'authenticate':
+        send({'id': number, 'error': {'code': -32603, 'message': 'only with a browser'}})
+    elif '--login' in FLAGS:
+        send({'id': number, 'error': {'code': -32000, 'message': 'Authentication required'}})
+    elif method in ('session/set_mode', 'session/set_config_option'):
+        log('set', params=params)
+        known = params.get('modeId', params.get('value')) in ('code', 'ask', 'big', True)
+        error = {'code': -32602, 'message': 'no such thing'}
+        send({'id': number, **({'result': {}} if known else {'error': error})})
     elif method in ('session/new', 'session/load', 'session/resume'):
         try:
             send({'id': number, 'result': open_session(method, params)})

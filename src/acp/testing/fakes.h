@@ -45,14 +45,16 @@ public:
         std::vector<std::string> lines;  // that it was written
         bool asked_to_end = false;
         bool ended = false;
+        bool killed = false;
     };
 
     Number start(port::ProcessSpec spec, port::Fn<void(port::ProcessEnd)> done) override {
-        all.push_back({std::move(spec), std::move(done), {}, false, false});
+        all.push_back({std::move(spec), std::move(done), {}, false, false, false});
         return all.size();
     }
     void stop(Number process) override { at(process).asked_to_end = true; }
     void end(Number process) override { at(process).asked_to_end = true; }
+    void kill(Number process) override { at(process).killed = true; }
     void write(Number process, std::string_view bytes) override {
         at(process).lines.emplace_back(bytes.substr(0, bytes.size() - 1));
     }

@@ -62,11 +62,31 @@ void tell(Decider& d, std::uint32_t attempt, std::uint32_t number, TurnNo turn, 
     d.emit(AgentUpdate{attempt, number, turn, message, what});
 }
 
-// What it said when its prompt had its answer already: it goes on by itself.
+// A turn of its own, which nothing is owed in: it is over with the append that tells of it. A
+// task's turns are its runs, and one that failed waits for retry.
+bool opens_turn(State const& state) {
+    bool const idle = state.lifecycle == Lifecycle::active && !state.turn && state.queue.empty();
+    LastTurn const& last = *state.last_turn;
+    return idle && !state.parent && !last.failed && last.cause != InputSource::external;
+}
+
+// What it said when its prompt had its answer already.
 void tell_late(Decider& d, AgentNews const& c) {
-    if (d.state.lifecycle == Lifecycle::deleted || is_full(d.state)) return;
-    bool const last = d.state.last_turn && d.state.last_turn->no == c.turn;
-    if (last && c.what.kind != NewsKind::plan) tell(d, 0, 0, c.turn, c.what);
+    bool const gone = d.state.lifecycle == Lifecycle::deleted || !d.state.last_turn;
+    if (gone || is_full(d.state) || c.what.kind == NewsKind::plan) return;
+    if (!c.by_itself || !opens_turn(d.state)) return tell(d, 0, 0, d.state.last_turn->no, c.what);
+    TurnTerms terms = d.command.terms;
+    terms.before.clear();
+    terms.after.clear();
+    InputReceived input;
+    input.turn = d.state.turns + 1;
+    input.source = InputSource::external;
+    input.parts = Json::trusted(
+        R"([{"type":"text","text":"[The agent's program went on without a prompt.]"}])");
+    d.emit(input);
+    d.emit(TurnStarted{input.turn, d.state.head, InputSource::external, std::move(terms), false});
+    tell(d, 0, 0, input.turn, c.what);
+    end_turn(d, FinishReason::stop, std::nullopt, "");
 }
 
 void cancel_asks(Decider& d) {

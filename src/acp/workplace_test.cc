@@ -1,0 +1,161 @@
+#include "acp/workplace.h"
+
+#include "acp/testing/fakes.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::acp {
+namespace {
+
+using testing::FakeProcesses;
+
+class FakeFolders final : public port::Folders {
+public:
+    void read(std::string folder, std::string path, std::size_t,
+              port::Fn<void(Result<std::string>)> done) override {
+        asked += "read " + folder + " " + path + "\n";
+        reads.push_back(std::move(done));
+    }
+    void write(std::string folder, std::string path, std::string content,
+               port::Fn<void(Result<void>)> done) override {
+        asked += "write " + folder + " " + path + " " + content + "\n";
+        done({});
+    }
+    std::string asked;
+    std::vector<port::Fn<void(Result<std::string>)>> reads;
+};
+
+class WorkplaceTest : public ::testing::Test {
+protected:
+    WorkplaceTest() {
+        settings.reads_files = settings.writes_files = settings.terminals = true;
+        settings.files = &folders;
+        settings.folder = [](std::string const& cwd) -> Result<std::string> { return cwd; };
+    }
+    // What came back at once.
+    std::string ask(std::string const& method, std::string const& params) {
+        answer.clear();
+        bool const taken =
+            workplace.request(method, Json::trusted("1"), json::View(params), "/work");
+        return taken ? answer : "not taken";
+    }
+    std::string outcome() {
+        json::View const message{std::string_view(answer)};
+        json::View const error = message["error"]["message"];
+        return error.exists() ? error.string_or("") : std::string(message["result"].raw());
+    }
+
+    FakeProcesses processes;
+    FakeFolders folders;
+    Settings settings{.agent = "fake", .argv = {"/bin/agent"}};
+    std::string answer;
+    RpcPeer rpc{{[this](std::string line) { answer = std::move(line); }, {}, {}}};
+    Workplace workplace{settings, processes, rpc};
+};
+
+TEST_F(WorkplaceTest, PathsAreSeenFromTheFolder) {
+    EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/work//a/../b.txt"})"), "");
+    (void)ask("fs/write_text_file", R"({"path":"/work/c.txt","content":"text"})");
+    EXPECT_EQ(outcome(), "{}");
+    EXPECT_EQ(folders.asked, "read /work a/../b.txt\nwrite /work c.txt text\n");
+    for (std::string const path : {"/works/a", "/work", "/work/", "a", "", "/work/a\\u0000b"}) {
+        (void)ask("fs/read_text_file", R"({"path":")" + path + "\"}");
+        EXPECT_NE(answer.find("-32602"), std::string::npos) << path;
+    }
+    EXPECT_EQ(folders.reads.size(), 1U);
+}
+
+TEST_F(WorkplaceTest, LinesAreCountedFromOne) {
+    auto const lines = [&](std::string const& more) {
+        (void)ask("fs/read_text_file", R"({"path":"/work/a")" + more + "}");
+        folders.reads.back()(std::string("1\n2\n3"));
+        return outcome();
+    };
+    EXPECT_EQ(lines(""), R"({"content":"1\n2\n3"})");
+    EXPECT_EQ(lines(R"(,"line":null,"limit":null)"), R"({"content":"1\n2\n3"})");
+    EXPECT_EQ(lines(R"(,"line":2)"), R"({"content":"2\n3"})");
+    EXPECT_EQ(lines(R"(,"line":2,"limit":1)"), R"({"content":"2\n"})");
+    EXPECT_EQ(lines(R"(,"line":4)"), R"({"content":""})");
+    (void)ask("fs/read_text_file", R"({"path":"/work/a","line":0})");
+    EXPECT_NE(answer.find("-32602"), std::string::npos);
+}
+
+TEST_F(WorkplaceTest, OnlySoManyFilesAreAskedForAtOnce) {
+    for (std::size_t i = 0; i < Workplace::files_open_max; ++i)
+        EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/work/a"})"), "");
+    (void)ask("fs/read_text_file", R"({"path":"/work/a"})");
+    EXPECT_EQ(outcome(), "Too many files are asked for at once.");
+    folders.reads.front()(std::string("x"));
+    EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/work/a"})"), "");
+}
+
+TEST_F(WorkplaceTest, AnAnswerAfterTheEndGoesNowhere) {
+    (void)ask("fs/read_text_file", R"({"path":"/work/a"})");
+    workplace.close();
+    folders.reads.back()(std::string("x"));
+    EXPECT_EQ(answer, "");
+}
+
+TEST_F(WorkplaceTest, ATerminalKeepsTheNewestOutputFromWholeCharacters) {
+    (void)ask("terminal/create", R"({"command":"a b","outputByteLimit":5})");
+    EXPECT_EQ(outcome(), R"({"terminalId":"term_1"})");
+    auto const& spec = processes.newest().spec;
+    EXPECT_EQ(spec.cwd, "/work");
+    EXPECT_EQ(spec.argv[2], "exec </dev/null 2>&1\na b");
+    spec.on_output("aäöüb");
+    EXPECT_EQ(workplace.shown("term_1"), "öüb");
+    spec.on_output("\xff");
+    (void)ask("terminal/output", R"({"terminalId":"term_1"})");
+    EXPECT_EQ(outcome(), "{\"output\":\"üb\xef\xbf\xbd\",\"truncated\":true}");
+}
+
+TEST_F(WorkplaceTest, WhoWaitsHearsItsEnd) {
+    (void)ask("terminal/create", R"({"command":"sleep","args":["9"]})");
+    EXPECT_EQ(processes.newest().spec.argv,
+              (std::vector<std::string>{"/bin/sh", "-c", "exec </dev/null 2>&1\nexec \"$@\"", "sh",
+                                        "sleep", "9"}));
+    EXPECT_EQ(ask("terminal/wait_for_exit", R"({"terminalId":"term_1"})"), "");
+    (void)ask("terminal/kill", R"({"terminalId":"term_1"})");
+    EXPECT_TRUE(processes.newest().killed);
+    processes.die();
+    EXPECT_EQ(outcome(), R"({"exitCode":null,"signal":"9"})");
+    (void)ask("terminal/release", R"({"terminalId":"term_1"})");
+    (void)ask("terminal/output", R"({"terminalId":"term_1"})");
+    EXPECT_EQ(outcome(), R"(There is no terminal "term_1".)");
+}
+
+TEST_F(WorkplaceTest, ThereAreOnlySoManyAndAllEndWithIt) {
+    for (std::size_t i = 0; i < Workplace::terminals_max; ++i)
+        (void)ask("terminal/create", R"({"command":"a"})");
+    (void)ask("terminal/create", R"({"command":"a"})");
+    EXPECT_EQ(outcome(), "There are 16 terminals already; release one.");
+    workplace.close();
+    for (auto const& process : processes.all) EXPECT_TRUE(process.asked_to_end);
+}
+
+TEST_F(WorkplaceTest, WhatIsNoCommandStartsNothing) {
+    for (std::string const params : {R"({})", R"({"command":"a\u0000b"})",
+                                     R"({"command":"a","env":[{"name":"A","value":"\u0000"}]})",
+                                     R"({"command":"a","cwd":"/workshop"})"}) {
+        (void)ask("terminal/create", params);
+        EXPECT_NE(answer.find("-32602"), std::string::npos) << params;
+    }
+    (void)ask("terminal/create",
+              R"({"command":")" + std::string(Workplace::command_bytes_max + 1, 'x') + "\"}");
+    EXPECT_NE(outcome().find("too long"), std::string::npos);
+    EXPECT_TRUE(processes.all.empty());
+}
+
+TEST_F(WorkplaceTest, WhatIsNotAllowedIsNotTaken) {
+    settings.writes_files = settings.terminals = false;
+    EXPECT_EQ(ask("fs/write_text_file", R"({"path":"/work/a","content":"x"})"), "not taken");
+    EXPECT_EQ(ask("terminal/create", R"({"command":"a"})"), "not taken");
+    json::Writer out;
+    out.begin_object();
+    workplace.offer(out);
+    EXPECT_EQ(out.end_object().json().text(),
+              R"({"fs":{"readTextFile":true,"writeTextFile":false},"terminal":false})");
+}
+
+}  // namespace
+}  // namespace dormouse::acp

@@ -1,0 +1,117 @@
+#include "io/folder.h"
+
+#include "io/spawn.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace dormouse::io {
+
+namespace {
+
+std::unexpected<Error> cannot(std::string const& what, std::string const& path, int why) {
+    std::string const named = what + " " + path + ": ";
+    if (why == EXDEV || why == ELOOP)
+        return fail(Code::bad_value, named + "it leads out of the session's folder");
+    if (why == ENOENT || why == ENOTDIR) return fail(Code::not_found, named + "there is none");
+    if (why == EISDIR || why == ENXIO) return fail(Code::bad_value, named + "it is no file");
+    if (why == ENOSYS)
+        return fail(Code::internal, named + "this kernel has no openat2 (Linux 5.6)");
+    return fail(Code::internal, named + std::strerror(why));
+}
+
+Result<Fd> open_beneath(std::string const& folder, std::string const& path, int flags) {
+    std::string const what = (flags & O_ACCMODE) == O_RDONLY ? "cannot read" : "cannot write";
+    Fd const top(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (top.get() < 0) return cannot(what, path, errno);
+    open_how how{};
+    // O_NONBLOCK: one that is a pipe would keep us waiting.
+    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    how.mode = (flags & O_CREAT) != 0 ? 0666 : 0;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    long fd = -1;
+    do {
+        fd = ::syscall(SYS_openat2, top.get(), path.c_str(), &how, sizeof how);
+    } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+    if (fd < 0) return cannot(what, path, errno);
+    Fd file(static_cast<int>(fd));
+    struct stat found{};
+    if (::fstat(file.get(), &found) != 0) return cannot(what, path, errno);
+    if (!S_ISREG(found.st_mode)) return cannot(what, path, EISDIR);
+    return file;
+}
+
+Result<std::string> read_beneath(std::string const& folder, std::string const& path,
+                                 std::size_t most) {
+    auto const file = open_beneath(folder, path, O_RDONLY);
+    if (!file) return std::unexpected(file.error());
+    std::string out;
+    for (;;) {
+        constexpr std::size_t piece = std::size_t{64} << 10;
+        std::size_t const had = out.size();
+        out.resize(had + piece);
+        ssize_t const got = ::read(file->get(), out.data() + had, piece);
+        out.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
+        if (got < 0 && errno != EINTR) return cannot("cannot read", path, errno);
+        if (out.size() > most)
+            return fail(Code::too_large, "cannot read " + path + ": it has more than " +
+                                             std::to_string(most) + " bytes");
+        if (got == 0) return out;
+    }
+}
+
+Result<void> write_beneath(std::string const& folder, std::string const& path,
+                           std::string_view content) {
+    auto const file = open_beneath(folder, path, O_WRONLY | O_CREAT);
+    if (!file) return std::unexpected(file.error());
+    if (::ftruncate(file->get(), 0) != 0) return cannot("cannot write", path, errno);
+    while (!content.empty()) {
+        ssize_t const put = ::write(file->get(), content.data(), content.size());
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return cannot("cannot write", path, errno);
+        content.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return {};
+}
+
+}  // namespace
+
+template <class T>
+void FolderHost::run(port::Fn<Result<T>()> work, port::Fn<void(Result<T>)> done) {
+    if (waiting_ >= waiting_max) {
+        loop_.post([done = std::move(done)]() mutable {
+            done(fail(Code::queue_full, "Too many files are asked for at once."));
+        });
+        return;
+    }
+    ++waiting_;
+    port::Fn<void()> job = [this, work = std::move(work), done = std::move(done)]() mutable {
+        loop_.post([this, result = work(), done = std::move(done)]() mutable {
+            --waiting_;
+            done(std::move(result));
+        });
+    };
+    (void)worker_.run(job);
+}
+
+void FolderHost::read(std::string folder, std::string path, std::size_t bytes_max,
+                      port::Fn<void(Result<std::string>)> done) {
+    run<std::string>([folder = std::move(folder), path = std::move(path),
+                      bytes_max] { return read_beneath(folder, path, bytes_max); },
+                     std::move(done));
+}
+
+void FolderHost::write(std::string folder, std::string path, std::string content,
+                       port::Fn<void(Result<void>)> done) {
+    run<void>([folder = std::move(folder), path = std::move(path),
+               content = std::move(content)] { return write_beneath(folder, path, content); },
+              std::move(done));
+}
+
+}  // namespace dormouse::io

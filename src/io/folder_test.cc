@@ -1,0 +1,100 @@
+#include "io/folder.h"
+
+#include "io/loop.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+namespace dormouse::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FolderTest : public ::testing::Test {
+protected:
+    FolderTest() {
+        std::string name = (fs::temp_directory_path() / "dormouse-folder-XXXXXX").string();
+        top = ::mkdtemp(name.data());
+        fs::create_directories(top / "in/deep");
+        put(top / "secret", "not yours");
+        put(top / "in/deep/a.txt", "hello");
+    }
+    ~FolderTest() override { fs::remove_all(top); }
+
+    static void put(fs::path const& path, std::string const& text) { std::ofstream(path) << text; }
+    static std::string get(fs::path const& path) {
+        std::ifstream in(path);
+        std::ostringstream out;
+        out << in.rdbuf();
+        return out.str();
+    }
+    // The content, or the code of the error.
+    std::string read(std::string const& path, std::size_t most = 100) {
+        std::string out;
+        folders.read((top / "in").string(), path, most, [&](Result<std::string> answer) {
+            out = answer ? *answer : std::string(info(answer.error().code).text);
+            loop.stop();
+        });
+        loop.run();
+        return out;
+    }
+    std::string write(std::string const& path, std::string const& content) {
+        std::string out;
+        folders.write((top / "in").string(), path, content, [&](Result<void> answer) {
+            out = answer ? "ok" : std::string(info(answer.error().code).text);
+            loop.stop();
+        });
+        loop.run();
+        return out;
+    }
+
+    fs::path top;
+    AsioLoop loop;
+    FolderHost folders{loop};
+};
+
+TEST_F(FolderTest, FilesInsideAreReadMadeAndReplaced) {
+    EXPECT_EQ(read("deep/a.txt"), "hello");
+    EXPECT_EQ(read("deep/../deep/a.txt"), "hello");
+    EXPECT_EQ(write("new.txt", "a longer text"), "ok");
+    EXPECT_EQ(write("new.txt", "short"), "ok");
+    EXPECT_EQ(get(top / "in/new.txt"), "short");
+    fs::create_symlink("deep/a.txt", top / "in/inside");
+    EXPECT_EQ(read("inside"), "hello");
+}
+
+TEST_F(FolderTest, NothingOutsideIsReached) {
+    fs::create_symlink(top / "secret", top / "in/absolute");
+    fs::create_symlink("../secret", top / "in/relative");
+    fs::create_symlink("..", top / "in/up");
+    fs::create_symlink("/proc/self/root", top / "in/magic");
+    for (std::string const path : {"absolute", "relative", "../secret", "up/secret",
+                                   "deep/../../secret", "/etc/passwd", "magic/etc/passwd"}) {
+        EXPECT_EQ(read(path), "bad_value") << path;
+        EXPECT_EQ(write(path, "x"), "bad_value") << path;
+    }
+    EXPECT_EQ(write("up/made", "x"), "bad_value");
+    EXPECT_FALSE(fs::exists(top / "made"));
+    EXPECT_EQ(get(top / "secret"), "not yours");
+}
+
+TEST_F(FolderTest, OnlyFilesThatAreThereAndNotTooLargeAreRead) {
+    EXPECT_EQ(read("none"), "not_found");
+    EXPECT_EQ(read("deep"), "bad_value");
+    EXPECT_EQ(write("deep", "x"), "bad_value");
+    EXPECT_EQ(write("none/a", "x"), "not_found");
+    ASSERT_EQ(::mkfifo((top / "in/pipe").c_str(), 0600), 0);
+    EXPECT_EQ(read("pipe"), "bad_value");
+    EXPECT_EQ(write("pipe", "x"), "bad_value");
+    EXPECT_EQ(read("deep/a.txt", 5), "hello");
+    EXPECT_EQ(read("deep/a.txt", 4), "too_large");
+}
+
+}  // namespace
+}  // namespace dormouse::io

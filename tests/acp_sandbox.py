@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Agents that are programs: how far they reach (sandbox, run_as)."""
+import json
+import os
+import shutil
+
+from acp import Programs
+from agents.real import children_of
+from dormouse import ROOT, leave_out, main, wait_for
+
+
+class Sandboxed(Programs):
+    """It sees its folder, and nothing of what is hidden."""
+
+    more = 'sandbox = "bwrap"\nterminals = true'
+
+    def make_state(self):
+        return self.work / 'state'
+
+    def shown(self, command):
+        session = self.create(f'run {command}')
+        return json.loads(self.server.said(session))['output'].strip()
+
+    def test_it_works_in_its_folder_and_writes_nowhere_else(self):
+        outside = ROOT / 'build/outside'
+        self.assertIn('Read-only', self.shown(f'touch {outside}'))
+        self.assertEqual(self.shown('touch made; ls made; pwd'), f'made\n{self.work.resolve()}')
+        self.assertTrue((self.work / 'made').exists())
+        self.assertFalse(outside.exists())
+
+    def test_the_servers_data_and_its_processes_are_hidden(self):
+        self.assertEqual(self.shown(f'cat {self.server.directory}/token | wc -c'),
+                         f'cat: {self.server.directory}/token: No such file or directory\n0')
+        self.assertEqual(self.shown(f'ls /proc/{self.server.process.pid} >/dev/null && echo seen'),
+                         f"ls: cannot access '/proc/{self.server.process.pid}': "
+                         'No such file or directory')
+
+    def test_it_ends_with_the_server(self):
+        session = self.begin('hang')
+        wait_for(lambda: self.prompts() == ['hang'], what='prompt')
+        children = children_of(self.server.process.pid)
+        self.assertTrue(children)
+        self.server.restart()
+        wait_for(lambda: not any(self.lives(pid) for pid in children), what='end')
+        self.ended(session)
+
+
+class AsAUser(Programs):
+    more = 'run_as = "nobody"\nterminals = true'
+
+    def setUp(self):
+        super().setUp()
+        for folder in (self.folder, self.state, self.work):
+            folder.chmod(0o777)
+
+    def test_it_has_that_users_rights(self):
+        if os.geteuid() != 0:
+            error = self.server.turns(self.create('hello'))[0]['error']
+            return self.assertIn('a server that runs as root', error['message'])
+        session = self.create('run id -un; cat ' + str(self.server.directory) + '/token')
+        shown = json.loads(self.server.said(session))['output']
+        self.assertTrue(shown.startswith('nobody\n'), shown)
+        self.assertIn('Permission denied', shown)
+
+
+class NoSuchUser(Programs):
+    more = 'run_as = "nobody-at-all"'
+
+    def test_it_is_unavailable_and_says_why(self):
+        error = self.server.turns(self.create('hello'))[0]['error']
+        self.assertEqual(error['code'], 'agent_unavailable')
+        self.assertIn('there is no user nobody-at-all', error['message'])
+
+
+if __name__ == '__main__':
+    if not shutil.which('bwrap'):
+        leave_out('bubblewrap is not installed')
+    main()
