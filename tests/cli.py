@@ -750,7 +750,7 @@ class Reaching(Cli):
             ['prompt', '-c', '--new', 'x'],
             ['sessions', '--server', 'nonsense'],
             ['sessions', '--server', 'http://ann:secret@127.0.0.1:1'],
-            ['sessions', '--server', 'https://127.0.0.1:1'],
+            ['sessions', '--server', 'ftp://127.0.0.1:1'],
         ):
             ended = run(*arguments, env=environment(HOME=self.server.own))
             self.assertEqual(ended.returncode, USAGE, ended)

@@ -43,10 +43,10 @@ protected:
 };
 
 TEST_F(TaskToolsTest, TheSixTools) {
-    EXPECT_EQ(helper.tools, (std::vector<std::string>{"background_task", "background_output",
-                                                      "background_resume", "background_cancel",
-                                                      "background_clear", "background_list",
-                                                      "report_progress"}));
+    EXPECT_EQ(helper.tools,
+              (std::vector<std::string>{"background_task", "background_output", "background_resume",
+                                        "background_cancel", "background_clear", "background_list",
+                                        "report_progress"}));
 }
 
 TEST_F(TaskToolsTest, ATaskHasADescriptionAPromptAndAnAgent) {
