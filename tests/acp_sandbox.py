@@ -5,8 +5,7 @@ import os
 import shutil
 
 from acp import Programs
-from agents.real import children_of
-from dormouse import ROOT, leave_out, main, wait_for
+from dormouse import ROOT, children_of, leave_out, main, wait_for
 
 
 class Sandboxed(Programs):

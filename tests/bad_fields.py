@@ -269,7 +269,9 @@ class Fields(Case):
                 if one['name'] == 'cursor':
                     wrong = ['x', '-1', '%00', '1' * 40, 'a' * 5000]
                 for value in wrong:
-                    with self.subTest(method=method, path=path, parameter=one['name'], value=value):
+                    with self.subTest(
+                        method=method, path=path, parameter=one['name'], value=value[:40]
+                    ):
                         body = (
                             {'body': self.good_body(json_schema(operation))}
                             if (json_schema(operation))

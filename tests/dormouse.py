@@ -438,6 +438,21 @@ def wait_for(is_true, seconds=20, what='it'):
         time.sleep(0.02)
 
 
+def children_of(pid):
+    """All processes below it."""
+    out = []
+    for entry in pathlib.Path('/proc').iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent = int((entry / 'stat').read_text().rsplit(')', 1)[1].split()[1])
+        except (OSError, IndexError):
+            continue
+        if parent == pid:
+            out += [int(entry.name), *children_of(int(entry.name))]
+    return out
+
+
 def end_on_sigterm():
     """So that cleaning up happens, and no server stays behind, when a test is told to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

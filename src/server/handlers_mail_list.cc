@@ -233,17 +233,19 @@ void list_mail(Api& api, ExchangePtr const& x) {
     bool const program = x->principal && x->principal->session;
     if (program && named != x->principal->session->text())
         return x->fail({Code::forbidden, "A session's program lists the mail of its session."});
-    if (!named) {
+    auto const cursor = x->request.query_value("cursor");
+    Error const foreign{Code::bad_cursor, "This cursor is not one of ours; begin without.", {}, 0};
+    if (!named) {  // one page
+        if (cursor) return x->fail(foreign);
         std::string project(x->request.query_value("project").value_or("default"));
         return list_hanging(api, x, std::move(project), limit);
     }
     auto const session = SessionId::parse(*named);
     if (!session) return x->fail(not_found());
     Seq before = limits::seq_max + 1;
-    if (auto const cursor = x->request.query_value("cursor")) {
+    if (cursor) {
         auto const mail = parse_mail_id(*cursor);
-        if (!mail || mail->session != *session)
-            return x->fail({Code::bad_cursor, "This cursor is not one of ours; begin without."});
+        if (!mail || mail->session != *session) return x->fail(foreign);
         before = mail->seq;
     }
     list_sent(api, x, *session, limit, before);

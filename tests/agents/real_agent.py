@@ -7,26 +7,11 @@ import shutil
 import signal
 import tempfile
 
-from dormouse import Server, wait_for
+from dormouse import Server, children_of, wait_for
 from fake_model import FakeModel
 from shapes import MESSAGE, Contract
 
 LIMIT_S = 120  # they take their time to start
-
-
-def children_of(pid):
-    """All processes below it."""
-    out = []
-    for entry in pathlib.Path('/proc').iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            parent = int((entry / 'stat').read_text().rsplit(')', 1)[1].split()[1])
-        except (OSError, IndexError):
-            continue
-        if parent == pid:
-            out += [int(entry.name), *children_of(int(entry.name))]
-    return out
 
 
 class RealAgent(Contract):

@@ -14,7 +14,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'agents')]
 
 import npm  # noqa: E402
 import real_agent  # noqa: E402
-from dormouse import leave_out, main  # noqa: E402
+from dormouse import children_of, leave_out, main  # noqa: E402
 
 FOLDER = HERE.parent / 'agents'
 PROGRAM = FOLDER / 'node_modules/opencode-linux-x64/bin/opencode'
@@ -77,7 +77,7 @@ class OpenCode(real_agent.RealAgent):
     def test_its_own_port_is_closed(self):
         session = self.server.create(agent='coder')['id']
         self.asked(session)
-        processes = real_agent.children_of(self.server.process.pid)
+        processes = children_of(self.server.process.pid)
         ports = [port for pid in processes for port in listening_ports(pid)]
         for port in ports:
             with self.assertRaises(urllib.error.HTTPError) as refused:
