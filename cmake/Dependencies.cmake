@@ -36,6 +36,12 @@ find_package(CLI11 REQUIRED)
 add_library(cli11 INTERFACE)
 target_link_libraries(cli11 INTERFACE CLI11::CLI11)
 
+find_path(QRENCODE_INCLUDE_DIR qrencode.h REQUIRED)
+find_library(QRENCODE_LIBRARY qrencode REQUIRED)
+add_library(qrencode INTERFACE)
+target_include_directories(qrencode SYSTEM INTERFACE ${QRENCODE_INCLUDE_DIR})
+target_link_libraries(qrencode INTERFACE ${QRENCODE_LIBRARY})
+
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 add_library(tomlplusplus INTERFACE)
 target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})

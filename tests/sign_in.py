@@ -140,6 +140,13 @@ class SignIn(Case):
         )
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stdout, r'^http://\S+/sign-in#dml_\S{43}\n$')
+
+    def test_the_command_shows_a_code_to_photograph(self):
+        done = run('link', '--qr', '--server', self.own(), '--data', self.server.directory)
+        self.assertEqual(done.returncode, 0, done)
+        rows = [line for line in done.stderr.splitlines() if '▀' in line or '▄' in line]
+        self.assertGreater(len(rows), 15)
+        self.assertRegex(done.stdout, r'^http://\S+/sign-in#dml_\S{43}\n$')
         self.assertStatus(self.spend(done.stdout.strip().split('#')[1]), 200)
 
     def test_neither_code_nor_cookie_is_kept_or_logged(self):

@@ -15,7 +15,8 @@ fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 
 packages=(g++ cmake ninja-build ccache lld-19 python3 libboost1.81-dev libfmt-dev libspdlog-dev
           libcli11-dev libvalijson-dev librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev
-          libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev)
+          libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev
+          libqrencode-dev)
 [ "${1-}" != ci ] || packages+=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
                              spin zsh fish groff-base mandoc curl jq prometheus
                              nginx-light haproxy bubblewrap chromium-headless-shell)

@@ -600,6 +600,7 @@ void Grammar::add_access() {
     l->add_option("who", link->access.name, "Who signs in")
         ->type_name("NAME")
         ->capture_default_str();
+    l->add_flag("--qr", link->qr, "Also show it as a code to photograph, on standard error");
     add_access_options(*l, link->access);
 }
 

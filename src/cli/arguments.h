@@ -195,6 +195,7 @@ struct TokenArgs {
 };
 struct LinkArgs {
     AccessArgs access;
+    bool qr = false;
 };
 // As an agent of an editor, on standard input and output.
 struct AcpArgs {

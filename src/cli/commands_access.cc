@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
+#include "cli/qr.h"
 
 #include <ostream>
 #include <utility>
@@ -115,7 +116,9 @@ Outcome<int> execute(Context const& context, LinkArgs const& args) {
                     << ahead(json::View(reply->body)["expires"].integer_or(0), wall_clock())
                     << ":\n"
                     << std::flush;
-    context.show(reply->body, json::View(reply->body)["url"].string_or("") + "\n");
+    std::string const url = json::View(reply->body)["url"].string_or("");
+    if (args.qr) context.err << qr_code(url) << std::flush;
+    context.show(reply->body, url + "\n");
     return status::done;
 }
 

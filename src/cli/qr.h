@@ -1,0 +1,14 @@
+#pragma once
+// QR codes for terminals (ISO/IEC 18004, by libqrencode). Pure.
+
+#include <string>
+#include <string_view>
+
+namespace dormouse::cli {
+
+// `text` as lines of half blocks, two rows of the code in each, with the quiet zone of four
+// modules that readers need; black on white whatever the terminal's colours are. Empty: it is too
+// long (over 2,331 bytes).
+[[nodiscard]] std::string qr_code(std::string_view text);
+
+}  // namespace dormouse::cli
