@@ -10,10 +10,10 @@ using namespace dormouse::session;
 
 Runner::Runner(World world, Options options)
     : world_(world),
-      options_(options),
+      options_(std::move(options)),
       clock_(world.clock),
       writer_(world.loop, world.journal),
-      next_number_(options.next_session_number),
+      next_number_(options_.next_session_number),
       outbox_({world.loop, world.journal},
               [this](SessionId to, Command::Body body, Actor by, Reply reply) {
                   command(to, std::move(body), {std::move(by)}, std::move(reply));

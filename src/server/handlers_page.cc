@@ -113,7 +113,7 @@ void offer(Api& api, ExchangePtr const& x, Form const& form, Snapshot const& sna
     if (!command.input_digest)
         return refuse(api, x, pending, {Code::bad_value, "The form does not say what it showed."});
     submit_to(api, x, std::move(command),
-              [&api, x, pending](HttpReply reply) { answered(api, x, pending, reply); });
+              [&api, x, pending](HttpReply const& reply) { answered(api, x, pending, reply); });
 }
 
 bool is_of_page(Api& api, ExchangePtr const& x, PendingId const& pending, Form const& form) {
