@@ -285,11 +285,7 @@ class Fields(Case):
                         self.refused(twice)
 
     def test_ids_of_others_unknown_ones_and_none_look_the_same(self):
-        secret = self.server.post(
-            '/api/tokens', {'name': 'far', 'role': 'admin', 'projects': ['other'], 'ttlMs': 600_000}
-        )
-        self.before = self.state()
-        far = Client(self.server.port, secret['secret'])
+        far = self.stranger()
         looked = 0
         for method, path, operation in operations():
             if '{id}' not in path or path.startswith(('/api/tokens/', '/a/')):
@@ -312,16 +308,20 @@ class Fields(Case):
                 looked += 1
         self.assertGreater(looked, 25)
 
+    def stranger(self):
+        """Somebody with all rights in another project."""
+        made = self.server.post(
+            '/api/tokens', {'name': 'far', 'role': 'admin', 'projects': ['other'], 'ttlMs': 600_000}
+        )
+        self.before = self.state()
+        return Client(self.server.port, made['secret'])
+
     def neutral(self, problem, where):
         out = {k: v for k, v in problem.items() if k not in ('requestID', 'instance')}
         return json.dumps(out, sort_keys=True)
 
     def test_pending_ids_of_others_in_bodies_look_as_unknown_ones(self):
-        secret = self.server.post(
-            '/api/tokens', {'name': 'far', 'role': 'admin', 'projects': ['other'], 'ttlMs': 600_000}
-        )
-        self.before = self.state()
-        far = Client(self.server.port, secret['secret'])
+        far = self.stranger()
         looked = 0
         for method, path, operation in operations():
             schema = json_schema(operation)

@@ -51,7 +51,7 @@ class Import(Case):
         base.execute('INSERT INTO account VALUES (?)', (SECRET,))
         for number, session in enumerate(sessions):
             base.execute('INSERT INTO session VALUES (?, ?, NULL, ?, ?, ?, ?)',
-                         (session, 'global', '/work', f'Title {number}', number, number))
+                         (session, 'global', '/srv/app', f'Title {number}', number, number))
             for id, info, parts in MESSAGES:
                 base.execute('INSERT INTO message VALUES (?, ?, ?, ?, ?)',
                              (session + id, session, info['time']['created'], 0, json.dumps(info)))
@@ -123,7 +123,7 @@ class Forms(Import):
         self.assertIn('imported 1, there already 0', done.stdout)
         session, = self.sessions()
         self.assertEqual((session['title'], session['labels'], session['forkedFrom']),
-                         ('Title 0', {'source': 'opencode:ses_one', 'cwd': '/work'}, None))
+                         ('Title 0', {'source': 'opencode:ses_one', 'cwd': '/srv/app'}, None))
         self.assertWhole(session)
         self.assertEqual(sorted(f.name for f in self.folder.iterdir() if 'shm' not in f.name),
                          ['opencode.db', 'opencode.db-wal'], 'nothing was changed there')

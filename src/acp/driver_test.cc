@@ -17,7 +17,7 @@ Settings settings() {
     out.password_variable = "PASSWORD";
     out.folder = [](std::string const& cwd) -> Result<std::string> {
         if (cwd == "/etc") return fail(Code::bad_value, "cwd is outside of the agent's roots");
-        return cwd.empty() ? "/work" : cwd;
+        return cwd.empty() ? "/srv" : cwd;
     };
     out.random = [] { return std::string("random"); };
     out.mcp_servers = [](SessionId const&) {

@@ -36,7 +36,7 @@ protected:
     std::string ask(std::string const& method, std::string const& params) {
         answer.clear();
         bool const taken =
-            workplace.request(method, Json::trusted("1"), json::View(params), "/work");
+            workplace.request(method, Json::trusted("1"), json::View(params), "/srv");
         return taken ? answer : "not taken";
     }
     std::string outcome() {
@@ -54,11 +54,11 @@ protected:
 };
 
 TEST_F(WorkplaceTest, PathsAreSeenFromTheFolder) {
-    EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/work//a/../b.txt"})"), "");
-    (void)ask("fs/write_text_file", R"({"path":"/work/c.txt","content":"text"})");
+    EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/srv//a/../b.txt"})"), "");
+    (void)ask("fs/write_text_file", R"({"path":"/srv/c.txt","content":"text"})");
     EXPECT_EQ(outcome(), "{}");
-    EXPECT_EQ(folders.asked, "read /work a/../b.txt\nwrite /work c.txt text\n");
-    for (std::string const path : {"/works/a", "/work", "/work/", "a", "", "/work/a\\u0000b"}) {
+    EXPECT_EQ(folders.asked, "read /srv a/../b.txt\nwrite /srv c.txt text\n");
+    for (std::string const path : {"/srvs/a", "/srv", "/srv/", "a", "", "/srv/a\\u0000b"}) {
         (void)ask("fs/read_text_file", R"({"path":")" + path + "\"}");
         EXPECT_NE(answer.find("-32602"), std::string::npos) << path;
     }
@@ -67,7 +67,7 @@ TEST_F(WorkplaceTest, PathsAreSeenFromTheFolder) {
 
 TEST_F(WorkplaceTest, LinesAreCountedFromOne) {
     auto const lines = [&](std::string const& more) {
-        (void)ask("fs/read_text_file", R"({"path":"/work/a")" + more + "}");
+        (void)ask("fs/read_text_file", R"({"path":"/srv/a")" + more + "}");
         folders.reads.back()(std::string("1\n2\n3"));
         return outcome();
     };
@@ -76,21 +76,21 @@ TEST_F(WorkplaceTest, LinesAreCountedFromOne) {
     EXPECT_EQ(lines(R"(,"line":2)"), R"({"content":"2\n3"})");
     EXPECT_EQ(lines(R"(,"line":2,"limit":1)"), R"({"content":"2\n"})");
     EXPECT_EQ(lines(R"(,"line":4)"), R"({"content":""})");
-    (void)ask("fs/read_text_file", R"({"path":"/work/a","line":0})");
+    (void)ask("fs/read_text_file", R"({"path":"/srv/a","line":0})");
     EXPECT_NE(answer.find("-32602"), std::string::npos);
 }
 
 TEST_F(WorkplaceTest, OnlySoManyFilesAreAskedForAtOnce) {
     for (std::size_t i = 0; i < Workplace::files_open_max; ++i)
-        EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/work/a"})"), "");
-    (void)ask("fs/read_text_file", R"({"path":"/work/a"})");
+        EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/srv/a"})"), "");
+    (void)ask("fs/read_text_file", R"({"path":"/srv/a"})");
     EXPECT_EQ(outcome(), "Too many files are asked for at once.");
     folders.reads.front()(std::string("x"));
-    EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/work/a"})"), "");
+    EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/srv/a"})"), "");
 }
 
 TEST_F(WorkplaceTest, AnAnswerAfterTheEndGoesNowhere) {
-    (void)ask("fs/read_text_file", R"({"path":"/work/a"})");
+    (void)ask("fs/read_text_file", R"({"path":"/srv/a"})");
     workplace.close();
     folders.reads.back()(std::string("x"));
     EXPECT_EQ(answer, "");
@@ -100,7 +100,7 @@ TEST_F(WorkplaceTest, ATerminalKeepsTheNewestOutputFromWholeCharacters) {
     (void)ask("terminal/create", R"({"command":"a b","outputByteLimit":5})");
     EXPECT_EQ(outcome(), R"({"terminalId":"term_1"})");
     auto const& spec = processes.newest().spec;
-    EXPECT_EQ(spec.cwd, "/work");
+    EXPECT_EQ(spec.cwd, "/srv");
     EXPECT_EQ(spec.argv[2], "exec </dev/null 2>&1\na b");
     spec.on_output("aäöüb");
     EXPECT_EQ(workplace.shown("term_1"), "öüb");
@@ -136,7 +136,7 @@ TEST_F(WorkplaceTest, ThereAreOnlySoManyAndAllEndWithIt) {
 TEST_F(WorkplaceTest, WhatIsNoCommandStartsNothing) {
     for (std::string const params : {R"({})", R"({"command":"a\u0000b"})",
                                      R"({"command":"a","env":[{"name":"A","value":"\u0000"}]})",
-                                     R"({"command":"a","cwd":"/workshop"})"}) {
+                                     R"({"command":"a","cwd":"/srvs/x"})"}) {
         (void)ask("terminal/create", params);
         EXPECT_NE(answer.find("-32602"), std::string::npos) << params;
     }
@@ -148,7 +148,7 @@ TEST_F(WorkplaceTest, WhatIsNoCommandStartsNothing) {
 
 TEST_F(WorkplaceTest, WhatIsNotAllowedIsNotTaken) {
     settings.writes_files = settings.terminals = false;
-    EXPECT_EQ(ask("fs/write_text_file", R"({"path":"/work/a","content":"x"})"), "not taken");
+    EXPECT_EQ(ask("fs/write_text_file", R"({"path":"/srv/a","content":"x"})"), "not taken");
     EXPECT_EQ(ask("terminal/create", R"({"command":"a"})"), "not taken");
     json::Writer out;
     out.begin_object();

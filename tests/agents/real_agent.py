@@ -14,15 +14,16 @@ from shapes import MESSAGE, Contract
 LIMIT_S = 120  # they take their time to start
 
 
-class RealAgent(Contract):
-    """`command` and `variables(home)` say how it is started. `keeps_its_session`: it can take a
-    conversation up again by itself; else it is told the past in a new one."""
+def entry(name, command, variables, more=''):
+    """An [[agent]] that is started so, in the folder `work` beside its configuration."""
+    return (
+        f'[[agent]]\nid = "{name}"\nacp = {json.dumps(list(map(str, command)))}\n'
+        f'roots = ["work"]\nenv_allow = {json.dumps(list(variables))}\n{more}'
+    )
 
-    command = ()
-    keeps_its_session = True
 
-    def variables(self):
-        raise NotImplementedError
+class Played(Contract):
+    """A home, a folder and a model for what `serve` starts."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-agent-'))
@@ -32,15 +33,29 @@ class RealAgent(Contract):
         self.home.mkdir()
         self.model = FakeModel()
         self.addCleanup(self.model.close)
-        own = {'DO_NOT_TRACK': '1', 'CI': '1', **self.variables()}
+
+    def serve(self, agents, variables):
         config = self.folder / 'dormouse.toml'
-        config.write_text(
-            f'[[agent]]\nid = "coder"\nacp = {json.dumps(list(map(str, self.command)))}\n'
-            f'roots = ["work"]\nenv_allow = {json.dumps(list(own))}\n'
-        )
-        env = {'HOME': str(self.home), 'TMPDIR': str(self.folder), **own}
+        config.write_text(agents)
+        env = {'HOME': str(self.home), 'TMPDIR': str(self.folder), **variables}
         self.server = Server('--config', str(config), env=env)
         self.addCleanup(self.server.clean)
+
+
+class RealAgent(Played):
+    """`command` and `variables()` say how it is started. `keeps_its_session`: it can take a
+    conversation up again by itself; else it is told the past in a new one."""
+
+    command = ()
+    keeps_its_session = True
+
+    def variables(self):
+        raise NotImplementedError
+
+    def setUp(self):
+        super().setUp()
+        own = {'DO_NOT_TRACK': '1', 'CI': '1', **self.variables()}
+        self.serve(entry('coder', self.command, own), own)
 
     def prompted(self, session, text):
         """What it says at the end of the turn; None: the turn waits."""

@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 """opencode starts a background task of Claude Code, ends its turn, and is woken by the outcome,
 whatever was killed in between; both are the programs themselves, with a model that is played."""
-import json
 import pathlib
-import shutil
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'slow')]
@@ -13,36 +10,19 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'slow')]
 import claude  # noqa: E402
 import npm  # noqa: E402
 import opencode  # noqa: E402
-from dormouse import Server, leave_out, main, wait_for  # noqa: E402
-from fake_model import FakeModel  # noqa: E402
-from real_agent import LIMIT_S  # noqa: E402
-from shapes import Contract  # noqa: E402
+import real_agent  # noqa: E402
+from dormouse import leave_out, main, wait_for  # noqa: E402
+from real_agent import LIMIT_S, entry  # noqa: E402
 
 
-class Together(Contract):
+class Together(real_agent.Played):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-together-'))
-        self.addCleanup(shutil.rmtree, self.folder, True)
-        self.home, self.work = self.folder / 'home', self.folder / 'work'
-        self.home.mkdir()
-        self.work.mkdir()
-        self.model = FakeModel()
-        self.addCleanup(self.model.close)
+        super().setUp()
         coder, reviewer = opencode.OpenCode.variables(self), claude.Claude.variables(self)
-        config = self.folder / 'dormouse.toml'
-        config.write_text(
-            self.agent('coder', opencode.OpenCode.command, coder)
-            + 'tools = ["background_*"]\n'
-            + self.agent('reviewer', claude.Claude.command, reviewer)
-        )
-        env = {'HOME': str(self.home), 'TMPDIR': str(self.folder), **coder, **reviewer}
-        self.server = Server('--config', str(config), env=env)
-        self.addCleanup(self.server.clean)
-
-    def agent(self, name, command, variables):
-        return (
-            f'[[agent]]\nid = "{name}"\nacp = {json.dumps(list(map(str, command)))}\n'
-            f'roots = ["work"]\nenv_allow = {json.dumps(list(variables))}\n'
+        self.serve(
+            entry('coder', opencode.OpenCode.command, coder, 'tools = ["background_*"]\n')
+            + entry('reviewer', claude.Claude.command, reviewer),
+            {**coder, **reviewer},
         )
 
     def told(self, session):
