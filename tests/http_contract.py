@@ -87,6 +87,7 @@ ROUTES = [
     ('GET', '/api/doctor'),
     ('POST', '/api/doctor/repair'),
     ('POST', '/api/retention'),
+    ('POST', '/api/retention/messages'),
     ('GET', '/api/tokens'),
     ('POST', '/api/tokens'),
     ('DELETE', '/api/tokens/{}'),

@@ -108,6 +108,8 @@ void print_summary(config::Config const& config, agent::Registry const& registry
         "retention  %s\n",
         after ? ("completed sessions go after " + config::duration_text(after->count())).c_str()
               : "completed sessions are kept");
+    if (auto const most = config.retention.messages_per_session)
+        std::printf("           the oldest messages of a session go from %u on\n", *most);
     for (config::Model const& model : config.models) {
         std::printf("model      %s (%s)\n", model.id.c_str(),
                     std::string(text(model.kind)).c_str());

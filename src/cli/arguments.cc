@@ -465,12 +465,21 @@ void Grammar::add_checks() {
                 "Also compare all that is stored beside the journals with them");
     d->add_flag("--repair", doctor->repair, "The same, and make anew what does not agree");
     auto const retention = std::make_shared<RetentionArgs>();
-    auto* const old = add("retention", "Delete sessions that were completed long ago",
-                          "dormouse retention --dry-run --completed-after 30d", retention);
+    auto* const old =
+        add("retention", "Delete sessions that were completed long ago, or the oldest messages",
+            "dormouse retention --dry-run --completed-after 30d", retention);
     old->add_flag("--dry-run", retention->dry_run, "Only say what would go");
     old->add_option("--completed-after", retention->completed_after,
                     "So long ago; else completed_after of [retention]")
         ->type_name("TIME");
+    auto* const messages =
+        old->add_option("--messages", retention->messages,
+                        "Instead: of sessions with so many messages the oldest tenth of these")
+            ->type_name("N")
+            ->check(CLI::Range(100, 16'777'215));
+    old->add_option("--session", retention->session, "Of this session only")
+        ->type_name("SESSION")
+        ->needs(messages);
     auto const deliveries = std::make_shared<DeliveriesArgs>();
     auto* const s = add("deliveries", "What is sent out: webhooks and word to people",
                         "dormouse deliveries --state dead", deliveries);

@@ -158,6 +158,8 @@ struct DoctorArgs {
 // Sessions that were completed long ago.
 struct RetentionArgs {
     std::string completed_after = {};  // empty: as the server is configured
+    std::int64_t messages = 0;         // not 0: the oldest messages go, and no session
+    std::string session = {};          // with that, of this one; empty: of all
     bool dry_run = false;
 };
 // What is sent out; with `retry` or `forget`, that delivery.

@@ -73,6 +73,7 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, ArtifactArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DoctorArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, RetentionArgs const& args);
+[[nodiscard]] Outcome<int> cut_messages(Context const& context, RetentionArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);

@@ -163,6 +163,7 @@ Outcome<Swept> sweep(Context const& context, Client& client, Json const& body, b
 }  // namespace
 
 Outcome<int> execute(Context const& context, RetentionArgs const& args) {
+    if (args.messages > 0) return cut_messages(context, args);
     json::Writer body;
     body.begin_object().member("dryRun", args.dry_run);
     if (!args.completed_after.empty()) {

@@ -78,7 +78,8 @@ struct Limits {
 };
 
 struct Retention {
-    std::optional<Duration> completed_after = {};  // nullopt: completed sessions are kept
+    std::optional<Duration> completed_after = {};            // nullopt: completed sessions are kept
+    std::optional<std::uint32_t> messages_per_session = {};  // nullopt: all are kept
     friend bool operator==(Retention const&, Retention const&) = default;
 };
 

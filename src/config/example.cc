@@ -71,6 +71,8 @@ constexpr std::string_view text =
 #[retention]
 # Sessions that were completed so long ago are deleted, for example "7d". "none" keeps them.
 #completed_after = "none"
+# From so many messages on the oldest tenth of a session goes, by whole turns; unset: none does.
+#messages_per_session = 1000
 
 # What holds for the sessions of one project.
 #[[project]]

@@ -146,6 +146,9 @@ constexpr Key all[] = {
      Form::any,
      false,
      true},
+    {"retention", "messages_per_session", Kind::number, "",
+     "A session that has so many messages loses the oldest tenth of them; without it none goes.",
+     100, 16'777'215},
 
     {"project", "id", Kind::text, "", "The project's id.", 1, 64, {}, Form::id, true},
     {"project", "mail", Kind::word, "\"wake\"",

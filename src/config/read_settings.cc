@@ -67,6 +67,7 @@ Retention read_retention(Section const& section) {
     Retention out;
     section.read("completed_after", out.completed_after);
     if (out.completed_after == Duration::max()) out.completed_after.reset();
+    section.read("messages_per_session", out.messages_per_session);
     return out;
 }
 

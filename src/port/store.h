@@ -45,6 +45,13 @@ struct SessionRow {
     Time updated{};  // when this row was last written
 };
 
+// A session and its newest event.
+struct SessionHead {
+    SessionId session;
+    Seq head = 0;
+    friend bool operator==(SessionHead const&, SessionHead const&) = default;
+};
+
 enum class PendingStatus : std::uint8_t { waiting, completed, failed, expired, cancelled };
 
 // One pause of one call (table pending_tool_calls). Content stays in the journal: `paused` and
@@ -161,6 +168,18 @@ struct KeptRow {
     std::string body;
 };
 
+// What stays of a session's oldest frames, which go: a frame in the place of the last of them,
+// which it has the place of. With them go the closed pending rows up to `through`, keys up to it
+// whose first byte is in `keys`, secrets of calls up to `call`, and artifacts up to it that are not
+// kept.
+struct BaseRow {
+    Frame frame;
+    Seq through = 0;
+    CallNo call = 0;
+    std::string keys;
+    std::vector<Seq> artifacts;  // that stay
+};
+
 // One session's append: whole or not at all. Fails alone with conflict when the session's head is
 // not `after`.
 struct Append {
@@ -183,8 +202,11 @@ struct Append {
     std::vector<SecretRow> secrets = {};
     // Remembered for every session; none of them is kept any more. Those that are known stay.
     std::vector<DeliveredRow> delivered = {};
-    // `pending` and `keys` are all that there are: what stood there goes first.
+    // `pending` and `keys` are all that there are after event `anew_after`: what stood there goes
+    // first.
     bool rows_anew = false;
+    Seq anew_after = 0;
+    std::optional<BaseRow> base = {};     // REQUIRES: base->frame is before this append's
     std::optional<SnapshotRow> snapshot;  // replaces an older one
     std::vector<std::string> audit;       // lines that are added to the audit
     std::optional<Bits128> create_key;    // remembered with the session for find_created()
@@ -318,6 +340,11 @@ public:
     // Sessions in status "completed" whose row was last written at `at` or before, oldest first.
     [[nodiscard]] virtual Result<std::vector<SessionId>> completed_until(Time at,
                                                                          std::uint32_t limit) = 0;
+    // Sessions by number, oldest first, without deleted ones. For retention.
+    [[nodiscard]] virtual Result<std::vector<SessionHead>> heads(std::uint64_t /*after*/,
+                                                                 std::uint32_t /*limit*/) {
+        return std::vector<SessionHead>();
+    }
     // What deleting the session would free: its journal, snapshot and artifacts. For retention.
     [[nodiscard]] virtual Result<std::uint64_t> session_bytes(SessionId /*session*/) { return 0; }
     [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(

@@ -137,10 +137,11 @@ void Lane::look_up() {
     if (questions.empty()) return judge();
     auto const places =
         std::make_shared<std::vector<std::pair<std::size_t, Wanted>>>(std::move(questions));
-    auto read = [id = id_, places](port::Store& store) -> Result<std::vector<Found>> {
+    auto read = [id = id_, base = state_->base.through,
+                 places](port::Store& store) -> Result<std::vector<Found>> {
         std::vector<Found> out;
         for (auto const& [place, wanted] : *places) {
-            auto found = read_found(store, id, wanted);
+            auto found = read_found(store, id, wanted, base);
             if (!found) return std::unexpected(std::move(found.error()));
             out.push_back(std::move(*found));
         }
@@ -274,7 +275,8 @@ void Lane::send(Draft draft) {
     append.claims_alias = claims_alias(draft.records);
     append.erase = state.lifecycle == Lifecycle::deleted;
     if (append.after == 0) append.create_key = create_key_;
-    if (!append.erase && state.head - snapshot_seq_ > snapshot_every) {
+    bool const old = state.head - snapshot_seq_ > snapshot_every;
+    if (!append.erase && (old || append.base)) {
         append.snapshot =
             port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
         snapshot_seq_ = state.head;
@@ -282,6 +284,7 @@ void Lane::send(Draft draft) {
     stored_wake_ = append.wake_at;
     wake_known_ = true;
     if (rows_) write_rows_anew(append);
+    cut_ = append.base.has_value();
     fresh_ = std::move(draft.records);
     sending_ = append.posts;
     host_.writer().append(std::move(append), [self = shared_from_this()](Result<void> durable) {
@@ -292,6 +295,7 @@ void Lane::send(Draft draft) {
 // What this very append adds comes on top of what the journal says.
 void Lane::write_rows_anew(port::Append& append) {
     append.rows_anew = true;
+    append.anew_after = state_->base.through;
     auto const rows = *std::exchange(rows_, {});
     for (port::PendingRow const& row : rows.pending) {
         bool const newer = std::ranges::any_of(append.pending, [&](port::PendingRow const& one) {
@@ -309,6 +313,7 @@ void Lane::write_rows_anew(port::Append& append) {
 void Lane::committed(Result<void> durable) {
     if (!durable) return forget(durable.error());
     remember(fresh_);
+    if (std::exchange(cut_, false)) forget_cut();
     host_.appended(*this, std::exchange(fresh_, {}));
     if (!sending_.empty()) host_.posted(std::exchange(sending_, {}));
     release();
@@ -333,6 +338,17 @@ void Lane::release() {
     reopen();
 }
 
+// What retention has taken: nobody is told of it any more.
+void Lane::forget_cut() {
+    Seq const through = state_->base.through;
+    std::erase_if(recent_, [&](auto const& record) { return record->event.seq <= through; });
+    recent_bytes_ = 0;
+    for (wire::RecordPtr const& record : recent_) recent_bytes_ += record->data.size();
+    closed_.clear();
+    earlier_.clear();
+    progress_.clear();
+}
+
 // The disk may or may not hold what memory holds: trust neither, read again when next asked. What
 // runs goes on running: its outcome is a command like any other.
 void Lane::forget(Error const& error) {
@@ -344,6 +360,7 @@ void Lane::forget(Error const& error) {
     progress_.clear();
     taken_.clear();
     sending_.clear();
+    cut_ = false;
     rows_.reset();
     wake_known_ = false;
     for (Answered& out : std::exchange(leaving_, {})) {

@@ -102,9 +102,11 @@ public:
     // Durable. REQUIRES: called from a look or a wake.
     [[nodiscard]] session::State const& state() const { return *state_; }
     [[nodiscard]] bool loaded() const { return state_.has_value(); }
-    // The newest records, oldest first; all of them when recent_from_start().
+    // The newest records, oldest first; all of them when recent_from_start(), which REQUIRES what
+    // state() does.
     [[nodiscard]] std::vector<wire::RecordPtr> const& recent() const { return recent_; }
     [[nodiscard]] bool recent_from_start() const {
+        if (state_->base.through != 0) return false;
         return recent_.empty() || recent_.front()->event.seq == 1;
     }
 
@@ -149,6 +151,7 @@ private:
     void send(struct Draft draft);
     void committed(Result<void> durable);
     void release();
+    void forget_cut();
     void forget(Error const& error);
     void reopen();
 
@@ -188,6 +191,7 @@ private:
     std::size_t recent_bytes_ = 0;
     std::vector<wire::RecordPtr> fresh_;  // of the append that is on its way
     std::vector<port::PostRow> sending_;  // likewise
+    bool cut_ = false;                    // it takes what is old out of the journal
     Seq snapshot_seq_ = 0;
     std::optional<Time> stored_wake_;  // what the store holds …
     bool wake_known_ = false;          // … if that is known

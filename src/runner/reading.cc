@@ -14,13 +14,15 @@ namespace {
 constexpr std::size_t past_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t page_bytes = std::size_t{1} << 20;
 
+Error missing(SessionId session, Seq seq) {
+    return {Code::internal,
+            "Event " + std::to_string(seq) + " of " + session.text() + " is missing."};
+}
+
 Result<wire::RecordPtr> read_record(port::Store& store, SessionId session, Seq seq) {
     auto records = read_records(store, session, seq, seq);
     if (!records) return std::unexpected(std::move(records.error()));
-    if (records->size() != 1) {
-        return fail(Code::internal,
-                    "Event " + std::to_string(seq) + " of " + session.text() + " is missing.");
-    }
+    if (records->empty()) return std::unexpected(missing(session, seq));
     return records->front();
 }
 
@@ -55,10 +57,13 @@ Result<void> find_notes(port::Store& store, SessionId session, PendingId const& 
     return {};
 }
 
-Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Found& found) {
-    auto record = read_record(store, session, seq);
-    if (!record) return std::unexpected(std::move(record.error()));
-    found.earlier = earlier_in((*record)->event);
+Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Seq base, Found& found) {
+    auto records = read_records(store, session, seq, seq);
+    if (!records) return std::unexpected(std::move(records.error()));
+    found.gone = records->empty() && seq <= base;
+    if (found.gone) return {};
+    if (records->empty()) return std::unexpected(missing(session, seq));
+    found.earlier = earlier_in(records->front()->event);
     return {};
 }
 
@@ -86,6 +91,11 @@ Result<LoadedSession> read_session(port::Store& store, SessionId session) {
         if (!all) return std::unexpected(std::move(all.error()));
         frames = std::move(*all);
     }
+    if (out.snapshot_seq == 0) {
+        auto base = read_base(session, frames);
+        if (!base) return std::unexpected(std::move(base.error()));
+        if (*base) out.state = **std::move(base);
+    }
     for (port::Frame const& frame : frames) {
         auto records = wire::unpack(session, frame.first, frame.bytes);
         if (!records) return std::unexpected(std::move(records.error()));
@@ -100,6 +110,11 @@ Result<LoadedSession> read_session(port::Store& store, SessionId session) {
     return out;
 }
 
+Result<std::optional<State>> read_base(SessionId session, std::vector<port::Frame> const& frames) {
+    if (frames.empty()) return std::nullopt;
+    return wire::base_state(session, frames.front().bytes);
+}
+
 Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from,
                                                   Seq to) {
     std::vector<wire::RecordPtr> out;
@@ -107,34 +122,35 @@ Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId 
         auto frames = store.page(session, from, from == to ? 1 : page_bytes);
         if (!frames) return std::unexpected(std::move(frames.error()));
         if (frames->empty()) break;
-        Seq const before = from;
         for (port::Frame const& frame : *frames) {
             auto records = wire::unpack(session, frame.first, frame.bytes);
             if (!records) return std::unexpected(std::move(records.error()));
             for (wire::RecordPtr& record : *records) {
                 Seq const seq = record->event.seq;
-                if (seq < from || seq > to) continue;
-                out.push_back(std::move(record));
-                from = seq + 1;
+                if (seq >= from && seq <= to) out.push_back(std::move(record));
             }
         }
-        if (from == before) break;
+        from = frames->back().first + frames->back().count;
     }
     return out;
 }
 
 Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store, SessionId session,
                                                        Seq from, Seq to, std::size_t max_bytes) {
-    auto frames = store.page(session, from, max_bytes);
-    if (!frames) return std::unexpected(std::move(frames.error()));
     std::vector<wire::RecordPtr> out;
-    for (port::Frame const& frame : *frames) {
-        auto records = wire::unpack(session, frame.first, frame.bytes);
-        if (!records) return std::unexpected(std::move(records.error()));
-        for (wire::RecordPtr& record : *records) {
-            Seq const seq = record->event.seq;
-            if (seq >= from && seq <= to) out.push_back(std::move(record));
+    for (Seq next = from; out.empty() && next <= to;) {
+        auto frames = store.page(session, next, max_bytes);
+        if (!frames) return std::unexpected(std::move(frames.error()));
+        if (frames->empty()) break;
+        for (port::Frame const& frame : *frames) {
+            auto records = wire::unpack(session, frame.first, frame.bytes);
+            if (!records) return std::unexpected(std::move(records.error()));
+            for (wire::RecordPtr& record : *records) {
+                Seq const seq = record->event.seq;
+                if (seq >= from && seq <= to) out.push_back(std::move(record));
+            }
         }
+        next = frames->back().first + frames->back().count;
     }
     return out;
 }
@@ -155,7 +171,7 @@ Result<FilesById> read_files(port::Store& store, SessionId session,
     return out;
 }
 
-Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wanted) {
+Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wanted, Seq base) {
     Found found;
     if (wanted.receipt) {
         auto done = find_receipt(store, session, *wanted.receipt, found);
@@ -171,7 +187,7 @@ Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wa
     found.progress_known = seq(1) != 0;
     found.taken = seq(2) != 0;
     if (seq(0) == 0) return found;
-    auto done = find_earlier(store, session, seq(0), found);
+    auto done = find_earlier(store, session, seq(0), base, found);
     if (!done) return std::unexpected(std::move(done.error()));
     return found;
 }

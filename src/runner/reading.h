@@ -17,7 +17,8 @@ namespace dormouse::runner {
 struct LoadedSession {
     session::State state;
     Seq snapshot_seq = 0;
-    std::vector<wire::RecordPtr> tail;  // from the snapshot (or the start) to the head
+    std::vector<wire::RecordPtr>
+        tail;  // from the snapshot (or the start) to the head, without gaps
     bool wake_known = false;
     std::optional<Time> wake_at;
     // All of them, made from the journal: set by read_anew.
@@ -31,7 +32,13 @@ struct LoadedSession {
 // From nothing but the journal; no snapshot and no row is believed.
 [[nodiscard]] Result<LoadedSession> read_anew(port::Store& store, SessionId session);
 
-// All records with sequence numbers from `from` to `to`, both included.
+// The state that a journal begins with whose older part is gone; nullopt: it is whole. REQUIRES:
+// `frames` begin with its first.
+[[nodiscard]] Result<std::optional<session::State>> read_base(
+    SessionId session, std::vector<port::Frame> const& frames);
+
+// All records with sequence numbers from `from` to `to`, both included, that are in the journal: of
+// what retention took (State::base) those that were still to be used.
 [[nodiscard]] Result<std::vector<wire::RecordPtr>> read_records(port::Store& store,
                                                                 SessionId session, Seq from,
                                                                 Seq to);
@@ -57,8 +64,8 @@ using ArtifactCopies = std::vector<std::pair<Seq, session::Artifact>>;
     port::Store& store, SessionId session,
     std::vector<std::pair<Seq, session::ArtifactEmitted>> const& artifacts);
 
-// What was found for a command's Wanted.
+// What was found for a command's Wanted. `base`: the event up to which the journal is gone.
 [[nodiscard]] Result<session::Found> read_found(port::Store& store, SessionId session,
-                                                session::Wanted const& wanted);
+                                                session::Wanted const& wanted, Seq base);
 
 }  // namespace dormouse::runner

@@ -16,7 +16,7 @@ using LaneTest = testing::LaneTestOn<testing::TestJournal<store::MemoryStore, st
 class Reading : public LaneTest {
 protected:
     [[nodiscard]] Found found(Wanted const& wanted) {
-        auto found = read_found(*host.store.store, id, wanted);
+        auto found = read_found(*host.store.store, id, wanted, 0);
         EXPECT_TRUE(found);
         return found.value_or(Found());
     }

@@ -8,11 +8,30 @@ namespace dormouse::runner {
 
 using namespace dormouse::session;
 
-Result<Rebuilt> rebuild(SessionId const& session, std::vector<wire::RecordPtr> const& records) {
+Result<Journal> read_journal(port::Store& store, SessionId session) {
+    Journal out;
+    out.base.id = session;
+    auto const first = store.page(session, 1, 1);
+    if (!first) return std::unexpected(first.error());
+    auto base = read_base(session, *first);
+    if (!base) return std::unexpected(std::move(base.error()));
+    if (*base) out.base = **std::move(base);
+    auto records = read_records(store, session, 1, SIZE_MAX >> 1);
+    if (!records) return std::unexpected(std::move(records.error()));
+    out.records = std::move(*records);
+    return out;
+}
+
+Result<Rebuilt> rebuild(Journal const& journal) {
     Rebuilt out;
-    out.state.id = session;
-    for (wire::RecordPtr const& record : records) {
+    out.state = journal.base;
+    for (wire::RecordPtr const& record : journal.records) {
         Event const& event = record->event;
+        if (event.seq <= journal.base.head) {
+            if (auto const* e = std::get_if<ArtifactEmitted>(&event.body))
+                out.artifacts.emplace(event.seq, *e);
+            continue;
+        }
         if (event.seq != out.state.head + 1) {
             return fail(Code::internal,
                         "event " + std::to_string(out.state.head + 1) + " is missing");
@@ -24,7 +43,7 @@ Result<Rebuilt> rebuild(SessionId const& session, std::vector<wire::RecordPtr> c
             out.artifacts.emplace(event.seq, *e);
         apply(out.state, event);
     }
-    if (records.empty()) return fail(Code::internal, "it is empty");
+    if (out.state.head == 0) return fail(Code::internal, "it is empty");
     return out;
 }
 
@@ -32,21 +51,24 @@ Result<LoadedSession> read_anew(port::Store& store, SessionId session) {
     auto const loaded = store.load(session);
     if (!loaded) return std::unexpected(loaded.error());
     if (!loaded->row || loaded->row->status == "deleted") return read_session(store, session);
-    auto records = read_records(store, session, 1, SIZE_MAX >> 1);
-    if (!records) return std::unexpected(std::move(records.error()));
-    auto rebuilt = rebuild(session, *records);
+    auto journal = read_journal(store, session);
+    if (!journal) return std::unexpected(std::move(journal.error()));
+    auto rebuilt = rebuild(*journal);
     if (!rebuilt) return std::unexpected(std::move(rebuilt.error()));
     auto const keys = store.key_rows(session);
     if (!keys) return std::unexpected(keys.error());
     LoadedSession out;
     out.state = std::move(rebuilt->state);
-    out.tail = std::move(*records);
+    out.tail = std::move(journal->records);
+    std::erase_if(out.tail,
+                  [&](auto const& record) { return record->event.seq <= journal->base.head; });
     out.rows.emplace();
     for (auto& [key, row] : rebuilt->pending) out.rows->pending.push_back(std::move(row));
     for (auto& [key, seq] : rebuilt->keys) out.rows->keys.push_back({key, seq});
     // Which posts were taken up no event says.
     for (port::KeyRow const& row : *keys) {
-        if (is_taken_key(row.key) && row.seq <= out.state.head) out.rows->keys.push_back(row);
+        bool const after = row.seq > journal->base.head && row.seq <= out.state.head;
+        if (is_taken_key(row.key) && after) out.rows->keys.push_back(row);
     }
     return out;
 }

@@ -17,8 +17,16 @@ struct Rebuilt {
     std::map<Seq, session::ArtifactEmitted> artifacts;
 };
 
-// Errors: internal, naming what is missing or damaged; newer_format.
-[[nodiscard]] Result<Rebuilt> rebuild(SessionId const& session,
-                                      std::vector<wire::RecordPtr> const& records);
+// All that is kept of a session. Of what retention took, `base` is the state after it, and
+// `records` begin with those that were still to be used.
+struct Journal {
+    session::State base;
+    std::vector<wire::RecordPtr> records;
+};
+[[nodiscard]] Result<Journal> read_journal(port::Store& store, SessionId session);
+
+// Of what came after the base, and the artifacts of all records. Errors: internal, naming what is
+// missing or damaged; newer_format.
+[[nodiscard]] Result<Rebuilt> rebuild(Journal const& journal);
 
 }  // namespace dormouse::runner

@@ -57,6 +57,13 @@ Beside take_beside(Command& command) {
     } else if (auto const* const submit = std::get_if<Submit>(&command.body)) {
         for (Bits128 const& key : submit->delivery_keys)
             out.delivered.push_back({key, submit->delivery_digest});
+    } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
+        auto const count = static_cast<std::uint32_t>(cut->last - cut->first + 1);
+        out.base = port::BaseRow{{cut->first, count, *cut->frame},
+                                 cut->what.through,
+                                 cut->what.call,
+                                 std::string(keys_of_calls),
+                                 std::move(cut->artifacts)};
     }
     return out;
 }
@@ -75,6 +82,8 @@ void add_beside(Beside const& beside, std::vector<Event> const& events, port::Ap
         } else if (std::holds_alternative<Submitted>(event.body)) {
             append.delivered.insert(append.delivered.end(), beside.delivered.begin(),
                                     beside.delivered.end());
+        } else if (std::holds_alternative<HistoryCut>(event.body)) {
+            append.base = beside.base;
         }
     }
 }

@@ -19,6 +19,7 @@ struct Beside {
     std::map<CallNo, std::string> secrets = {};      // of the pauses that calls of it make
     std::vector<std::string> of_reply = {};          // of a reply's calls, in their order
     std::vector<port::DeliveredRow> delivered = {};  // once it has settled something
+    std::optional<port::BaseRow> base = {};          // once the history is cut
 };
 // Takes it out of the command.
 [[nodiscard]] Beside take_beside(session::Command& command);

@@ -230,9 +230,19 @@ void Runner::read_stored(SessionId session, Seq next, Seq head,
 }
 
 void Runner::read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
-    look(session, [this, session, from,
+    read_page(session, from, false, std::move(done));
+}
+
+void Runner::read_events(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
+    read_page(session, from, true, std::move(done));
+}
+
+void Runner::read_page(SessionId session, Seq from, bool events,
+                       port::Fn<void(Result<Read>)> done) {
+    look(session, [this, session, from, events,
                    done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
+        if (events) from = std::max(from, (*lane)->state().base.through + 1);
         Seq const head = (*lane)->state().head;
         auto const& recent = (*lane)->recent();
         bool const covered = from > head || (!recent.empty() && recent.front()->event.seq <= from);

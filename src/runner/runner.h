@@ -96,6 +96,9 @@ public:
     // The first of these records, about `page_bytes` of them and at least one if there is one.
     static constexpr std::size_t page_bytes = std::size_t{256} << 10;
     void read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
+    // The same for who reads events one after the other: of what retention took (State::base)
+    // nothing, so that it begins after that at the earliest.
+    void read_events(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
 
     // Looks at a page of sessions with numbers above `after`, and mends what can be mended.
     static constexpr std::uint32_t repair_page = 256;
@@ -186,6 +189,7 @@ private:
                  port::Fn<void(Result<Read>)> done);
     void read_stored(SessionId session, Seq next, Seq head, std::vector<wire::RecordPtr> records,
                      port::Fn<void(Result<Read>)> done);
+    void read_page(SessionId session, Seq from, bool events, port::Fn<void(Result<Read>)> done);
     void read_stored_page(SessionId session, Seq from, Seq head, port::Fn<void(Result<Read>)> done);
     void read_nothing(SessionId session, Seq next, port::Fn<void(Result<Read>)> done);
     [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);

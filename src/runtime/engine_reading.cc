@@ -115,7 +115,7 @@ void Runtime::Engine::messages(SessionId session, runtime::Reply<std::vector<Mes
 
 void Runtime::Engine::events(SessionId session, Seq after,
                              runtime::Reply<std::vector<Event>> reply) {
-    runner_.read_page(
+    runner_.read_events(
         session, after + 1,
         [session, reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
             if (!read) return reply(std::unexpected(std::move(read.error())));
@@ -168,17 +168,17 @@ void Runtime::Engine::pump(std::shared_ptr<Follow> const& follow) {
     }
     follow->busy = true;
     follow->stale = false;
-    runner_.read_page(follow->session, follow->next,
-                      [this, follow](Result<runner::Runner::Read> read) {
-                          std::vector<Event> events;
-                          if (read) {
-                              for (wire::RecordPtr const& record : read->records)
-                                  events.push_back(runtime::event(follow->session, *record));
-                          }
-                          if (!events.empty()) return hand_over(follow, std::move(events));
-                          follow->busy = false;
-                          if (std::exchange(follow->stale, false)) pump(follow);
-                      });
+    runner_.read_events(follow->session, follow->next,
+                        [this, follow](Result<runner::Runner::Read> read) {
+                            std::vector<Event> events;
+                            if (read) {
+                                for (wire::RecordPtr const& record : read->records)
+                                    events.push_back(runtime::event(follow->session, *record));
+                            }
+                            if (!events.empty()) return hand_over(follow, std::move(events));
+                            follow->busy = false;
+                            if (std::exchange(follow->stale, false)) pump(follow);
+                        });
 }
 
 void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events) {

@@ -102,6 +102,7 @@ Api::Api(Services services)
       changes_(std::make_unique<Changes>(services.runner.now())),
       webhooks_(std::make_unique<Webhooks>(services_)),
       mail_(services.loop, services.journal, services.runner),
+      cutter_(services.runner, services.loop, services.journal, services.messages_max),
       routes_(all_routes()) {
     services_.runner.on_delta(
         [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
@@ -114,7 +115,13 @@ Api::Api(Services services)
             webhooks_->appended(lane, records);
             services_.metrics.appended(records, services_.runner.now());
             log_appended(services_.log, lane.id(), records);
+            cutter_.appended(lane, records);
         });
+    cutter_.on_cut([this](SessionId session, runner::CutReport const& cut) {
+        services_.log.info("oldest messages removed", {{"session", session.text()},
+                                                       {"messages", std::to_string(cut.messages)},
+                                                       {"bytes", std::to_string(cut.bytes)}});
+    });
 }
 
 Api::~Api() {

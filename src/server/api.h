@@ -5,6 +5,7 @@
 
 #include "io/log.h"
 #include "port/catalogue.h"
+#include "runner/cut.h"
 #include "runner/postmaster.h"
 #include "runner/runner.h"
 #include "server/gate.h"
@@ -42,6 +43,8 @@ struct Services {
     std::vector<webhook::Source> sources = {};
     // Sessions that were completed so long ago go; nullopt: none does by itself.
     std::optional<Duration> completed_after = {};
+    // From so many messages on the oldest of a session go; nullopt: none does by itself.
+    std::optional<std::uint64_t> messages_max = {};
 };
 
 // One request on its way. Handlers keep it (shared) until they have answered.
@@ -96,6 +99,7 @@ public:
     [[nodiscard]] Changes& changes() { return *changes_; }
     [[nodiscard]] runner::Postmaster& mail() { return mail_; }
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
+    [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
 
     // Ends the streams of those who may not come in any more. Soon after each change, and every
     // second.
@@ -121,6 +125,7 @@ private:
     std::unique_ptr<Changes> changes_;
     std::unique_ptr<Webhooks> webhooks_;
     runner::Postmaster mail_;
+    runner::HistoryCutter cutter_;
     std::vector<Route> const routes_;
 };
 

@@ -40,6 +40,7 @@ struct Job {
         if (!records) return std::unexpected(records.error());
         std::vector<std::string> out;
         for (wire::RecordPtr const& record : *records) {
+            if (record->event.seq < row.frame.first) continue;
             std::string const object =
                 now ? event_subject(now->lane->state(), now->history, record->event, runner.now())
                     : "null";

@@ -46,8 +46,11 @@ Result<std::vector<std::string>> feed_events(port::FeedRow const& row, std::stri
     auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
     if (!records) return std::unexpected(records.error());
     std::vector<std::string> out;
-    for (wire::RecordPtr const& record : *records)
+    for (wire::RecordPtr const& record : *records) {
+        // Retention has since put older ones with them, that were still to be used.
+        if (record->event.seq < row.frame.first) continue;
         out.push_back(wire::event_object(row.session, project, *record));
+    }
     return out;
 }
 

@@ -84,6 +84,8 @@ void get_explain(Api& api, ExchangePtr const& x);
 void get_doctor(Api& api, ExchangePtr const& x);
 // handlers_retention.cc
 void post_retention(Api& api, ExchangePtr const& x);
+// handlers_cut.cc
+void post_retention_messages(Api& api, ExchangePtr const& x);
 // handlers_repair.cc
 void post_repair(Api& api, ExchangePtr const& x);
 
@@ -132,6 +134,17 @@ inline constexpr std::string_view bring_gate_back =
 
 [[nodiscard]] inline Error not_found() {
     return {Code::not_found, "There is nothing with this id."};
+}
+
+[[nodiscard]] inline Error history_gone() {
+    return {Code::history_gone, "This part of the session's history was removed by retention."};
+}
+// What is not in its session's history: because retention took it, or it never was.
+[[nodiscard]] inline Error missing(session::State const& state, PendingId const& pending) {
+    return pending.call <= state.base.call ? history_gone() : not_found();
+}
+[[nodiscard]] inline Error missing(session::State const& state, Seq seq) {
+    return seq <= state.base.through ? history_gone() : not_found();
 }
 
 // State and history of a session at one moment, both durable.

@@ -83,7 +83,7 @@ void answer_artifact(Api& api, ExchangePtr const& x, NumberedId const& id,
     bool const there = !read.records.empty() && read.records.front()->event.seq == id.number;
     auto const* const event =
         there ? std::get_if<ArtifactEmitted>(&read.records.front()->event.body) : nullptr;
-    if (!event) return x->fail(not_found());
+    if (!event) return x->fail(missing(read.lane->state(), id.number));
     auto headers = headers_of(*event);
     if (none_match_names(x->request, headers.front().second))
         return x->responder->reply({304, "", std::move(headers), ""});

@@ -86,6 +86,7 @@ void fork_session(Api& api, ExchangePtr const& x) {
         Seq const upto = seq ? static_cast<Seq>(*seq) : state.head;
         if (upto > state.head)
             return x->fail(bad_value("/seq", "the session has only " + std::to_string(state.head)));
+        if (upto <= state.base.through) return x->fail(history_gone());
         Seq const step = wire::last_step(snapshot->history, upto);
         if (step == 0 && snapshot->history.forked_messages().is_null()) {
             return x->fail(bad_value("/seq", "no step of the model was committed by then"));

@@ -36,8 +36,10 @@ void page_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, Vie
     Query query{x->request};
     std::size_t const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
-    auto answer = [&api, x, limit, view, id](Result<runner::Runner::Read> read) {
+    auto answer = [&api, x, limit, view, id, after](Result<runner::Runner::Read> read) {
         if (!read) return x->fail(read.error());
+        // 0 is the beginning, whatever that is by now.
+        if (after != 0 && after < read->lane->state().base.through) return x->fail(history_gone());
         if (view == View::events) return answer_events(x, *read, limit, {});
         read_history(api, id, [&api, x, limit, read = std::move(*read)](Result<Snapshot> now) {
             if (!now) return x->fail(now.error());
@@ -47,7 +49,7 @@ void page_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, Vie
             });
         });
     };
-    api.services().runner.read_page(id, after + 1, std::move(answer));
+    api.services().runner.read_events(id, after + 1, std::move(answer));
 }
 
 void stream_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, View view) {

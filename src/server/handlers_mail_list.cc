@@ -270,7 +270,7 @@ void get_mail(Api& api, ExchangePtr const& x) {
             }
             auto const handed = history.mails().find(id.seq);
             bool const own = handed != history.mails().end() && handed->second.what.mail.id == id;
-            if (!own) return x->fail(not_found());
+            if (!own) return x->fail(missing(snapshot->lane->state(), id.seq));
             show_handed(a, *snapshot, handed->second);
         });
 }

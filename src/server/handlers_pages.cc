@@ -22,6 +22,7 @@ struct HistoryPage {
     SessionId id;
     std::size_t limit = 0;
     std::size_t copied = 0;  // of a fork's copied messages so many have been shown
+    Seq from = 1;            // that the page begins with
     Seq next = 1;            // the event to read on from
     wire::History history;
     bool at_end = false;
@@ -38,6 +39,11 @@ void read_on(HistoryPagePtr const& page) {
             State const& state = read->lane->state();
             if (page->next > state.head + 1)
                 return page->x->fail({Code::bad_cursor, "This cursor is not one of ours."});
+            bool const begins = page->next == page->from && page->from > 1;
+            bool const there =
+                !read->records.empty() && read->records.front()->event.seq == page->from;
+            if (begins && !there && page->from <= state.base.through)
+                return page->x->fail(history_gone());
             for (wire::RecordPtr const& record : read->records) {
                 page->history.add(*record);
                 page->next = record->event.seq + 1;
@@ -70,9 +76,8 @@ HistoryPagePtr begin(Api& api, ExchangePtr const& x) {
         x->fail(*query.error);
         return nullptr;
     }
-    auto history = from == 1 ? wire::History(*id) : wire::History::from_the_middle(*id);
     return std::make_shared<HistoryPage>(
-        HistoryPage{api, x, *id, limit, copied, from, std::move(history), false, {}, {}});
+        HistoryPage{api, x, *id, limit, copied, from, from, wire::History(*id), false, {}, {}});
 }
 
 // What an open call's part shows: all up to its newest pause.

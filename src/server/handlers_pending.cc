@@ -20,7 +20,7 @@ void answer_pending(Api& api, ExchangePtr const& x, PendingId const& pending) {
     read_history(api, pending.session, [&api, x, pending](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         wire::PauseView const* const pause = snapshot->history.pause(pending);
-        if (!pause) return x->fail(not_found());
+        if (!pause) return x->fail(missing(snapshot->lane->state(), pending));
         Time const now = api.services().runner.now();
         x->json(200, pending_object(snapshot->lane->state(), snapshot->history, *pause, now));
     });

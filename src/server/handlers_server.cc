@@ -166,7 +166,9 @@ void get_explain(Api& api, ExchangePtr const& x) {
         auto const receipt = parse_numbered("rcp_", id);
         auto const artifact = parse_numbered("art_", id);
         auto const& artifacts = snapshot->history.artifacts();
-        if (artifact && !artifacts.contains(artifact->number)) return x->fail(not_found());
+        State const& state = snapshot->lane->state();
+        if (artifact && !artifacts.contains(artifact->number))
+            return x->fail(missing(state, artifact->number));
         CallNo const brought_by = artifact ? artifacts.at(artifact->number).call : 0;
         std::vector<wire::PauseView const*> pauses;
         for (auto const& [no, call] : snapshot->history.calls()) {
@@ -177,7 +179,8 @@ void get_explain(Api& api, ExchangePtr const& x) {
                 pauses.push_back(&pause);
             }
         }
-        if ((wanted || receipt) && pauses.empty()) return x->fail(not_found());
+        if (wanted && pauses.empty()) return x->fail(missing(state, *wanted));
+        if (receipt && pauses.empty()) return x->fail(missing(state, receipt->number));
         x->json(200, explain_object(api, *snapshot, pauses));
     });
 }

@@ -95,6 +95,7 @@ std::string session_object(State const& state) {
     out.member("acpSessionID", text_or_null(state.acp_session))
         .member("cwd", text_or_null(state.cwd));
     out.member_raw("labels", state.labels.is_null() ? "{}" : state.labels.text());
+    if (state.base.through != 0) out.member("historyAfter", state.base.through);
     out.member("seq", state.head).member("messageCount", state.messages).key("usage");
     write_usage(out, state.usage, state.steps);
     out.member_null("error").key("time").begin_object().member("created", to_ms(state.created));

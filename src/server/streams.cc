@@ -81,7 +81,7 @@ void Streams::read_page(ReaderPtr const& reader) {
         reader->reading = false;
         send_page(reader, read->records, nullptr);
     };
-    runner_.read_page(reader->lane->id(), reader->cursor + 1, read_on);
+    runner_.read_events(reader->lane->id(), reader->cursor + 1, read_on);
 }
 
 void Streams::read_objects(ReaderPtr const& reader, std::vector<wire::RecordPtr> page) {
@@ -100,6 +100,11 @@ void Streams::read_objects(ReaderPtr const& reader, std::vector<wire::RecordPtr>
 void Streams::send_page(ReaderPtr const& reader, std::vector<wire::RecordPtr> const& records,
                         wire::History const* history) {
     reader->head = reader->lane->state().head;
+    if (Seq const base = reader->lane->state().base.through; reader->cursor < base) {
+        reader->cursor = base;
+        reader->out->send(std::make_shared<std::string const>(
+            "event: reset\ndata: {\"after\":" + std::to_string(base) + "}\n\n"));
+    }
     for (wire::RecordPtr const& record : records) {
         if (!reader->lane || reader->out->queued_bytes() > queued_max) return;
         if (record->event.seq != reader->cursor + 1) continue;

@@ -363,6 +363,10 @@ struct Fold {
     void operator()(MailBounced const&) const { ++state.messages; }
     void operator()(MailExpired const& e) const { expire_mail(state, e); }
     void operator()(RunReported const&) const {}
+    void operator()(HistoryCut const& e) const {
+        state.base = {e.through, e.turn, e.call, state.base.messages + e.messages};
+        state.artifact_bytes -= std::min(state.artifact_bytes, e.artifact_bytes);
+    }
 
     void operator()(TaskStarted const& e) const {
         Task task{e.task, e.child, e.agent, e.description};

@@ -218,6 +218,17 @@ struct Repair {
     std::string what;  // was found wrong
 };
 
+// Takes what is old out of the journal. Planned on the journal as it was after `after` (its base).
+struct CutHistory {
+    Seq after = 0;
+    HistoryCut what;
+    // What stays of the frames that go: the one in their place, from `first` to `last`, and the
+    // artifacts of these events. Not looked at when deciding.
+    Seq first = 0, last = 0;
+    std::shared_ptr<std::string const> frame = {};
+    std::vector<Seq> artifacts = {};
+};
+
 // To other sessions, in this one's name.
 struct SendMail {
     std::vector<MailTarget> to;
@@ -304,15 +315,16 @@ struct Found {
         TaskNo task = 0;
     };
     std::optional<Earlier> earlier;
+    bool gone = false;   // it was taken before, and what it led to is not kept any more
     bool taken = false;  // this post, or that it could not be delivered, was taken up before
 };
 
 struct Command {
-    using Body =
-        std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                     GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
-                     Change, Delete, Deliver, Undelivered, Repair, TaskAsk, SendMail, TakeMail,
-                     ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure>;
+    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
+                              GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
+                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair,
+                              CutHistory, TaskAsk, SendMail, TakeMail, ReleaseMail, AgentAttach,
+                              AgentNews, AgentReply, AgentAsk, AgentFailure>;
     Time at{};
     Random random{};
     Actor by{};

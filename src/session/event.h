@@ -438,6 +438,17 @@ struct AgentGranted {
     std::string tool_call;
 };
 
+// By retention: of what was up to `through`, which ended a turn, only what was still to be used is
+// kept.
+struct HistoryCut {
+    Seq through = 0;
+    std::uint64_t messages = 0;        // that went
+    std::uint64_t artifact_bytes = 0;  // likewise
+    TurnNo turn = 0;                   // the newest that went
+    CallNo call = 0;                   // likewise
+    Actor by;
+};
+
 struct Event {
     using Body =
         std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
@@ -448,7 +459,7 @@ struct Event {
                      ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
                      TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
                      AgentPrompted, AgentAttached, AgentDetached, AgentUpdate, AgentReplied,
-                     AgentAsked, AgentGranted, Reminded, MailExpired, RunReported>;
+                     AgentAsked, AgentGranted, Reminded, MailExpired, RunReported, HistoryCut>;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -17,6 +17,9 @@
 
 namespace dormouse::session {
 
+// How the keys begin that only mean something while their call is known.
+inline constexpr std::string_view keys_of_calls = "pnN";
+
 // The keys that `event` writes.
 [[nodiscard]] std::vector<std::string> keys_of(Event const& event);
 

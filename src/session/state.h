@@ -209,9 +209,20 @@ struct Timer {
     friend auto operator<=>(Timer const&, Timer const&) = default;
 };
 
+// What retention has taken out of the journal: all up to an event that ended a turn, but for what
+// was still to be used then.
+struct HistoryBase {
+    Seq through = 0;             // 0: the journal is whole
+    TurnNo turn = 0;             // the newest that is gone
+    CallNo call = 0;             // likewise
+    std::uint64_t messages = 0;  // that are gone
+    friend bool operator==(HistoryBase const&, HistoryBase const&) = default;
+};
+
 struct State {
     SessionId id;
     Seq head = 0;
+    HistoryBase base = {};
     Lifecycle lifecycle = Lifecycle::none;
 
     std::string project, agent, alias, title, cwd;

@@ -61,6 +61,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
     "reminded",
     "mail_expired",
     "run_reported",
+    "base",
 };
 
 }  // namespace

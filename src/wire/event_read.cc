@@ -234,6 +234,14 @@ struct Read {
         e.progress = string("progress");
     }
     void operator()(RunReported& e) const { e = {number("run"), string("text")}; }
+    void operator()(HistoryCut& e) const {
+        e = {static_cast<Seq>(data["through"].integer_or(0)),
+             static_cast<std::uint64_t>(data["messages"].integer_or(0)),
+             static_cast<std::uint64_t>(data["artifactBytes"].integer_or(0)),
+             number("turn"),
+             number("call"),
+             actor("by")};
+    }
     void operator()(TaskCleared& e) const { e = {task(), string("why")}; }
     void operator()(MailSent& e) const {
         e.to = read_mail_targets(data["to"]);

@@ -249,6 +249,11 @@ struct Write {
         text_member("progress", e.progress);
     }
     void operator()(RunReported const& e) const { out.member("run", e.run).member("text", e.text); }
+    void operator()(HistoryCut const& e) const {
+        out.member("through", e.through).member("messages", e.messages);
+        out.member("artifactBytes", e.artifact_bytes).member("turn", e.turn);
+        out.member("call", e.call).member("by", actor_text(e.by));
+    }
     void operator()(TaskCleared const& e) const {
         task_id(e.task);
         out.member("why", e.why);

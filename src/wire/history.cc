@@ -392,7 +392,7 @@ struct HistoryFold {
     }
     template <class Other> void operator()(Other const&) const {}
 
-    TurnView& turn(TurnNo no) const { return h.partial_ ? h.turns_[no] : h.turns_.at(no); }
+    TurnView& turn(TurnNo no) const { return h.turns_[no]; }
 
     void touch(PendingId const& pending) const {
         if (PauseView* const pause = find(pending)) pause->changed = event.at;
@@ -590,7 +590,7 @@ std::vector<PendingId> touched(Event const& event) {
 }
 
 void History::add(Record const& record) {
-    if (partial_ && !std::visit(Seen{*this}, record.event.body)) return;
+    if (!std::visit(Seen{*this}, record.event.body)) return;
     HistoryFold const fold{*this, record.event};
     std::visit(fold, record.event.body);
     for (PendingId const& pending : touched(record.event)) fold.touch(pending);

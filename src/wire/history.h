@@ -173,15 +173,8 @@ class History {
 public:
     explicit History(SessionId session) : session_(session) {}
 
-    // Of a part of the journal: what events say of messages and calls that were not seen is left
-    // out, and turns whose beginning was not seen have no input.
-    [[nodiscard]] static History from_the_middle(SessionId session) {
-        History out(session);
-        out.partial_ = true;
-        return out;
-    }
-
-    // REQUIRES: records in order, from the session's first unless it is from the middle.
+    // REQUIRES: records in order. They may begin in the middle: what events say of messages and
+    // calls that were not seen is left out, and turns whose beginning was not seen have no input.
     void add(Record const& record);
 
     [[nodiscard]] std::map<Seq, MessageView> const& messages() const { return messages_; }
@@ -206,7 +199,6 @@ public:
 private:
     friend struct HistoryFold;
     SessionId session_;
-    bool partial_ = false;
     std::map<Seq, MessageView> messages_;
     std::map<TurnNo, TurnView> turns_;
     std::map<CallNo, CallView> calls_;

@@ -257,7 +257,7 @@ TEST(HistoryFromTheMiddle, TellsWhatItHasSeenAsTheWholeDoes) {
         History whole{SessionId()};
         for (RecordPtr const& one : records) whole.add(*one);
         for (std::size_t from = 0; from < records.size(); from += 3) {
-            History part = History::from_the_middle(SessionId());
+            History part = History(SessionId());
             for (std::size_t i = from; i < records.size(); ++i) part.add(*records[i]);
             for (auto const& [seq, message] : part.messages()) {
                 MessageView const& same = whole.messages().at(seq);

@@ -2,6 +2,9 @@
 
 #include "json/json.h"
 #include "wire/event_json.h"
+#include "wire/state_json.h"
+
+#include <algorithm>
 
 namespace dormouse::wire {
 
@@ -29,10 +32,22 @@ std::string own_id(SessionId const& session, Seq seq, std::string_view type) {
     return "{\"messageID\":\"" + numbered_id("msg_", session, seq) + "\",";
 }
 
-Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, std::int64_t since_ms,
-                             json::View item) {
-    std::vector<json::View> parts;
+using Parts = std::vector<json::View>;
+
+Parts parts_of(json::View item) {
+    Parts parts;
     item.elements([&](json::View part) { parts.push_back(part); });
+    return parts;
+}
+
+constexpr std::string_view base_type = "base_state";
+
+bool is_base(Parts const& parts) {
+    return parts.size() == 4 && parts[0].string_or("") == base_type;
+}
+
+Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, std::int64_t since_ms,
+                             Parts const& parts) {
     if (parts.size() < 4)
         return fail(Code::internal, "A record of " + session.text() + " has too few parts.");
     auto record = std::make_shared<Record>();
@@ -62,43 +77,101 @@ RecordPtr record(SessionId const& session, Event event) {
     return std::make_shared<Record const>(Record{std::move(event), out.take()});
 }
 
+namespace {
+
+// All but the closing bracket.
+void begin_record(std::string& out, SessionId const& session, Record const& record,
+                  std::int64_t since_ms) {
+    Event const& event = record.event;
+    std::string_view const type = type_name(event.body);
+    out += "[\"";
+    out += type;
+    out += "\",";
+    out += std::to_string(to_ms(event.at) - since_ms);
+    out += ',';
+    std::size_t const own = own_id(session, event.seq, type).size();
+    if (own > 0) out += '{';
+    out += std::string_view(record.data).substr(own);
+    out += ',';
+    out += std::to_string(event.turn);
+    if (!event.activity) return;
+    out += ",\"";
+    out += text(*event.activity);
+    out += '"';
+}
+
+}  // namespace
+
 std::string pack(SessionId const& session, std::vector<RecordPtr> const& records) {
     std::string out = "[";
     std::int64_t since_ms = 0;
     for (RecordPtr const& record : records) {
-        Event const& event = record->event;
-        std::string_view const type = type_name(event.body);
         bool const first = out.size() == 1;
         if (!first) out += ',';
-        out += "[\"";
-        out += type;
-        out += "\",";
-        out += std::to_string(to_ms(event.at) - since_ms);
-        if (first) since_ms = to_ms(event.at);
-        out += ',';
-        std::size_t const own = own_id(session, event.seq, type).size();
-        if (own > 0) out += '{';
-        out += std::string_view(record->data).substr(own);
-        out += ',';
-        out += std::to_string(event.turn);
-        if (event.activity) {
-            out += ",\"";
-            out += text(*event.activity);
-            out += '"';
-        }
+        begin_record(out, session, *record, since_ms);
+        if (first) since_ms = to_ms(record->event.at);
         out += ']';
     }
     out += ']';
     return out;
 }
 
+std::string pack_base(State const& state, Time at, Seq first,
+                      std::vector<RecordPtr> const& records) {
+    std::string out = "[[\"" + std::string(base_type) + "\"," + std::to_string(to_ms(at)) + ",";
+    out += write_state(state) + "," + std::to_string(snapshot_format) + "]";
+    for (Seq seq = first; seq < state.head; ++seq) out += ",null";
+    auto const add = [&](Record const& record) {
+        out += ',';
+        begin_record(out, state.id, record, to_ms(at));
+        if (!record.event.activity) out += ",null";
+        out += "," + std::to_string(record.event.seq) + "]";
+    };
+    for (RecordPtr const& record : records) {
+        if (record->event.seq > state.head) add(*record);
+    }
+    for (RecordPtr const& record : records) {
+        if (record->event.seq <= state.head) add(*record);
+    }
+    return out + "]";
+}
+
+Result<std::optional<State>> base_state(SessionId const& session, std::string_view frame) {
+    if (!frame.starts_with("[[\"base_state\"")) return std::nullopt;
+    Parts first;
+    json::View(frame).elements([&](json::View item) {
+        if (first.empty()) first = parts_of(item);
+    });
+    if (is_base(first) && first[3].integer_or(0) == snapshot_format) {
+        if (auto state = read_state(session, first[2].raw())) return state;
+    }
+    return fail(Code::newer_format,
+                "The older part of " + session.text() +
+                    " is gone, and the state it began with has a format that this release does not "
+                    "read.");
+}
+
 Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::string_view frame) {
     std::vector<RecordPtr> records;
     std::optional<Error> error;
+    std::optional<std::int64_t> base_ms;
     json::View(frame).elements([&](json::View item) {
         if (error) return;
-        std::int64_t const since_ms = records.empty() ? 0 : to_ms(records.front()->event.at);
-        auto record = unpack_one(session, first + records.size(), since_ms, item);
+        Parts const parts = parts_of(item);
+        if (records.empty() && !base_ms && is_base(parts)) {
+            base_ms = parts[1].integer_or(0);
+            return;
+        }
+        if (base_ms && parts.empty()) return;  // it went
+        if (base_ms && parts.size() < 6) {
+            error = Error{Code::internal, "A kept record of " + session.text() + " has no number."};
+            return;
+        }
+        std::int64_t const since_ms = base_ms           ? *base_ms
+                                      : records.empty() ? 0
+                                                        : to_ms(records.front()->event.at);
+        Seq const seq = base_ms ? static_cast<Seq>(parts[5].integer_or(0)) : first + records.size();
+        auto record = unpack_one(session, seq, since_ms, parts);
         if (!record) {
             error = std::move(record.error());
         } else {
@@ -106,6 +179,8 @@ Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::
         }
     });
     if (error) return std::unexpected(std::move(*error));
+    if (base_ms)
+        std::ranges::sort(records, {}, [](RecordPtr const& record) { return record->event.seq; });
     return records;
 }
 

@@ -10,7 +10,7 @@
 
 #include <dormouse/error.h>
 
-#include "session/event.h"
+#include "session/state.h"
 
 #include <memory>
 #include <string>
@@ -34,6 +34,20 @@ using RecordPtr = std::shared_ptr<Record const>;
 // first event.
 [[nodiscard]] Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first,
                                                     std::string_view frame);
+
+// The beginning of a journal whose older part is gone: it stands in the place of the last frame
+// that went, and is an array like other frames. Its first element is
+//   ["base_state", <time in ms since the Unix epoch>, {<state>}, <format of the state>]
+// The records of that frame that came after `state` keep their places in it, with null in those of
+// the ones that went; behind them stand the older ones that were still to be used. Each record has
+// its activity, or null, and its sequence number behind it; its time counts from the first
+// element's. unpack() gives them in order. REQUIRES: first <= state.head; `records` of both kinds
+// in order.
+[[nodiscard]] std::string pack_base(session::State const& state, Time at, Seq first,
+                                    std::vector<RecordPtr> const& records);
+// nullopt: the frame is no such beginning. A state that this release can not read is newer_format.
+[[nodiscard]] Result<std::optional<session::State>> base_state(SessionId const& session,
+                                                               std::string_view frame);
 
 // The Event object of the API: {"seq","type","v","sessionID","projectID","turnID","at","data"} and,
 // when this event changed them, "activity" and "status".

@@ -12,6 +12,8 @@
 
 namespace dormouse::wire {
 
+// A journal whose older part is gone begins with a state (wire/record.h), which is no cache: a
+// release that changes the format goes on reading this one there.
 inline constexpr std::uint32_t snapshot_format = 2;
 
 [[nodiscard]] std::string write_state(session::State const& state);

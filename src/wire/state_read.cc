@@ -245,6 +245,12 @@ void read_profile(State& state, json::View v) {
     state.steps = seq(v, "steps");
     state.committed_view = seq(v, "committedView");
     state.usage = read_usage(v["usage"]);
+    if (auto const base = list(v["base"]); base.size() == 4) {
+        state.base = {static_cast<Seq>(base[0].integer_or(0)),
+                      static_cast<TurnNo>(base[1].integer_or(0)),
+                      static_cast<CallNo>(base[2].integer_or(0)),
+                      static_cast<std::uint64_t>(base[3].integer_or(0))};
+    }
     state.artifact_bytes = static_cast<std::uint64_t>(v["artifactBytes"].integer_or(0));
 }
 

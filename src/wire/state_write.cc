@@ -221,6 +221,11 @@ void write_profile(json::Writer& out, State const& state) {
     out.member("turns", state.turns)
         .member("callsEver", state.calls_ever)
         .member("messages", state.messages);
+    if (state.base.through != 0) {
+        HistoryBase const& base = state.base;
+        out.key("base").begin_array().value(base.through).value(base.turn).value(base.call);
+        out.value(base.messages).end_array();
+    }
     if (state.artifact_bytes != 0) out.member("artifactBytes", state.artifact_bytes);
     out.member("steps", state.steps).member("committedView", state.committed_view).key("usage");
     write_usage(out, state.usage);

@@ -70,6 +70,10 @@ Receipt Decider::receipt(PendingId const& pending, SubmissionKind kind, CallStat
 
 std::unexpected<Error> unknown() { return fail(Code::not_found, "There is nothing with this id."); }
 
+std::unexpected<Error> gone() {
+    return fail(Code::history_gone, "This part of the session's history was removed by retention.");
+}
+
 bool is_full(State const& state) { return state.head >= limits::seq_full; }
 
 std::unexpected<Error> journal_full() {
@@ -114,6 +118,7 @@ Decision decide(State& state, Epoch epoch, Command const& command, Limits const&
     bool const creates = is_creation(state, command);
     bool const exists = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
     if (!creates && !exists) return {{}, unknown(), {}};
+    if (command.found.gone) return {{}, gone(), {}};
     Activity const before = activity(state);
     Decider decider(state, epoch, command, limits);
     // A new owner's verdicts come before the times that passed while nobody drove: a run that a

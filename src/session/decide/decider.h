@@ -138,6 +138,7 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, Deliver const& c);
 [[nodiscard]] Judged judge(Decider& d, Undelivered const& c);
 [[nodiscard]] Judged judge(Decider& d, Repair const& c);
+[[nodiscard]] Judged judge(Decider& d, CutHistory const& c);
 [[nodiscard]] Judged judge(Decider& d, TaskAsk const& c);
 [[nodiscard]] Judged judge(Decider& d, SendMail const& c);
 [[nodiscard]] Judged judge(Decider& d, TakeMail const& c);
@@ -157,6 +158,8 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] std::unexpected<Error> over_limit(std::string const& what, std::string_view limit,
                                                 std::size_t max);
 [[nodiscard]] std::unexpected<Error> unknown();
+// What it is about is not in the journal any more.
+[[nodiscard]] std::unexpected<Error> gone();
 [[nodiscard]] std::unexpected<Error> wrong_state(State const& state, std::string_view move);
 
 }  // namespace dormouse::session

@@ -124,6 +124,15 @@ Judged judge(Decider& d, Repair const& c) {
     return done(d);
 }
 
+Judged judge(Decider& d, CutHistory const& c) {
+    bool const meets = c.after == d.state.base.through && c.last <= d.state.head;
+    if (!meets || c.what.through <= c.after) return changed_since();
+    HistoryCut what = c.what;
+    what.by = d.command.by;
+    d.emit(std::move(what));
+    return done(d);
+}
+
 Judged judge(Decider& d, Delete const& c) {
     if (c.if_match && *c.if_match != d.state.head) return changed_since();
     if (c.only_completed && d.state.lifecycle != Lifecycle::completed) {

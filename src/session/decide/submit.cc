@@ -175,8 +175,8 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 
 Judged answer_closed(Decider& d, PendingId const& pending, std::optional<Sha256> const& digest) {
     auto const receipt = d.closed(pending);
-    if (!receipt) return unknown();
     bool const capability = d.command.by.type == ActorType::capability;
+    if (!receipt) return !capability && pending.call <= d.state.base.call ? gone() : unknown();
     if (capability && d.at > receipt->at + limits::capability_afterlife) return unknown();
     bool const settled =
         receipt->status == CallStatus::completed || receipt->status == CallStatus::failed;

@@ -143,6 +143,69 @@ TEST_P(StoreConformance, a_page_begins_with_the_frame_that_holds_the_event_and_e
     EXPECT_TRUE(firsts(Seq{1} << 50, 1000).empty());
 }
 
+// Events 1-3, 4-6, 7-9, 10: all up to 5 goes.
+TEST_P(StoreConformance, what_stays_of_the_oldest_frames_stands_in_the_place_of_the_last_of_them) {
+    commit_one(create(1, "acme", 3));
+    auto second = append(1, 3, 3);
+    second.pending = {pause(1), pause(2), pause(3)};
+    for (auto& row : second.pending) row.paused = 4;
+    second.pending[0].settled = 5;
+    second.pending[1].settled = 6;
+    second.keys = {{"iold", 4}, {"p1.1.x", 4}, {"pnew", 6}};
+    second.artifacts = {{4, std::make_shared<std::string>("gone")},
+                        {5, std::make_shared<std::string>("kept")},
+                        {6, std::make_shared<std::string>("new")}};
+    second.secrets = {{1, 1, "old"}, {2, 1, "new"}};
+    commit_one(second);
+    commit_one(append(1, 6, 3));
+    auto cut = append(1, 9, 1);
+    cut.base = port::BaseRow{{4, 3, "[what stays]"}, 5, 1, "pn", {5}};
+    commit_one(cut);
+
+    for (auto const& frames :
+         {store().page(session(1), 1, 1'000'000).value(), store().load(session(1)).value().tail}) {
+        ASSERT_EQ(frames.size(), 3u);
+        EXPECT_EQ(frames[0].first, 4u);
+        EXPECT_EQ(frames[0].count, 3u);
+        EXPECT_EQ(frames[0].bytes, "[what stays]");
+        EXPECT_EQ(frames[1].first, 7u);
+    }
+    EXPECT_EQ(store().page(session(1), 6, 1).value().at(0).first, 4u);
+    EXPECT_EQ(store().page(session(1), 2, 1).value().at(0).first, 4u);
+    EXPECT_FALSE(store().pending(session(1), 1, 1).value());
+    EXPECT_TRUE(store().pending(session(1), 2, 1).value());
+    EXPECT_TRUE(store().pending(session(1), 3, 1).value());
+    std::vector<std::string> const keys{"iold", "p1.1.x", "pnew"};
+    EXPECT_EQ(store().lookup(session(1), keys).value(), (std::vector<Seq>{4, 0, 6}));
+    EXPECT_FALSE(store().artifact(session(1), 4).value());
+    EXPECT_EQ(store().artifact(session(1), 5).value(), "kept");
+    EXPECT_EQ(store().artifact(session(1), 6).value(), "new");
+    EXPECT_FALSE(store().secret(session(1), 1, 1).value());
+    EXPECT_EQ(store().secret(session(1), 2, 1).value(), "new");
+    EXPECT_EQ(store().heads(0, 10).value(), (std::vector<port::SessionHead>{{session(1), 10}}));
+    EXPECT_TRUE(store().heads(1, 10).value().empty());
+    commit_one(append(1, 10, 1));
+}
+
+TEST_P(StoreConformance, rows_made_anew_after_an_event_leave_the_older_ones) {
+    commit_one(create(1, "acme", 3));
+    auto second = append(1, 3, 3);
+    second.pending = {pause(1), pause(2)};
+    second.pending[0].paused = 4;
+    second.pending[1].paused = 6;
+    second.keys = {{"iold", 4}, {"inew", 6}};
+    commit_one(second);
+    auto anew = append(1, 6, 1);
+    anew.rows_anew = true;
+    anew.anew_after = 5;
+    anew.keys = {{"inew", 5}};
+    commit_one(anew);
+    EXPECT_TRUE(store().pending(session(1), 1, 1).value());
+    EXPECT_FALSE(store().pending(session(1), 2, 1).value());
+    std::vector<std::string> const keys{"iold", "inew"};
+    EXPECT_EQ(store().lookup(session(1), keys).value(), (std::vector<Seq>{4, 5}));
+}
+
 TEST_P(StoreConformance, an_erased_session_leaves_its_row_and_its_create_key) {
     auto first = create(1, "acme");
     first.create_key = Bits128{9};

@@ -114,8 +114,8 @@ Result<void> MemoryStore::check_keys(Append const& append) const {
     std::set<std::string_view> fresh;
     for (auto const& row : append.keys) {
         CHECK(row.key.size() <= 64);
-        bool const taken =
-            session != nullptr && !append.rows_anew && session->keys.contains(row.key);
+        bool const taken = session != nullptr && session->keys.contains(row.key) &&
+                           !(append.rows_anew && session->keys.at(row.key) > append.anew_after);
         if (!fresh.insert(row.key).second || taken)
             return fail(Code::conflict, "a key of " + append.session.text() + " is taken");
     }
@@ -148,9 +148,12 @@ void MemoryStore::apply(Append const& append) {
     if (append.erase) return erase(number, session);
     session.frames.emplace(append.frame.first, append.frame);
     if (append.wake_changed) set_wake(number, session, append.wake_at);
+    if (append.base) cut(session, *append.base);
     if (append.rows_anew) {
-        session.pending.clear();
-        session.keys.clear();
+        std::erase_if(session.pending,
+                      [&](auto const& entry) { return entry.second.paused > append.anew_after; });
+        std::erase_if(session.keys,
+                      [&](auto const& entry) { return entry.second > append.anew_after; });
     }
     for (auto const& row : append.pending)
         session.pending.insert_or_assign(std::pair(row.call, row.generation), row);
@@ -159,6 +162,25 @@ void MemoryStore::apply(Append const& append) {
     for (auto const& row : append.secrets)
         session.secrets.insert_or_assign({row.call, row.generation}, row.secret);
     if (append.snapshot) session.snapshot = append.snapshot;
+}
+
+void MemoryStore::cut(MemoryDisk::Session& session, port::BaseRow const& base) {
+    CHECK(last_of(base.frame) < last_of(session.frames.rbegin()->second));
+    std::erase_if(session.frames,
+                  [&](auto const& entry) { return entry.first <= base.frame.first; });
+    session.frames.emplace(base.frame.first, base.frame);
+    std::erase_if(session.pending, [&](auto const& entry) {
+        PendingRow const& row = entry.second;
+        return row.paused <= base.through && row.settled > 0 && row.settled <= base.through;
+    });
+    std::erase_if(session.keys, [&](auto const& entry) {
+        return entry.second <= base.through && base.keys.contains(entry.first.front());
+    });
+    std::erase_if(session.secrets,
+                  [&](auto const& entry) { return entry.first.first <= base.call; });
+    std::erase_if(session.artifacts, [&](auto const& entry) {
+        return entry.first <= base.through && std::ranges::count(base.artifacts, entry.first) == 0;
+    });
 }
 
 void MemoryStore::add_to_feed(Append const& append) {
@@ -327,6 +349,17 @@ Result<std::uint64_t> MemoryStore::session_bytes(SessionId id) {
     for (auto const& [seq, frame] : found->second.frames) bytes += frame.bytes.size();
     for (auto const& [seq, artifact] : found->second.artifacts) bytes += artifact->size();
     return bytes;
+}
+
+Result<std::vector<port::SessionHead>> MemoryStore::heads(std::uint64_t after,
+                                                          std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SessionHead> found;
+    for (auto entry = disk_->sessions.upper_bound(after); entry != disk_->sessions.end(); ++entry) {
+        if (found.size() >= limit) break;
+        if (!entry->second.erased) found.push_back({entry->second.row.id, head_of(entry->second)});
+    }
+    return found;
 }
 
 Result<std::vector<SessionId>> MemoryStore::completed_until(Time at, std::uint32_t limit) {

@@ -79,6 +79,8 @@ public:
                                                                 std::string const& alias,
                                                                 std::uint32_t limit) override;
     [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::SessionHead>> heads(std::uint64_t after,
+                                                               std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
@@ -124,6 +126,7 @@ private:
     void apply(port::Append const& append);
     void set_wake(std::uint64_t number, MemoryDisk::Session& session, std::optional<Time> wake_at);
     void erase(std::uint64_t number, MemoryDisk::Session& session);
+    static void cut(MemoryDisk::Session& session, port::BaseRow const& base);
     void add_to_feed(port::Append const& append);
     void add_to_audit(std::string const& line);
     [[nodiscard]] std::optional<port::FeedRow> feed_row(MemoryDisk::Fed const& fed,

@@ -124,11 +124,14 @@ Result<std::vector<Frame>> Reader::frames(SessionId session, Seq from, std::size
 
     auto rows = query(Read::frames);
     rows.bind(first.value_or(key_of(number, 1))).bind(key_of(number, seq_end - 1) + 1);
-    Seq expected = first ? seq_of(*first) : 1;
+    Seq expected = first ? seq_of(*first) : 0;
     for (std::size_t bytes = 0; bytes < max_bytes || found.empty();) {
         auto const row = rows.next();
         if (!row) return std::unexpected(row.error());
         if (!*row) break;
+        // A journal begins with event 1, or with what stands for all that went before
+        // (Append::base).
+        if (expected == 0) expected = rows.integer(1) < 0 ? seq_of(rows.integer(0)) : 1;
         auto frame = this->frame(session, rows, expected);
         if (!frame) return std::unexpected(frame.error());
         expected = frame->first + frame->count;
@@ -142,7 +145,7 @@ Result<std::vector<Frame>> Reader::frames(SessionId session, Seq from, std::size
 Result<Frame> Reader::frame(SessionId session, Query const& row, Seq expected) const {
     auto const key = row.integer(0);
     Frame frame{.first = seq_of(key),
-                .count = static_cast<std::uint32_t>(row.integer(1)),
+                .count = static_cast<std::uint32_t>(std::abs(row.integer(1))),
                 .bytes = std::string(row.text(3))};
     if (checksum(key, row.integer(1), frame.bytes) != row.integer(2))
         return damaged(session.text() + ", event " + std::to_string(frame.first));

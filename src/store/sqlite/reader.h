@@ -41,6 +41,8 @@ public:
                                                                 std::uint32_t limit);
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at, std::uint32_t limit);
     [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session);
+    [[nodiscard]] Result<std::vector<port::SessionHead>> heads(std::uint64_t after,
+                                                               std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter);
     [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::uint32_t calls);

@@ -93,6 +93,20 @@ Result<std::uint64_t> Reader::session_bytes(SessionId session) {
     return *there ? static_cast<std::uint64_t>(one.integer(0)) : 0;
 }
 
+Result<std::vector<port::SessionHead>> Reader::heads(std::uint64_t after, std::uint32_t limit) {
+    auto rows = query(Read::heads);
+    rows.bind(static_cast<std::int64_t>(std::min(after, number_end))).bind(std::int64_t{limit});
+    std::vector<port::SessionHead> found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        auto const id = session_id(rows.text(0));
+        if (!id) return std::unexpected(id.error());
+        found.push_back({*id, static_cast<Seq>(rows.integer(1))});
+    }
+}
+
 Result<std::vector<SessionId>> Reader::completed_until(Time at, std::uint32_t limit) {
     auto rows = query(Read::completed_until);
     rows.bind(to_ms(at)).bind(std::int64_t{limit});

@@ -170,6 +170,11 @@ Result<std::uint64_t> SqliteStore::session_bytes(SessionId session) {
     return reader_->session_bytes(session);
 }
 
+Result<std::vector<port::SessionHead>> SqliteStore::heads(std::uint64_t after,
+                                                          std::uint32_t limit) {
+    return reader_->heads(after, limit);
+}
+
 Result<std::vector<SessionId>> SqliteStore::completed_until(Time at, std::uint32_t limit) {
     return reader_->completed_until(at, limit);
 }

@@ -60,6 +60,19 @@ constexpr auto writes = in_order<Write>({
      "INSERT OR REPLACE INTO snapshots(no, seq, format, sum, state) VALUES(?1, ?2, ?3, ?4, ?5)"},
     {Write::add_created, "INSERT INTO created(key, no) VALUES(?1, ?2)"},
     {Write::erase_frames, "DELETE FROM journal WHERE k > ?1 AND k < ?2"},
+    {Write::erase_frames_to, "DELETE FROM journal WHERE k > ?1 AND k <= ?2"},
+    {Write::erase_pending_to,
+     "DELETE FROM pending WHERE no = ?1 AND paused <= ?2 AND settled > 0 AND settled <= ?2"},
+    {Write::erase_keys_to,
+     "DELETE FROM keys WHERE no = ?1 AND seq <= ?2 AND instr(?3, CAST(substr(key, 1, 1) AS TEXT)) "
+     "> "
+     "0"},
+    {Write::erase_secrets_to, "DELETE FROM secrets WHERE no = ?1 AND call <= ?2"},
+    {Write::erase_artifacts_to,
+     "DELETE FROM artifacts WHERE k > ?1 AND k <= ?2 AND k NOT IN (SELECT value FROM "
+     "json_each(?3))"},
+    {Write::erase_pending_after, "DELETE FROM pending WHERE no = ?1 AND paused > ?2"},
+    {Write::erase_keys_after, "DELETE FROM keys WHERE no = ?1 AND seq > ?2"},
     {Write::erase_pending, "DELETE FROM pending WHERE no = ?1"},
     {Write::erase_keys, "DELETE FROM keys WHERE no = ?1"},
     {Write::erase_snapshot, "DELETE FROM snapshots WHERE no = ?1"},
@@ -149,6 +162,10 @@ constexpr auto reads = in_order<Read>({
      "   WHERE k BETWEEN ?1 << 24 AND ?1 << 24 | 16777215)"
      " + (SELECT coalesce(sum(length(state)), 0) FROM snapshots WHERE no = ?1)"
      " FROM sessions WHERE no = ?1"},
+    {Read::heads,
+     "SELECT s.id, (SELECT (j.k & 16777215) + j.n - 1 FROM journal j"
+     "   WHERE j.k BETWEEN s.no << 24 AND s.no << 24 | 16777215 ORDER BY j.k DESC LIMIT 1)"
+     " FROM sessions s WHERE s.no > ?1 AND s.status <> 'deleted' ORDER BY s.no LIMIT ?2"},
     {Read::completed_until,
      "SELECT id FROM sessions INDEXED BY sessions_completed WHERE status = 'completed'"
      " AND updated <= ?1 ORDER BY updated, no LIMIT ?2"},

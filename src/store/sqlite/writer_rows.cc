@@ -49,9 +49,14 @@ Result<void> Writer::write(Append const& append, Known known) {
                 : query(Write::clear_wake).bind(known.number).run();
         if (!done) return done;
     }
-    if (append.rows_anew)
-        for (auto const name : {Write::erase_pending, Write::erase_keys})
-            if (auto done = query(name).bind(known.number).run(); !done) return done;
+    if (append.base)
+        if (auto done = write_base(append, known.number); !done) return done;
+    if (append.rows_anew) {
+        for (auto const name : {Write::erase_pending_after, Write::erase_keys_after}) {
+            auto const after = static_cast<std::int64_t>(append.anew_after);
+            if (auto done = query(name).bind(known.number).bind(after).run(); !done) return done;
+        }
+    }
     for (auto const& row : append.pending)
         if (auto done = write_pending(row, known); !done) return done;
     if (auto done = write_keys(append); !done) return done;
@@ -89,6 +94,30 @@ Result<void> Writer::write_frame(Append const& append) {
     auto const sum = checksum(key, frame.count, frame.bytes);
     auto add = query(Write::add_frame);
     return add.bind(key).bind(std::int64_t{frame.count}).bind(sum).bind(frame.bytes).run();
+}
+
+Result<void> Writer::write_base(Append const& append, std::int64_t number) {
+    port::BaseRow const& base = *append.base;
+    CHECK(base.frame.first + base.frame.count <= append.frame.first);
+    auto const through = static_cast<std::int64_t>(base.through);
+    auto const start = key_of(append.session.number(), 0);
+    auto const key = key_of(append.session.number(), base.frame.first);
+    auto done = query(Write::erase_frames_to).bind(start).bind(key).run();
+    if (!done) return done;
+    auto const count = -std::int64_t{base.frame.count};  // negative: nothing is before it
+    auto const sum = checksum(key, count, base.frame.bytes);
+    auto add = query(Write::add_frame);
+    done = add.bind(key).bind(count).bind(sum).bind(base.frame.bytes).run();
+    if (done) done = query(Write::erase_pending_to).bind(number).bind(through).run();
+    if (done) done = query(Write::erase_keys_to).bind(number).bind(through).bind(base.keys).run();
+    if (done)
+        done = query(Write::erase_secrets_to).bind(number).bind(std::int64_t{base.call}).run();
+    if (!done) return done;
+    std::string kept;
+    for (Seq const seq : base.artifacts)
+        kept += (kept.empty() ? "" : ",") + std::to_string(key_of(append.session.number(), seq));
+    auto const last = key_of(append.session.number(), base.through);
+    return query(Write::erase_artifacts_to).bind(start).bind(last).bind("[" + kept + "]").run();
 }
 
 Result<void> Writer::write_artifacts(Append const& append) {

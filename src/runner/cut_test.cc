@@ -1,0 +1,255 @@
+#include "runner/cut.h"
+
+#include "runner/rebuild.h"
+#include "runner/rows.h"
+#include "runner/testing/runner_fixture.h"
+#include "store/memory/memory_store.h"
+#include "wire/state_json.h"
+#include "wire/testing/story.h"
+#include "wire/view.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::runner::testing {
+namespace {
+
+using namespace session;
+using Records = std::vector<wire::RecordPtr>;
+
+// A store that holds one session as a story left it, in frames of random sizes.
+class Kept {
+public:
+    Kept(session::testing::Given const& told, std::uint32_t seed) : chance_(seed) {
+        id = SessionId::make(1, told.id.bytes);
+        auto const bytes = wire::pack(told.id, wire::testing::records_of(told));
+        all = wire::unpack(id, 1, bytes).value();
+        State empty;
+        empty.id = id;
+        auto rebuilt = rebuild({empty, all}).value();
+        for (std::size_t at = 0; at < all.size();) {
+            std::size_t const count = std::min<std::size_t>(1 + chance_() % 4, all.size() - at);
+            auto append = append_of({all.begin() + static_cast<std::ptrdiff_t>(at),
+                                     all.begin() + static_cast<std::ptrdiff_t>(at + count)});
+            at += count;
+            if (at == count) append.row = session_row(rebuilt.state);
+            if (at == all.size()) {
+                for (auto const& [key, row] : rebuilt.pending) append.pending.push_back(row);
+                for (auto const& [key, seq] : rebuilt.keys) append.keys.push_back({key, seq});
+                append.wake_at = wake_at(rebuilt.state);
+            }
+            commit(std::move(append));
+        }
+        state = rebuilt.state;
+    }
+
+    // False: there was nothing to cut.
+    bool cut(std::uint64_t messages_max) {
+        auto const planned = plan_cut(store, id, messages_max);
+        EXPECT_TRUE(planned) << planned.error().detail;
+        if (!planned || !*planned) return false;
+        Command command;
+        command.body = (*planned)->command;
+        Beside const beside = take_beside(command);
+        Event event{state.head + 1,
+                    all.back()->event.at,
+                    state.turn ? state.turn->no : 0,
+                    {},
+                    std::get<CutHistory>(command.body).what};
+        apply(state, event);
+        all.push_back(wire::record(id, event));
+        auto append = append_of({all.back()});
+        add_beside(beside, {event}, append);
+        append.wake_changed = false;
+        // With a snapshot, as lanes write one, or without, as when that can not be read.
+        if (chance_() % 2 == 0)
+            append.snapshot =
+                port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
+        commit(std::move(append));
+        return true;
+    }
+
+    [[nodiscard]] Records stored() { return read_records(store, id, 1, state.head).value(); }
+
+    SessionId id;
+    State state;
+    Records all;  // every record there ever was
+    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
+    store::MemoryStore store{disk};
+
+private:
+    [[nodiscard]] port::Append append_of(Records const& records) const {
+        port::Append append;
+        append.session = id;
+        append.after = records.front()->event.seq - 1;
+        append.frame = {records.front()->event.seq, static_cast<std::uint32_t>(records.size()),
+                        wire::pack(id, records)};
+        return append;
+    }
+    void commit(port::Append append) {
+        std::vector<port::Append> const one{std::move(append)};
+        auto const done = store.commit(one);
+        ASSERT_TRUE(done.front()) << done.front().error().detail;
+    }
+
+    std::mt19937 chance_;
+};
+
+State fold(SessionId id, Records const& records, Seq to) {
+    State state;
+    state.id = id;
+    for (wire::RecordPtr const& record : records) {
+        if (record->event.seq <= to) apply(state, record->event);
+    }
+    return state;
+}
+
+wire::History history(SessionId id, Records const& records) {
+    wire::History out(id);
+    for (wire::RecordPtr const& record : records) out.add(*record);
+    return out;
+}
+
+// What the model sees is what it saw, without its beginning.
+void expect_same_end(Kept& kept) {
+    auto const whole = wire::model_view(history(kept.id, kept.all), kept.state.head);
+    auto const rest = wire::model_view(history(kept.id, kept.stored()), kept.state.head);
+    ASSERT_LE(rest.messages.size(), whole.messages.size());
+    std::size_t const gone = whole.messages.size() - rest.messages.size();
+    for (std::size_t i = 0; i < rest.messages.size(); ++i) {
+        auto const& was = whole.messages[gone + i];
+        EXPECT_EQ(rest.messages[i].parts.text(), was.parts.text());
+        EXPECT_EQ(rest.messages[i].calls.size(), was.calls.size());
+    }
+}
+
+void expect_whole(Kept& kept) {
+    auto const read = read_session(kept.store, kept.id);
+    ASSERT_TRUE(read) << read.error().detail;
+    EXPECT_TRUE(read->state == kept.state);
+    auto const anew = read_anew(kept.store, kept.id);
+    ASSERT_TRUE(anew) << anew.error().detail;
+    EXPECT_TRUE(anew->state == kept.state);
+    auto const report = verify(kept.store, [](std::uint64_t) {});
+    ASSERT_TRUE(report);
+    for (Finding const& finding : report->findings) ADD_FAILURE() << finding.what;
+
+    Seq const through = kept.state.base.through;
+    State const then = fold(kept.id, kept.all, through);
+    EXPECT_FALSE(then.turn);
+    EXPECT_TRUE(then.calls.empty());
+    std::set<Seq> there;
+    for (wire::RecordPtr const& record : kept.stored()) there.insert(record->event.seq);
+    for (Seq seq = through + 1; seq <= kept.state.head; ++seq) EXPECT_TRUE(there.contains(seq));
+    for (QueuedInput const& input : then.queue) EXPECT_TRUE(there.contains(input.seq));
+    for (InboxItem const& item : then.inbox) EXPECT_TRUE(there.contains(item.seq));
+    auto const tasks = history(kept.id, kept.stored()).tasks();
+    auto const all_tasks = history(kept.id, kept.all).tasks();
+    ASSERT_EQ(tasks.size(), all_tasks.size());
+    for (auto const& [no, task] : all_tasks) {
+        EXPECT_EQ(tasks.at(no).result.text(), task.result.text());
+        EXPECT_EQ(tasks.at(no).run, task.run);
+        EXPECT_EQ(tasks.at(no).status, task.status);
+    }
+    if (then.inbox.empty()) expect_same_end(kept);
+}
+
+TEST(Cut, WhateverHappenedWhatIsLeftIsTheSameSessionWithoutItsBeginning) {
+    int cuts = 0, again = 0, carried = 0;
+    for (std::uint32_t seed = 0; seed < 160; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        auto const told = wire::testing::story(seed, 240);
+        if (told.state.lifecycle == Lifecycle::deleted) continue;
+        Kept kept(told, seed);
+        if (!kept.cut(2 + seed % 30)) continue;
+        ++cuts;
+        expect_whole(kept);
+        carried += kept.stored().front()->event.seq <= kept.state.base.through ? 1 : 0;
+        Seq const first = kept.state.base.through;
+        if (!kept.cut(2)) continue;
+        ++again;
+        EXPECT_GT(kept.state.base.through, first);
+        expect_whole(kept);
+        if (HasFailure()) break;
+    }
+    EXPECT_GT(cuts, 40);
+    EXPECT_GT(again, 10);
+    EXPECT_GT(carried, 3);
+}
+
+TEST(Cut, FewerMessagesThanTheLimitAreLeftAlone) {
+    auto const told = wire::testing::story(3, 160);
+    Kept kept(told, 3);
+    EXPECT_FALSE(plan_cut(kept.store, kept.id, kept.state.messages + 1).value());
+    SessionId other = kept.id;
+    other.bytes[15] ^= 1;
+    EXPECT_FALSE(plan_cut(kept.store, other, 1).value());
+}
+
+class Cuts : public RunnerTestOn<TestJournal<store::MemoryStore, store::MemoryDisk>> {
+protected:
+    SessionId talk(int turns) {
+        SessionId const session = new_session();
+        for (int i = 0; i < turns; ++i) turn(session, "message " + std::to_string(i));
+        return session;
+    }
+    void turn(SessionId session, std::string const& text) {
+        (void)ask(session, prompt(text));
+        effects.reply();
+        loop.run();
+    }
+    CutReport cut(SessionId session, std::uint64_t most, bool dry_run = false) {
+        HistoryCutter cutter(*runner, loop, journal, std::nullopt);
+        std::optional<CutReport> out;
+        cutter.cut(session, most, dry_run, ann(), [&](Result<CutReport> report) {
+            ASSERT_TRUE(report);
+            out = *report;
+        });
+        loop.run();
+        EXPECT_TRUE(out);
+        return out.value_or(CutReport());
+    }
+};
+
+TEST_F(Cuts, TheLaneGoesOnWithWhatIsLeftAndSoDoesTheNextProcess) {
+    SessionId const session = talk(12);
+    EXPECT_GT(cut(session, 10, true).messages, 0u);
+    EXPECT_EQ(stored(session).base.through, 0u);
+    auto const report = cut(session, 10);
+    EXPECT_GE(report.messages, 14u);
+    EXPECT_GT(report.bytes, 0u);
+    State const now = stored(session);
+    EXPECT_LT(now.messages - now.base.messages, 10u);
+    EXPECT_EQ(cut(session, 10).messages, 0u);
+    turn(session, "again");
+    restart();
+    turn(session, "and again");
+    auto const after = stored(session);
+    EXPECT_EQ(after.messages, now.messages + 4);
+    EXPECT_TRUE(verify(*journal.store, [](std::uint64_t) {})->findings.empty());
+}
+
+TEST_F(Cuts, APlanThatComesTooLateChangesNothing) {
+    SessionId const session = talk(12);
+    auto const plan = plan_cut(*journal.store, session, 10).value();
+    ASSERT_TRUE(plan);
+    EXPECT_GT(cut(session, 10).messages, 0u);
+    Seq const head = stored(session).head;
+    EXPECT_NE(ask(session, plan->command).find("precondition_failed"), std::string::npos);
+    EXPECT_EQ(stored(session).head, head);
+}
+
+TEST_F(Cuts, SessionsAreCutByThemselvesWhenTheirTurnsEnd) {
+    HistoryCutter cutter(*runner, loop, journal, 10);
+    std::uint64_t gone = 0;
+    cutter.on_cut([&](SessionId, CutReport const& cut) { gone += cut.messages; });
+    runner->on_append(
+        [&](Lane const& lane, Records const& records) { cutter.appended(lane, records); });
+    SessionId const session = talk(12);
+    State const now = stored(session);
+    EXPECT_LT(now.messages - now.base.messages, 10u);
+    EXPECT_EQ(gone, now.base.messages);
+    runner->on_append({});
+}
+
+}  // namespace
+}  // namespace dormouse::runner::testing
