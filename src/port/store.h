@@ -324,9 +324,10 @@ public:
         PendingFilter const& filter) = 0;
     // Counts waiting calls until there are `limit` of them: for metrics.
     [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
-    // Sessions of all projects in which a call waits, each once; looks at `calls` of these calls:
-    // for doctor.
-    [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(std::uint32_t calls) = 0;
+    // Sessions of all projects in which a call waits, each once and in an order of the store's own;
+    // looks at `calls` of these calls, from behind the session `after` on: for doctor.
+    [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(
+        std::optional<SessionId> after, std::uint32_t calls) = 0;
     // Every pending row and key of one session in key order: for verify.
     [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
     [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;

@@ -245,10 +245,12 @@ Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::
     return found;
 }
 
-Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::uint32_t calls) {
+Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::optional<SessionId> after,
+                                                             std::uint32_t calls) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<SessionId> found;
     for (auto const& [number, session] : disk_->sessions) {
+        if (after && number <= after->number()) continue;
         for (auto const& [key, row] : session.pending) {
             if (row.status != port::PendingStatus::waiting) continue;
             if (calls-- == 0) return found;

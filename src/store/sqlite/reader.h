@@ -43,7 +43,8 @@ public:
     [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter);
-    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::uint32_t calls);
+    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
+                                                                  std::uint32_t calls);
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session);
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session);

@@ -140,8 +140,9 @@ Result<std::vector<port::Due>> SqliteStore::due(Time until, std::optional<port::
     return reader_->due(until, after, limit);
 }
 
-Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::uint32_t calls) {
-    return reader_->waiting_sessions(calls);
+Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::optional<SessionId> after,
+                                                             std::uint32_t calls) {
+    return reader_->waiting_sessions(after, calls);
 }
 
 Result<port::OpenPending> SqliteStore::open_pending(std::uint32_t limit) {

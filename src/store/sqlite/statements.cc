@@ -189,7 +189,8 @@ constexpr auto reads = in_order<Read>({
      "?1"},
     {Read::pending_sessions,
      "SELECT s.id FROM pending p INDEXED BY pending_open CROSS JOIN sessions s ON s.no = p.no"
-     " WHERE p.project > 0 AND p.status = 0 LIMIT ?1"},
+     " WHERE (p.project, p.no) > (coalesce((SELECT project FROM sessions WHERE no = ?1), 0), ?1)"
+     " AND p.status = 0 ORDER BY p.project, p.no LIMIT ?2"},
     {Read::pending_rows,
      PENDING_COLUMNS " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 ORDER BY p.call, p.gen"},
     {Read::key_rows, "SELECT key, seq FROM keys WHERE no = ?1 ORDER BY key"},
