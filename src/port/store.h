@@ -114,6 +114,7 @@ struct PostRow {
 struct DuePost {
     PostKey key;
     std::string target;
+    std::uint32_t attempts = 0;  // that failed
     friend bool operator==(DuePost const&, DuePost const&) = default;
 };
 

@@ -480,7 +480,7 @@ Result<std::vector<port::DuePost>> MemoryStore::due_by_target(Time until, std::s
     std::vector<port::DuePost> found;
     for (auto const& [target, due] : by_target) {
         if (found.size() >= limit) break;
-        for (auto const& [place, key] : due) found.push_back({key, target});
+        for (auto const& [place, key] : due) found.push_back({key, target, disk_->posts.at(key).attempts});
     }
     return found;
 }

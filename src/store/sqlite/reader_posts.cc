@@ -78,7 +78,8 @@ Result<std::vector<port::DuePost>> Reader::due_by_target(Time until, std::string
             if (!from) return std::unexpected(from.error());
             found.push_back(
                 {{*from, seq_of(rows.integer(1)), static_cast<std::uint32_t>(rows.integer(2))},
-                 target});
+                 target,
+                 static_cast<std::uint32_t>(rows.integer(3))});
         }
     }
     return found;

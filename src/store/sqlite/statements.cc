@@ -212,7 +212,7 @@ constexpr auto reads = in_order<Read>({
      "SELECT target FROM posts INDEXED BY posts_by_target WHERE state = 0 AND kind <> 'session'"
      " AND target > ?1 ORDER BY target LIMIT 1"},
     {Read::due_to_target,
-     "SELECT s.id, o.k, o.n FROM posts o INDEXED BY posts_by_target" POST_SENDER
+     "SELECT s.id, o.k, o.n, o.attempts FROM posts o INDEXED BY posts_by_target" POST_SENDER
      "WHERE o.state = 0 AND o.kind <> 'session' AND o.target = ?1 AND o.next_at <= ?2"
      " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
     {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.k = ?1 AND o.n = ?2"},
