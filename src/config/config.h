@@ -79,6 +79,8 @@ struct Limits {
 
 struct Retention {
     std::optional<Duration> completed_after = {};  // nullopt: completed sessions are kept
+    std::optional<Duration> audit_after = {};      // nullopt: all lines of the audit are kept
+    std::optional<Duration> dead_deliveries_after = std::chrono::days(30);  // nullopt: are kept
     friend bool operator==(Retention const&, Retention const&) = default;
 };
 

@@ -71,6 +71,10 @@ constexpr std::string_view text =
 #[retention]
 # Sessions that were completed so long ago are deleted, for example "7d". "none" keeps them.
 #completed_after = "none"
+# Lines of the audit that are so old are removed; what was, stands in a new line. "none" keeps them.
+#audit_after = "none"
+# Webhooks out that were given up so long ago are forgotten.
+#dead_deliveries_after = "30d"
 
 # What holds for the sessions of one project.
 #[[project]]

@@ -187,6 +187,23 @@ void Pump::prune() {
     world_.journal.write(
         [until = now - kept_for](port::Store& store) { return store.drop_delivered(until); },
         [](Result<void>) {});
+    if (options_.given_up_after) drop_given_up();
+}
+
+// Some at a time, while there are more.
+void Pump::drop_given_up() {
+    Time const until = world_.clock.now() - *options_.given_up_after;
+    port::ask(
+        world_.journal,
+        [until](port::Store& store) { return store.count_given_up(until, dropped_at_once); },
+        [this, alive = alive_, until](Result<std::uint64_t> count) {
+            if (!*alive || stopped_ || !count || *count == 0) return;
+            world_.journal.write(
+                [until](port::Store& store) { return store.drop_given_up(until, dropped_at_once); },
+                [this, alive, more = *count == dropped_at_once](Result<void> done) {
+                    if (*alive && done && more) drop_given_up();
+                });
+        });
 }
 
 void Pump::begin(Next next) {
@@ -330,6 +347,7 @@ void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
     auto const wait =
         for_good ? std::nullopt : next_attempt(update.attempts, world_.entropy.random()[0]);
     update.state = wait ? PostState::pending : PostState::dead;
+    update.next_at = world_.clock.now();
     if (wait) {
         Duration const asked = std::min(work.retry_after.value_or(Duration(0)), patience_max);
         update.next_at = world_.clock.now() + std::max(*wait, asked);
@@ -344,6 +362,7 @@ void Pump::disable(PostKey const& key, std::string const& why) {
     PostUpdate update;
     update.key = key;
     update.state = PostState::disabled;
+    update.next_at = world_.clock.now();
     update.attempts = work.row.attempts + (work.status != 0 ? 1 : 0);
     update.last_status = work.status;
     update.last_error = why;

@@ -51,6 +51,8 @@ public:
         std::vector<std::string> environment = {};  // of programs that tell people
         // By the tool's name: signs what is told of a call that ended before it could pause.
         std::map<std::string, std::string, std::less<>> tool_secrets = {};
+        // What was given up so long ago is forgotten; nullopt: never.
+        std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
         // What is told of each attempt that failed: the delivery, why, and whether it was the last.
         std::function<void(port::PostRow const&, std::string const&, bool)> failed = {};
     };
@@ -82,6 +84,7 @@ public:
                                        std::size_t failing);
     static constexpr Duration time_limit{15'000};
     static constexpr Duration kept_for{7 * 24 * 3'600'000};  // what was delivered
+    static constexpr std::uint32_t dropped_at_once = 1'000;  // of those given up
 
 private:
     struct Work {
@@ -122,6 +125,7 @@ private:
     void finish(port::PostKey const& key, port::PostUpdate update);
     void release(port::PostKey const& key);
     void prune();
+    void drop_given_up();
 
     World world_;
     Options options_;

@@ -62,7 +62,9 @@ TEST_P(StoreConformance, a_receiver_with_many_posts_hides_no_other) {
     first.posts.back().target = "https://later";
     first.posts.push_back(post(2, 2, 2, "session", 1));
     commit_one(first);
-    auto const named = [](port::PostRow const& row) { return port::DuePost{row.key, row.target, row.attempts}; };
+    auto const named = [](port::PostRow const& row) {
+        return port::DuePost{row.key, row.target, row.attempts};
+    };
     std::vector<port::DuePost> const busy{named(first.posts[0]), named(first.posts[1])};
     EXPECT_EQ(store().due_by_target(at(8), "", 2, 100).value(),
               (std::vector<port::DuePost>{busy[0], busy[1], named(first.posts[9])}));

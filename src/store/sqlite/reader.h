@@ -71,6 +71,7 @@ public:
                                                             std::uint32_t limit);
     // The newest line's number and hash; its text is left out. n = 0: there is none.
     [[nodiscard]] Result<port::AuditRow> audit_head();
+    [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit);
     [[nodiscard]] Result<void> ping();
     [[nodiscard]] Result<std::uint64_t> largest_number();
 

@@ -171,6 +171,10 @@ constexpr char const* posts_by_target =
     "CREATE INDEX posts_by_target ON posts(target, next_at, k, n) WHERE state = 0 AND kind <> "
     "'session';";
 
+// What is tried no more, by when it was given up.
+constexpr char const* posts_given_up =
+    "CREATE INDEX posts_given_up ON posts(next_at) WHERE state > 1;";
+
 // The program's own id of its session is that of its newest attachment. A message's tool calls are
 // those of a model's reply, or those that a program was seen to make in it; output: the newest
 // outcome.
@@ -263,9 +267,9 @@ SELECT m.message AS id, 'ses_' || m.session AS session_id, m.role AS role,
 FROM messages m ORDER BY m.session, m.seq;
 )sql";
 
-constexpr std::array<char const*, 10> steps_of_this_release{
-    tables,           views,   feed_and_artifacts, completed,    posts, webhooks,
-    tokens_and_audit, aliases, posts_by_target,    messages_view};
+constexpr std::array<char const*, 11> steps_of_this_release{
+    tables,           views,   feed_and_artifacts, completed,     posts,         webhooks,
+    tokens_and_audit, aliases, posts_by_target,    messages_view, posts_given_up};
 
 }  // namespace
 

@@ -228,6 +228,18 @@ Result<std::optional<std::string>> SqliteStore::project_of(SessionId session) {
 
 Result<void> SqliteStore::drop_delivered(Time until) { return writer_->drop_delivered(until); }
 
+Result<std::uint64_t> SqliteStore::count_given_up(Time until, std::uint32_t limit) {
+    return reader_->count_given_up(until, limit);
+}
+
+Result<void> SqliteStore::drop_given_up(Time until, std::uint32_t limit) {
+    return writer_->drop_given_up(until, limit);
+}
+
+Result<void> SqliteStore::trim_audit(std::uint64_t through, std::string const& line) {
+    return writer_->trim_audit(through, line);
+}
+
 Result<std::optional<std::string>> SqliteStore::secret(SessionId session, CallNo call,
                                                        Generation generation) {
     return reader_->secret(session, call, generation);

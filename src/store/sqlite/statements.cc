@@ -22,6 +22,9 @@ consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[si
     return texts;
 }
 
+// Dead or disabled before ?1. What an older release gave up does not say when.
+#define GIVEN_UP " state > 1 AND next_at < ?1 AND created < ?1 AND kind NOT IN ('session', 'held')"
+
 constexpr auto writes = in_order<Write>({
     {Write::begin, "BEGIN IMMEDIATE"},
     {Write::commit, "COMMIT"},
@@ -93,6 +96,10 @@ constexpr auto writes = in_order<Write>({
     {Write::add_audit, "INSERT INTO audit(n, line, hash) VALUES(?1, ?2, ?3)"},
     {Write::drop_delivered,
      "DELETE FROM posts INDEXED BY posts_delivered WHERE state = 1 AND delivered < ?1"},
+    {Write::drop_given_up,
+     "DELETE FROM posts WHERE id IN (SELECT id FROM posts INDEXED BY posts_given_up WHERE" GIVEN_UP
+     " LIMIT ?2)"},
+    {Write::trim_audit, "DELETE FROM audit WHERE n <= ?1"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -234,8 +241,11 @@ constexpr auto reads = in_order<Read>({
      " AND (?4 < 0 OR o.state = ?4)"
      " AND s.project = (SELECT id FROM names WHERE name = ?3)"
      " ORDER BY o.k DESC, o.n DESC LIMIT ?5"},
+    {Read::count_given_up,
+     "SELECT id FROM posts INDEXED BY posts_given_up WHERE" GIVEN_UP " LIMIT ?2"},
 });
 
+#undef GIVEN_UP
 #undef SESSION_COLUMNS
 #undef SESSION_NAMES
 #undef PENDING_COLUMNS
