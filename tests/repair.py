@@ -99,6 +99,37 @@ class Findings(Damaged, Tools):
         self.assertEqual(self.found('inDoubt'), (True, []))
         (self.folder / 'deploy.sh.go').write_text('')
 
+    def test_doctor_looks_at_every_session_that_waits(self):
+        """What is wrong stands behind more than a thousand that are well, and more than are shown
+        are wrong."""
+        self.demo()
+        numbers = [self.server.create('deploy A')['id'] for _ in range(1_250)]
+        broken = numbers[1_020:]
+        last = f"(SELECT no FROM sessions WHERE id = '{broken[0][4:]}')"
+        self.damage(
+            f"UPDATE journal SET data = '[]' WHERE k >> 24 >= {last}",
+            f'DELETE FROM snapshots WHERE no >= {last}',
+        )
+        report = self.server.get('/api/doctor').json
+        self.assertEqual((report['lookedAt'], report['next'], report['ok']), (1_250, None, False))
+        self.assertEqual(report['counts']['bricked'], len(broken))
+        self.assertEqual([one['sessionID'] for one in report['bricked']], broken[:200])
+        said = self.doctor().stdout
+        self.assertIn(f'{len(broken)} bricked', said)
+        self.assertIn('and 30 more', said)
+        seen, looked, cursor = [], 0, ''
+        while cursor is not None:
+            page = self.server.get(f'/api/doctor?calls=500{cursor and "&cursor=" + cursor}').json
+            seen.append(page['counts']['bricked'])
+            looked += page['lookedAt']
+            self.assertLessEqual(page['lookedAt'], 500)
+            cursor = page['next']
+        self.assertEqual((looked, sum(seen)), (1_250, len(broken)))
+        self.assertEqual(seen[:2], [0, 0], 'a page tells of what it looked at')
+        for wrong in ('calls=0', 'calls=100001', 'cursor=x'):
+            self.assertEqual(self.server.get('/api/doctor?' + wrong).status, 400, wrong)
+        self.server.kill()  # damaged on purpose
+
     def test_doctor_names_what_is_orphaned(self):
         self.demo()
         parent = self.server.create('background deploy A')['id']

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """Retention by hand: what goes by its age is told first, goes in batches, and a kill in the middle
 leaves each session whole or gone."""
+import json
+import sqlite3
 import threading
 
 from dormouse import Case, main, run
+from tools_by_config import eventually
+from webhooks_out import Sent
 
 PATH = '/api/retention'
 LIST = '/api/projects/default/sessions'
@@ -119,6 +123,95 @@ class Retention(Case):
             self.assertProblem(answer, 400, 'bad_value')
         self.assertEqual(self.command('--completed-after', 'soon').returncode, 2)
         self.assertEqual(len(self.ids()), 1)
+
+
+class Lines:
+    def lines(self):
+        with sqlite3.connect(f'{self.server.directory}/dormouse.db') as file:
+            rows = file.execute('SELECT n, line FROM audit ORDER BY n').fetchall()
+        file.close()
+        return [(n, json.loads(line)) for n, line in rows]
+
+
+class Audit(Lines, Case):
+    """Its old lines go, and what is left is still a chain that is checked."""
+
+    def ended(self, count):
+        for _ in range(count):
+            session = self.server.create()['id']
+            self.assertStatus(self.server.post(f'/api/sessions/{session}/end'), 200)
+
+    def verified(self):
+        return run('verify', '--data', self.server.directory)
+
+    def test_a_dry_run_counts_them_and_then_they_go(self):
+        self.ended(5)
+        before = self.lines()
+        told = self.server.post(PATH, {'dryRun': True, 'auditAfterMs': 0}).json
+        old = len(before) - 1  # the newest always stays
+        self.assertEqual((told['audit']['lines'], told['audit']['more']), (old, False))
+        self.assertEqual((told['completedBefore'], told['sessions']), (None, 0))
+        self.assertEqual(self.lines(), before)
+        url = f'http://127.0.0.1:{self.server.port}'
+        asked = ('--server', url, 'retention', '--audit-after', '0ms')
+        env = {'DORMOUSE_TOKEN': self.server.token}
+        self.assertIn(
+            f'{old} lines of the audit would go', run(*asked, '--dry-run', env=env).stdout
+        )
+        self.assertIn(f'{old} lines of the audit are gone', run(*asked, env=env).stdout)
+        left = self.lines()
+        self.assertEqual([n for n, _ in left], [len(before), len(before) + 1])
+        trim = left[1][1]
+        self.assertEqual(
+            (trim['type'], trim['lines'], trim['through']), ('audit_trimmed', old, old)
+        )
+        self.assertEqual(trim['by']['type'], 'token')
+        none = self.server.post(PATH, {'auditAfterMs': 3_600_000}).json['audit']['lines']
+        self.assertEqual(none, 0)
+        self.ended(1)
+        self.server.term()
+        self.assertEqual(self.verified().returncode, 0, self.verified().stdout)
+
+    def test_a_beginning_that_is_just_missing_is_found(self):
+        self.ended(3)
+        self.server.term()
+        self.assertEqual(self.verified().returncode, 0)
+        with sqlite3.connect(f'{self.server.directory}/dormouse.db') as file:
+            file.execute('DELETE FROM audit WHERE n = 1')
+        file.close()
+        found = self.verified()
+        self.assertEqual(found.returncode, 1)
+        self.assertIn('the lines before line 2 are missing', found.stdout)
+        self.server.verify = lambda: None  # damaged on purpose
+
+
+class Configured(Lines, Sent):
+    """What goes by itself, by [retention]."""
+
+    demo = True
+    more = '''
+[[webhook]]
+url = "RECEIVER/gone"
+secret_env = "S_EVENTS"
+events = ["turn_ended"]
+[retention]
+audit_after = "2s"
+dead_deliveries_after = "1s"
+'''
+
+    def test_old_lines_and_dead_deliveries_go_by_themselves(self):
+        self.receiver.answer = lambda request: 410
+        session = self.server.create('hi')['id']
+        self.in_state('disabled', 1)
+        dry = {'dryRun': True, 'deadDeliveriesAfterMs': 0, 'auditAfterMs': 0}
+        self.assertEqual(self.server.post(PATH, dry)['deliveries']['count'], 1)
+        for _ in range(2):
+            self.assertStatus(self.server.post(f'/api/sessions/{session}/end'), 200)
+            session = self.server.create('hi')['id']
+        told = lambda: [line['type'] for _, line in self.lines()]
+        eventually(lambda: 'audit_trimmed' in told(), 'old lines go')
+        self.server.restart()
+        eventually(lambda: self.deliveries() == [], 'what was given up is forgotten')
 
 
 if __name__ == '__main__':

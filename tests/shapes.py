@@ -277,6 +277,9 @@ DOCTOR = {
     'inDoubt': list,
     'orphaned': list,
     'bricked': list,
+    'counts': dict,
+    'lookedAt': int,
+    'next': maybe(an_id('ses_')),
     'nodes': list,
     'queues': dict,
 }

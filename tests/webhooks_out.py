@@ -133,8 +133,14 @@ class Outcomes(Sent):
         def answer(handler, body):
             pending = json.loads(body)['pendingID']
             client = self.server.new_client()
-            early.append((pending, client.post(
-                '/async-tool/result', {'pendingID': pending, 'result': {'output': 'soon'}})))
+            early.append(
+                (
+                    pending,
+                    client.post(
+                        '/async-tool/result', {'pendingID': pending, 'result': {'output': 'soon'}}
+                    ),
+                )
+            )
             client.close()
             handler.say(202, {'externalRef': 'j-1'})
 
@@ -447,12 +453,13 @@ secret_env = "S_EVENTS"
 events = ["input_received", "turn_started", "model_requested", "model_replied"]
 '''
     sessions = 60
+    receivers = 40
 
     def setUp(self):
         self.silent = socket.create_server(('127.0.0.1', 0), backlog=512)
         self.addCleanup(self.silent.close)
         url = 'http://127.0.0.1:%d' % self.silent.getsockname()[1]
-        self.more = self.more + ''.join(self.dead % (url, n) for n in range(40))
+        self.more = self.more + ''.join(self.dead % (url, n) for n in range(self.receivers))
         super().setUp()
 
     def serve(self, hook, more=None, hosts=None):
@@ -467,12 +474,29 @@ events = ["input_received", "turn_started", "model_requested", "model_replied"]
         self.assertTrue(all(r['path'] == '/live' for r in self.receiver.received))
         waiting = self.server.items('/api/deliveries?state=pending&limit=200')
         dead = [delivery for delivery in waiting if '/dead/' in delivery['url']]
-        self.assertEqual(len(dead), 40 * 4 * self.sessions)
+        self.assertEqual(len(dead), self.receivers * 4 * self.sessions)
         self.server.kill()
         self.server.start()  # the backlog holds up nobody either
         before = len(self.receiver.received)
         self.server.create('hi')
         self.receiver.wait(before + 1, seconds=10)
+
+
+class Silence(Fairness):
+    receivers = 200
+    sessions = 8
+
+    def test_many_dead_receivers_hold_up_none_that_lives(self):
+        """All of them hang at once, and the one that lives is told of everything meanwhile."""
+        for n in range(self.sessions):
+            self.server.create('hi')
+            self.receiver.wait(n + 1, seconds=10)
+        waiting = self.server.items('/api/deliveries?state=pending&limit=200')
+        dead = [one for one in waiting if '/dead/' in one['url']]
+        self.assertEqual(len(dead), self.receivers * 4 * self.sessions)
+        self.assertEqual({one['attempts'] for one in dead}, {0}, 'none of them has given up yet')
+        hanging = {one['url'] for one in dead}
+        self.assertEqual(len(hanging), self.receivers)
 
 
 class Reminders(Sent):

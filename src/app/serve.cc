@@ -195,10 +195,20 @@ public:
                    .resident_max = config_.limits.resident_sessions,
                    .limits = session_limits(config_),
                    .mail = mail_policies(config_),
-                   .completed_after = config_.retention.completed_after}),
+                   .completed_after = config_.retention.completed_after,
+                   .audit_after = config_.retention.audit_after}),
           gate_(gate_options(config_, secrets), clock_),
-          api_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_,
-                webhook_sources(config_), config_.retention.completed_after,
+          api_({loop_,
+                journal_,
+                catalogue_,
+                runner_,
+                gate_,
+                metrics_,
+                log_,
+                entropy_,
+                webhook_sources(config_),
+                {config_.retention.completed_after, config_.retention.audit_after,
+                 config_.retention.dead_deliveries_after},
                 config_.retention.messages_per_session}),
           pump_({loop_, clock_, entropy_, counted_journal_, world.http, world.processes},
                 pump_options()),
@@ -360,6 +370,7 @@ private:
             std::string const& url = config_.server.public_url;
             return (url.empty() ? address_url_ : url) + "/a/" + pending.text();
         });
+        out.given_up_after = config_.retention.dead_deliveries_after;
         out.failed = [this](port::PostRow const& row, std::string const& why, bool last) {
             log_.warn(last ? "a webhook is not tried any more" : "a webhook was not taken",
                       {{"delivery", webhook::delivery_text(row.key)}, {"why", why}});

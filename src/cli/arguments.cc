@@ -466,11 +466,17 @@ void Grammar::add_checks() {
     d->add_flag("--repair", doctor->repair, "The same, and make anew what does not agree");
     auto const retention = std::make_shared<RetentionArgs>();
     auto* const old =
-        add("retention", "Delete sessions that were completed long ago, or the oldest messages",
+        add("retention", "Delete what is old: completed sessions, messages, audit, dead webhooks",
             "dormouse retention --dry-run --completed-after 30d", retention);
     old->add_flag("--dry-run", retention->dry_run, "Only say what would go");
     old->add_option("--completed-after", retention->completed_after,
-                    "So long ago; else completed_after of [retention]")
+                    "Sessions: so long ago; else completed_after of [retention]")
+        ->type_name("TIME");
+    old->add_option("--audit-after", retention->audit_after,
+                    "Lines of the audit: so old; else audit_after")
+        ->type_name("TIME");
+    old->add_option("--dead-deliveries-after", retention->dead_deliveries_after,
+                    "Webhooks that were given up: so long ago; else dead_deliveries_after")
         ->type_name("TIME");
     auto* const messages =
         old->add_option("--messages", retention->messages,

@@ -157,6 +157,8 @@ struct DoctorArgs {
 };
 // Sessions that were completed long ago.
 struct RetentionArgs {
+    std::string audit_after = {};
+    std::string dead_deliveries_after = {};
     std::string completed_after = {};  // empty: as the server is configured
     std::int64_t messages = 0;         // not 0: the oldest messages go, and no session
     std::string session = {};          // with that, of this one; empty: of all

@@ -128,6 +128,8 @@ struct Swept {
     std::int64_t sessions = 0;
     std::int64_t bytes = 0;
     std::int64_t deleted = 0;
+    std::int64_t lines = 0;
+    std::int64_t deliveries = 0;
     bool more = false;
 };
 
@@ -151,12 +153,19 @@ Outcome<Swept> sweep(Context const& context, Client& client, Json const& body, b
         if (!reply) return std::unexpected(reply.error());
         json::View const report(reply->body);
         show_found(context, report, dry_run);
+        json::View const audit = report["audit"];
+        json::View const deliveries = report["deliveries"];
         std::int64_t const deleted = report["deleted"].integer_or(0);
+        std::int64_t const lines = audit["lines"].integer_or(0);
+        std::int64_t const count = deliveries["count"].integer_or(0);
         all.sessions += report["sessions"].integer_or(0);
         all.bytes += report["bytes"].integer_or(0);
         all.deleted += deleted;
-        all.more = report["more"].boolean_or(false);
-        if (dry_run || !all.more || deleted == 0) return all;
+        all.lines += lines;
+        all.deliveries += count;
+        all.more = report["more"].boolean_or(false) || audit["more"].boolean_or(false) ||
+                   deliveries["more"].boolean_or(false);
+        if (dry_run || !all.more || deleted + lines + count == 0) return all;
     }
 }
 
@@ -166,13 +175,21 @@ Outcome<int> execute(Context const& context, RetentionArgs const& args) {
     if (args.messages > 0) return cut_messages(context, args);
     json::Writer body;
     body.begin_object().member("dryRun", args.dry_run);
-    if (!args.completed_after.empty()) {
-        auto const age = parse_duration(args.completed_after);
+    struct Age {
+        std::string const& text;
+        char const* flag;
+        char const* member;
+    };
+    for (auto const& [text, flag, member] :
+         {Age{args.completed_after, "--completed-after", "completedAfterMs"},
+          Age{args.audit_after, "--audit-after", "auditAfterMs"},
+          Age{args.dead_deliveries_after, "--dead-deliveries-after", "deadDeliveriesAfterMs"}}) {
+        if (text.empty()) continue;
+        auto const age = parse_duration(text);
         if (!age)
-            return failure(status::usage,
-                           "--completed-after is not a time: " + args.completed_after,
+            return failure(status::usage, std::string(flag) + " is not a time: " + text,
                            "A number and ms, s, m, h or d: 12h, 30d.");
-        body.member("completedAfterMs", age->count());
+        body.member(member, age->count());
     }
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
@@ -185,6 +202,10 @@ Outcome<int> execute(Context const& context, RetentionArgs const& args) {
     } else {
         context.out << swept->deleted << " sessions are deleted, " << swept->bytes << " bytes\n";
     }
+    char const* const fate = args.dry_run ? " would go\n" : " are gone\n";
+    if (swept->lines > 0) context.out << swept->lines << " lines of the audit" << fate;
+    if (swept->deliveries > 0)
+        context.out << swept->deliveries << " webhooks that were given up" << fate;
     return status::done;
 }
 

@@ -221,14 +221,20 @@ Outcome<std::size_t> look_at_all(Context const& context, Client& client, bool dr
 Outcome<int> execute(Context const& context, DoctorArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const reply = client->get("/api/doctor");
-    if (!reply) return std::unexpected(reply.error());
-    json::View const report(reply->body);
-    context.show(reply->body, doctor_text(report, wall_clock(), context.style));
+    std::optional<bool> before;
+    for (std::string path = "/api/doctor"; !path.empty();) {
+        auto const reply = client->get(path);
+        if (!reply) return std::unexpected(reply.error());
+        json::View const report(reply->body);
+        context.show(reply->body, doctor_text(report, wall_clock(), context.style, before));
+        before = before.value_or(true) && report["ok"].boolean_or(false);
+        auto const next = report["next"].string_or("");
+        path = next.empty() ? "" : "/api/doctor?cursor=" + encode(next);
+    }
     auto const found = args.check || args.repair ? look_at_all(context, *client, !args.repair)
                                                  : Outcome<std::size_t>(0);
     if (!found) return std::unexpected(found.error());
-    bool const well = report["ok"].boolean_or(false) && *found == 0;
+    bool const well = *before && *found == 0;
     return well ? status::done : status::failed;
 }
 

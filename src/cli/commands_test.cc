@@ -304,6 +304,17 @@ TEST_F(Commands, doctor_fails_when_something_is_stuck) {
     EXPECT_EQ(run({"doctor"}), status::failed);
 }
 
+TEST_F(Commands, doctor_looks_at_every_page_and_says_what_it_does_not_show) {
+    server_.answer("GET /api/doctor", 200,
+                   R"({"ok":false,"bricked":[{"sessionID":"s","why":"w","next":"n"}],)"
+                   R"("counts":{"bricked":5},"next":"ses_2"})");
+    server_.answer("GET /api/doctor?cursor=ses_2", 200, R"({"ok":true,"next":null})");
+    EXPECT_EQ(run({"doctor"}), status::failed);
+    EXPECT_NE(out_.str().find("5 bricked\n  s: w\n    next: n\n  and 4 more\n"), std::string::npos)
+        << out_.str();
+    EXPECT_EQ(out_.str().find("ok:"), std::string::npos) << out_.str();
+}
+
 TEST_F(Commands, show_prints_a_session_with_its_messages) {
     server_.answer("GET /api/sessions/" + session, 200, sleeping);
     server_.answer("GET /api/sessions/" + session + "/messages?limit=200", 200,

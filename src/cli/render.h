@@ -94,7 +94,9 @@ private:
 // Who settled what, when, and which step used it: the answer of explain.
 [[nodiscard]] std::string explain_text(json::View answer, Time now, Style style);
 [[nodiscard]] std::string repair_text(json::View report, Style style);
-[[nodiscard]] std::string doctor_text(json::View report, Time now, Style style);
+// `before`: whether the pages before this one were well; nullopt: it is the first.
+[[nodiscard]] std::string doctor_text(json::View report, Time now, Style style,
+                                      std::optional<bool> before = {});
 
 // What waits, and the commands that settle it; `flags` is repeated_flags(). Ends in a line break.
 [[nodiscard]] std::string how_to_settle(json::View call, Time now, std::string const& flags,

@@ -363,26 +363,33 @@ std::string queues_text(json::View queues, Time now) {
     return out;
 }
 
-std::string findings_text(json::View findings, std::string_view what, Paint paint, Style style) {
-    if (findings.size() == 0) return "";
-    auto out = style(paint, std::to_string(findings.size()) + " " + std::string(what)) + "\n";
+std::string findings_text(json::View report, std::string_view name, std::string_view what,
+                          Paint paint, Style style) {
+    json::View const findings = report[name];
+    auto const shown = static_cast<std::int64_t>(findings.size());
+    auto const count = std::max(report["counts"][name].integer_or(0), shown);
+    if (count == 0) return "";
+    auto out = style(paint, std::to_string(count) + " " + std::string(what)) + "\n";
     findings.elements([&](json::View one) {
         out += "  " + safe(one["sessionID"]) + ": " + safe(one["why"]) +
                "\n    next: " + safe(one["next"]) + "\n";
     });
+    if (count > shown) out += "  and " + std::to_string(count - shown) + " more\n";
     return out;
 }
 
 }  // namespace
 
-std::string doctor_text(json::View report, Time now, Style style) {
-    bool const ok = report["ok"].boolean_or(false);
+std::string doctor_text(json::View report, Time now, Style style, std::optional<bool> before) {
+    bool const last = report["next"].string_or("").empty();
+    bool const ok = last && report["ok"].boolean_or(false) && before.value_or(true);
     auto out = ok ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
-    out += findings_text(report["stuck"], "stuck", Paint::red, style);
-    out += findings_text(report["bricked"], "bricked", Paint::red, style);
-    out += findings_text(report["orphaned"], "orphaned", Paint::red, style);
-    out += findings_text(report["held"], "held", Paint::yellow, style);
-    out += findings_text(report["inDoubt"], "in doubt", Paint::yellow, style);
+    out += findings_text(report, "stuck", "stuck", Paint::red, style);
+    out += findings_text(report, "bricked", "bricked", Paint::red, style);
+    out += findings_text(report, "orphaned", "orphaned", Paint::red, style);
+    out += findings_text(report, "held", "held", Paint::yellow, style);
+    out += findings_text(report, "inDoubt", "in doubt", Paint::yellow, style);
+    if (before) return out;
     return out + nodes_text(report["nodes"]) + queues_text(report["queues"], now);
 }
 

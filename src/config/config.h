@@ -78,8 +78,10 @@ struct Limits {
 };
 
 struct Retention {
-    std::optional<Duration> completed_after = {};            // nullopt: completed sessions are kept
-    std::optional<std::uint32_t> messages_per_session = {};  // nullopt: all are kept
+    std::optional<Duration> completed_after = {};  // nullopt: completed sessions are kept
+    std::optional<Duration> audit_after = {};      // nullopt: all lines of the audit are kept
+    std::optional<Duration> dead_deliveries_after = std::chrono::days(30);  // nullopt: are kept
+    std::optional<std::uint32_t> messages_per_session = {};                 // nullopt: all are kept
     friend bool operator==(Retention const&, Retention const&) = default;
 };
 

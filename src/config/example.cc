@@ -73,6 +73,10 @@ constexpr std::string_view text =
 #completed_after = "none"
 # From so many messages on the oldest tenth of a session goes, by whole turns; unset: none does.
 #messages_per_session = 1000
+# Lines of the audit that are so old are removed; what was, stands in a new line. "none" keeps them.
+#audit_after = "none"
+# Webhooks out that were given up so long ago are forgotten.
+#dead_deliveries_after = "30d"
 
 # What holds for the sessions of one project.
 #[[project]]

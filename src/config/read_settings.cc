@@ -66,7 +66,10 @@ Limits read_limits(Section const& section) {
 Retention read_retention(Section const& section) {
     Retention out;
     section.read("completed_after", out.completed_after);
-    if (out.completed_after == Duration::max()) out.completed_after.reset();
+    section.read("audit_after", out.audit_after);
+    section.read("dead_deliveries_after", out.dead_deliveries_after);
+    for (auto* const age : {&out.completed_after, &out.audit_after, &out.dead_deliveries_after})
+        if (*age == Duration::max()) age->reset();
     section.read("messages_per_session", out.messages_per_session);
     return out;
 }

@@ -83,6 +83,17 @@ TEST(Warnings, AServiceElsewhereCanNotCallBackWithoutAPublicUrl) {
         EXPECT_EQ(warned("url = \"" + near + "\"\n"), "") << near;
 }
 
+TEST(ReadConfig, WhatGoesByItsAge) {
+    auto const usual = read("");
+    EXPECT_FALSE(usual->retention.audit_after);
+    EXPECT_EQ(usual->retention.dead_deliveries_after, std::chrono::days(30));
+    auto const config =
+        read("[retention]\naudit_after = \"1000d\"\ndead_deliveries_after = \"none\"\n");
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->retention.audit_after, std::chrono::days(1'000));
+    EXPECT_FALSE(config->retention.dead_deliveries_after);
+}
+
 TEST(ReadConfig, AWholeFileBecomesValues) {
     auto const config = read(R"(
 [server]

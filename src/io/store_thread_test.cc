@@ -45,7 +45,10 @@ public:
         return {};
     }
     Result<std::optional<Time>> next_due() override { return {}; }
-    Result<std::vector<SessionId>> waiting_sessions(std::uint32_t) override { return {}; }
+    Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId>,
+                                                    std::uint32_t) override {
+        return {};
+    }
     Result<port::OpenPending> open_pending(std::uint32_t) override { return {}; }
     Result<std::vector<port::SessionRow>> sessions(std::string const&, std::uint64_t,
                                                    std::uint32_t) override {

@@ -1,6 +1,7 @@
 #pragma once
-// The audit: lines that are only ever added, each chained to the one before it, so that a line that
-// was changed, left out or moved is found.
+// The audit: lines that are added, each chained to the one before it, so that a line that was
+// changed, left out or moved is found. Its beginning may be removed; then a later line of it holds
+// the hash that the first one that is left is chained to (wire/audit.h).
 
 #include "base/sha256.h"
 
@@ -10,7 +11,7 @@
 namespace dormouse::port {
 
 struct AuditRow {
-    std::uint64_t n = 0;  // from 1, without gaps
+    std::uint64_t n = 0;  // without gaps; from 1, or from behind what was removed
     std::string line;     // a JSON object
     Sha256 hash{};        // chained(hash of line n - 1, n, line)
 };

@@ -109,7 +109,7 @@ struct PostRow {
     std::optional<SessionId> makes = {};
     PostState state = PostState::pending;
     Time created{};
-    Time next_at{};  // while it is pending: when it is to be tried
+    Time next_at{};  // while it is pending: when it is to be tried; given up: since when
     std::uint32_t attempts = 0;
     std::int32_t last_status = 0;  // of HTTP; 0: none
     std::string last_error = {};
@@ -121,6 +121,7 @@ struct PostRow {
 struct DuePost {
     PostKey key;
     std::string target;
+    std::uint32_t attempts = 0;  // that failed
     friend bool operator==(DuePost const&, DuePost const&) = default;
 };
 
@@ -351,9 +352,10 @@ public:
         PendingFilter const& filter) = 0;
     // Counts waiting calls until there are `limit` of them: for metrics.
     [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
-    // Sessions of all projects in which a call waits, each once; looks at `calls` of these calls:
-    // for doctor.
-    [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(std::uint32_t calls) = 0;
+    // Sessions of all projects in which a call waits, each once and in an order of the store's own;
+    // looks at `calls` of these calls, from behind the session `after` on: for doctor.
+    [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(
+        std::optional<SessionId> after, std::uint32_t calls) = 0;
     // Every pending row and key of one session in key order: for verify.
     [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
     [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
@@ -393,6 +395,15 @@ public:
     }
     // Forgets what was delivered before `until`; writes, as update_posts() does.
     [[nodiscard]] virtual Result<void> drop_delivered(Time /*until*/) { return {}; }
+    // Posts to others than sessions that were given up before `until`, counted up to `limit`.
+    [[nodiscard]] virtual Result<std::uint64_t> count_given_up(Time /*until*/,
+                                                               std::uint32_t /*limit*/) {
+        return 0;
+    }
+    // Forgets `limit` of them; writes, as update_posts() does.
+    [[nodiscard]] virtual Result<void> drop_given_up(Time /*until*/, std::uint32_t /*limit*/) {
+        return {};
+    }
     // The secret of a pause; nullopt: it has none.
     [[nodiscard]] virtual Result<std::optional<std::string>> secret(SessionId /*session*/,
                                                                     CallNo /*call*/,
@@ -420,6 +431,12 @@ public:
     // Lines of the audit after `after`, in order.
     [[nodiscard]] virtual Result<std::vector<AuditRow>> audit(std::uint64_t after,
                                                               std::uint32_t limit) = 0;
+    // Removes the lines up to `through` and adds one that says so, as one; writes, as commit()
+    // does. REQUIRES: there is a line after `through`.
+    [[nodiscard]] virtual Result<void> trim_audit(std::uint64_t /*through*/,
+                                                  std::string const& /*line*/) {
+        return {};
+    }
     // A cheap question that fails while the store cannot serve: /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };

@@ -16,7 +16,71 @@ struct Batch {
     std::size_t deleted = 0;
 };
 
+struct Lines {
+    OldAudit old;
+    bool worth = false;  // not only lines about removed ones
+};
+
+// Where reading may block.
+Result<Lines> old_lines(port::Store& store, Time until) {
+    constexpr std::uint32_t page = 1'000;
+    Lines out;
+    std::optional<port::AuditRow> last;  // is old; goes if another one follows
+    for (std::uint64_t after = 0;;) {
+        auto const rows = store.audit(after, page);
+        if (!rows) return std::unexpected(rows.error());
+        if (rows->empty()) return out;
+        for (port::AuditRow const& row : *rows) {
+            if (last) {
+                wire::AuditTrim& trim = out.old.trim;
+                trim = {trim.lines + 1, last->n, last->hash};
+                out.worth = out.worth || !wire::read_trimmed(last->line);
+            }
+            auto const at = wire::line_time(row.line);
+            if (!at || *at >= until) return out;
+            out.old.more = out.old.trim.lines == Runner::audit_page;
+            if (out.old.more) return out;
+            last = row;
+        }
+        after = rows->back().n;
+    }
+}
+
 }  // namespace
+
+void Runner::trim_audit(Time until, bool dry_run, Asker const& asker,
+                        port::Fn<void(Result<OldAudit>)> done) {
+    port::ask(
+        world_.journal, [until](port::Store& store) { return old_lines(store, until); },
+        [this, alive = alive_, dry_run, by = asker.by,
+         done = std::move(done)](Result<Lines> found) mutable {
+            if (!found) return done(std::unexpected(std::move(found.error())));
+            OldAudit const old = found->worth ? found->old : OldAudit{};
+            if (!*alive || dry_run || !found->worth) return done(old);
+            world_.journal.write(
+                [old, line = wire::trimmed_line(old.trim, now(), by)](port::Store& store) {
+                    return store.trim_audit(old.trim.through, line);
+                },
+                [old, done = std::move(done)](Result<void> written) mutable {
+                    if (!written) return done(std::unexpected(std::move(written.error())));
+                    done(old);
+                });
+        });
+}
+
+void Runner::sweep_audit() {
+    if (draining_ || failed_) return;
+    trim_audit(now() - *options_.audit_after, false, Asker{},
+               [this, alive = alive_](Result<OldAudit> old) {
+                   if (!*alive) return;
+                   Duration const usual = std::clamp(*options_.audit_after, Duration(1'000),
+                                                     Duration(audit_every_max));
+                   Duration const soon = old && old->more ? Duration(0) : usual;
+                   world_.loop.after(soon, [this, alive] {
+                       if (*alive) sweep_audit();
+                   });
+               });
+}
 
 void Runner::sweep() {
     if (draining_ || failed_) return;

@@ -75,5 +75,69 @@ TEST_F(Retention, IsOffUnlessItIsAskedFor) {
     EXPECT_EQ(status(session), "completed");
 }
 
+class AuditAge : public Retention {
+protected:
+    [[nodiscard]] std::vector<port::AuditRow> lines() {
+        return journal.store->audit(0, 1'000).value();
+    }
+    void restart_with(std::optional<Duration> age) {
+        completed_after.reset();
+        audit_after = age;
+        restart();
+        runner->start();
+    }
+    [[nodiscard]] std::vector<std::string> findings() {
+        std::vector<std::string> out;
+        auto const report = verify(*journal.store, [](std::uint64_t) {}).value();
+        for (auto const& one : report.findings) out.push_back(one.what);
+        return out;
+    }
+};
+
+TEST_F(AuditAge, OldLinesGoAndTheChainStillHolds) {
+    restart_with(std::chrono::hours(1));
+    (void)completed_session();
+    (void)completed_session();
+    pass(std::chrono::minutes(50));
+    (void)completed_session();
+    ASSERT_EQ(lines().size(), 3U);
+    pass(std::chrono::minutes(71));
+    auto const left = lines();
+    ASSERT_EQ(left.size(), 2U) << "the newest of before, and the one that tells of it";
+    EXPECT_EQ(left[0].n, 3U);
+    auto const trim = wire::read_trimmed(left[1].line);
+    ASSERT_TRUE(trim) << left[1].line;
+    EXPECT_EQ(trim->lines, 2U);
+    EXPECT_EQ(trim->through, 2U);
+    EXPECT_EQ(findings(), std::vector<std::string>{});
+    pass(std::chrono::hours(30));
+    auto const later = lines();
+    EXPECT_LE(later.size(), 2U);
+    EXPECT_LE(later.back().n, 6U) << "lines about removed lines alone are not removed";
+    EXPECT_EQ(findings(), std::vector<std::string>{});
+}
+
+TEST_F(AuditAge, WithoutAnAgeAllStays) {
+    restart_with({});
+    (void)completed_session();
+    pass(std::chrono::hours(5));
+    EXPECT_EQ(lines().size(), 1U);
+}
+
+TEST_F(AuditAge, ABeginningThatIsJustMissingIsFound) {
+    restart_with({});
+    for (int i = 0; i < 3; ++i) (void)completed_session();
+    ASSERT_TRUE(journal.store->trim_audit(1, "{}"));
+    EXPECT_EQ(findings(), std::vector<std::string>{"audit: the lines before line 2 are missing"});
+}
+
+TEST_F(AuditAge, TheHashOfWhatWasRemovedMustFit) {
+    restart_with({});
+    for (int i = 0; i < 3; ++i) (void)completed_session();
+    wire::AuditTrim const forged{1, 1, Sha256{}};
+    ASSERT_TRUE(journal.store->trim_audit(1, wire::trimmed_line(forged, Time{}, {})));
+    EXPECT_EQ(findings(), std::vector<std::string>{"audit: line 2 or one before it was changed"});
+}
+
 }  // namespace
 }  // namespace dormouse::runner

@@ -28,6 +28,7 @@ Runner::~Runner() {
 void Runner::start() {
     scan();
     if (options_.completed_after) sweep();
+    if (options_.audit_after) sweep_audit();
 }
 
 std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {

@@ -9,6 +9,7 @@
 #include "runner/lane.h"
 #include "runner/outbox.h"
 #include "runner/verify.h"
+#include "wire/audit.h"
 
 #include <algorithm>
 #include <functional>
@@ -43,6 +44,14 @@ struct Options {
     std::map<std::string, MailOfProject> mail = {};  // by project; of others the usual one
     // Sessions that were completed so long ago are deleted; nullopt: none.
     std::optional<Duration> completed_after = {};
+    // Lines of the audit that are so old are removed; nullopt: none.
+    std::optional<Duration> audit_after = {};
+};
+
+// The old lines at the beginning of the audit. The newest line of all is never one of them.
+struct OldAudit {
+    wire::AuditTrim trim = {};  // lines 0: there are none
+    bool more = false;
 };
 
 // What was found in a page of sessions, and what became of it.
@@ -140,6 +149,11 @@ public:
     }
     // What became of posts to sessions, as far as this process has tried.
     void on_delivered(Outbox::Told told) { outbox_.on_delivered(std::move(told)); }
+    // Lines of the audit from before `until`, the oldest `audit_page` of them: what there is, or is
+    // gone when it is not `dry_run`. What was removed stands in a new line.
+    static constexpr std::uint64_t audit_page = 10'000;
+    void trim_audit(Time until, bool dry_run, Asker const& asker,
+                    port::Fn<void(Result<OldAudit>)> done);
     // How many sessions retention has just deleted, after each batch that deleted some.
     void on_swept(std::function<void(std::size_t)> swept) { on_swept_ = std::move(swept); }
     void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
@@ -200,6 +214,7 @@ private:
     void sweep();
     void sweep(std::vector<SessionId> const& completed);
     void sweep_again(Duration delay);
+    void sweep_audit();
     void tick(SessionId session);
     void arm();
     void fire();
@@ -208,6 +223,7 @@ private:
     static constexpr std::uint32_t scan_page_size = 256;
     static constexpr std::uint32_t sweep_size = 64;
     static constexpr Duration sweep_every_max{60'000};
+    static constexpr Duration audit_every_max{3'600'000};
     static constexpr Duration drain_max{5'000};
 
     World world_;

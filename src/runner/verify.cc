@@ -4,6 +4,7 @@
 #include "runner/rebuild.h"
 #include "runner/rows.h"
 #include "session/key.h"
+#include "wire/audit.h"
 #include "wire/state_json.h"
 
 #include <algorithm>
@@ -131,28 +132,48 @@ private:
 };
 
 // Each line must be chained to the one before it; the first that is not is named, and those after
-// it say nothing more.
+// it say nothing more. Where the beginning was removed, a later line must hold what the first one
+// that is left is chained to.
 Result<void> check_audit(port::Store& store, VerifyReport& report) {
     constexpr std::uint32_t page = 1'000;
-    Sha256 before{};
+    std::optional<port::AuditRow> first;
+    std::optional<Sha256> before;  // the first line that is left; its own comes later
+    std::uint64_t at = 0;
+    std::optional<Sha256> removed;
     while (true) {
-        auto rows = store.audit(report.audited, page);
+        auto rows = store.audit(at, page);
         if (!rows) return std::unexpected(std::move(rows.error()));
-        if (rows->empty()) return {};
+        if (rows->empty()) break;
         for (port::AuditRow const& row : *rows) {
-            std::string const n = std::to_string(++report.audited);
-            if (row.n != report.audited) {
+            if (!first) {
+                first = row;
+                at = row.n - 1;
+                if (row.n == 1) before = Sha256{};
+            }
+            std::string const n = std::to_string(++at);
+            if (row.n != at) {
                 report.findings.push_back({{}, "audit: line " + n + " is missing"});
                 return {};
             }
-            if (!same_digest(row.hash, port::chained(before, row.n, row.line))) {
+            if (before && !same_digest(row.hash, port::chained(*before, row.n, row.line))) {
                 report.findings.push_back(
                     {{}, "audit: line " + n + " or one before it was changed"});
                 return {};
             }
+            auto const trim = wire::read_trimmed(row.line);
+            if (trim && trim->through + 1 == first->n) removed = trim->hash;
             before = row.hash;
+            ++report.audited;
         }
     }
+    if (!first || first->n == 1) return {};
+    std::string const n = std::to_string(first->n);
+    if (!removed) {
+        report.findings.push_back({{}, "audit: the lines before line " + n + " are missing"});
+    } else if (!same_digest(first->hash, port::chained(*removed, first->n, first->line))) {
+        report.findings.push_back({{}, "audit: line " + n + " or one before it was changed"});
+    }
+    return {};
 }
 
 }  // namespace

@@ -30,6 +30,13 @@ class Streams;
 class Waits;
 class Webhooks;
 
+// What [retention] says; nullopt: such things are kept.
+struct Ages {
+    std::optional<Duration> completed = {};
+    std::optional<Duration> audit = {};
+    std::optional<Duration> given_up = {};  // webhooks out
+};
+
 // What handlers need; all outlive the API.
 struct Services {
     port::Loop& loop;
@@ -41,8 +48,7 @@ struct Services {
     io::Log& log;
     port::Entropy& entropy;
     std::vector<webhook::Source> sources = {};
-    // Sessions that were completed so long ago go; nullopt: none does by itself.
-    std::optional<Duration> completed_after = {};
+    Ages ages = {};
     // From so many messages on the oldest of a session go; nullopt: none does by itself.
     std::optional<std::uint64_t> messages_max = {};
 };

@@ -8,7 +8,8 @@
 
 #include <algorithm>
 
-// GET /api/doctor: what does not go on by itself, and what to do about it.
+// GET /api/doctor: what does not go on by itself, and what to do about it. Sessions in which a call
+// waits are read a few at a time, so that others have their turn in between.
 namespace dormouse::server {
 
 using namespace dormouse::session;
@@ -18,8 +19,10 @@ namespace {
 // What is overdue by more than this and moves nobody is stuck (P5).
 constexpr Duration overdue{10'000};
 constexpr std::size_t held_max = 1'000;
-// Of so many waiting calls doctor looks whether what they need is there.
-constexpr std::uint32_t waiting_max = 1'000;
+constexpr std::uint32_t due_max = 100'000;
+constexpr std::uint32_t step = 64;       // so many waiting calls are looked at in one go
+constexpr std::uint64_t most = 100'000;  // and so many by one request
+constexpr std::size_t shown_max = 200;   // of each kind; all are counted
 
 void write_models(json::Writer& out, std::vector<Metrics::ModelLoad> const& models) {
     out.begin_array();
@@ -49,16 +52,44 @@ struct Finding {
 
 // Of sessions in which a call waits.
 struct Waiting {
+    std::vector<SessionId> sessions = {};  // that were looked at
     std::vector<Need> needs = {};
     std::vector<Finding> in_doubt = {};
     std::vector<Finding> orphaned = {};  // whoever started it is gone and will never read it
     std::vector<Finding> bricked = {};   // it can not be read, and so never goes on
 };
 
-struct Report {
+// The first ones are kept, all are counted.
+struct Findings {
+    std::vector<Finding> shown = {};
+    std::uint64_t count = 0;
+
+    void add(Finding one) {
+        ++count;
+        if (shown.size() < shown_max) shown.push_back(std::move(one));
+    }
+};
+
+struct Doctor {
+    Api& api;
+    ExchangePtr x;
+    std::uint64_t left = 0;  // so many waiting calls may still be looked at
+    std::optional<SessionId> after = {};
+    std::uint64_t looked_at = 0;
+    Findings stuck = {};
+    Findings held = {};
+    Findings in_doubt = {};
+    Findings orphaned = {};
+    Findings bricked = {};
+    std::uint64_t owed = 0;
+    std::optional<Time> next_wake = {};
+};
+using DoctorPtr = std::shared_ptr<Doctor>;
+
+// What is not found through the calls that wait.
+struct Overdue {
     std::vector<port::Due> due;
     std::optional<Time> next;
-    Waiting waiting;
     std::vector<port::PostRow> mail;  // that only a person lets go on
 };
 
@@ -102,8 +133,9 @@ Result<void> find_orphan(port::Store& store, State const& state, Time now, Waiti
 }
 
 // Where reading may block.
-Result<Waiting> look_at_waiting(port::Store& store, Time now) {
-    auto sessions = store.waiting_sessions(waiting_max);
+Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> const& after,
+                                std::uint32_t calls, Time now) {
+    auto sessions = store.waiting_sessions(after, calls);
     if (!sessions) return std::unexpected(std::move(sessions.error()));
     Waiting out;
     for (SessionId const& session : *sessions) {
@@ -125,13 +157,76 @@ Result<Waiting> look_at_waiting(port::Store& store, Time now) {
         if (auto const done = find_orphan(store, loaded->state, now, out); !done)
             return std::unexpected(done.error());
     }
+    out.sessions = *std::move(sessions);
     return out;
 }
 
-void write_findings(json::Writer& out, std::string_view name,
-                    std::vector<Finding> const& findings) {
+Result<Overdue> look_at_times(port::Store& store, Time now) {
+    auto due = store.due(now, std::nullopt, due_max);
+    if (!due) return std::unexpected(std::move(due.error()));
+    auto next = store.next_due();
+    if (!next) return std::unexpected(std::move(next.error()));
+    auto mail = store.due_posts(std::string(runner::held_kind), Time::max(), held_max);
+    if (!mail) return std::unexpected(std::move(mail.error()));
+    return Overdue{std::move(*due), *next, std::move(*mail)};
+}
+
+void add_held_mail(Findings& held, port::PostRow const& row) {
+    auto const what = wire::read_post(row.body);
+    auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
+    if (!mail) return;
+    std::string const id = text(mail->id);
+    held.add({row.key.from,
+              {},
+              "mail " + id + " is held: its conversation has gone on for long",
+              "release it: dormouse release " + id});
+}
+
+// Nothing when it is there: else it is named before somebody decides in vain.
+void add_unmet(Findings& held, port::Catalogue const& catalogue, Need const& need) {
+    if (!need.gate.empty() && !catalogue.has_gate(need.gate)) {
+        held.add(
+            {need.session,
+             {},
+             "a call waits for a decision of the gate '" + need.gate + "', which is not configured",
+             std::string(bring_gate_back)});
+    }
+    if (!need.tool.empty() && !catalogue.tool_schema(need.tool)) {
+        held.add({need.session,
+                  {},
+                  "a call would go on in the tool '" + need.tool + "', which is not configured",
+                  "put the tool back into the configuration and restart the server; or cancel "
+                  "the call"});
+    }
+}
+
+void add_overdue(Doctor& d, Overdue const& found) {
+    runner::Runner const& runner = d.api.services().runner;
+    Time const now = runner.now();
+    for (port::Due const& one : found.due) {
+        if (to_ms(one.at) == 0 || one.at + overdue >= now) {
+            ++d.owed;
+            continue;
+        }
+        d.stuck.add({one.session,
+                     {},
+                     "a time has passed and nothing moved",
+                     "restart the server; if it stays, report it with `dormouse show " +
+                         one.session.text() + "`"});
+    }
+    for (auto const& [session, gate] : runner.held(held_max)) {
+        d.held.add({session,
+                    {},
+                    "a call waits for the gate '" + gate + "', which is not configured",
+                    std::string(bring_gate_back)});
+    }
+    for (port::PostRow const& row : found.mail) add_held_mail(d.held, row);
+    d.next_wake = found.next;
+}
+
+void write_findings(json::Writer& out, std::string_view name, Findings const& findings) {
     out.key(name).begin_array();
-    for (Finding const& one : findings) {
+    for (Finding const& one : findings.shown) {
         out.begin_object().member("sessionID", one.session.text());
         if (one.pending) out.member("pendingID", one.pending->text());
         out.member("why", one.why).member("next", one.next).end_object();
@@ -139,97 +234,70 @@ void write_findings(json::Writer& out, std::string_view name,
     out.end_array();
 }
 
-void write_held(json::Writer& out, SessionId const& session, std::string_view why,
-                std::string_view next) {
-    out.begin_object().member("sessionID", session.text());
-    out.member("why", why).member("next", next).end_object();
-}
-
-void write_held_mail(json::Writer& out, port::PostRow const& row) {
-    auto const what = wire::read_post(row.body);
-    auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
-    if (!mail) return;
-    std::string const id = text(mail->id);
-    write_held(out, row.key.from, "mail " + id + " is held: its conversation has gone on for long",
-               "release it: dormouse release " + id);
-}
-
-// Nothing when it is there: else it is named before somebody decides in vain.
-void write_unmet(json::Writer& out, port::Catalogue const& catalogue, Need const& need) {
-    if (!need.gate.empty() && !catalogue.has_gate(need.gate)) {
-        write_held(
-            out, need.session,
-            "a call waits for a decision of the gate '" + need.gate + "', which is not configured",
-            bring_gate_back);
-    }
-    if (!need.tool.empty() && !catalogue.tool_schema(need.tool)) {
-        write_held(out, need.session,
-                   "a call would go on in the tool '" + need.tool + "', which is not configured",
-                   "put the tool back into the configuration and restart the server; or cancel "
-                   "the call");
-    }
-}
-
-void answer_doctor(Api& api, ExchangePtr const& x, Report const& found) {
-    auto const& due = found.due;
-    runner::Runner const& runner = api.services().runner;
-    Time const now = runner.now();
+void answer_doctor(Doctor const& d, bool at_end) {
+    runner::Runner const& runner = d.api.services().runner;
+    bool const ok = d.stuck.count + d.orphaned.count + d.bricked.count == 0;
+    std::pair<char const*, Findings const&> const all[] = {{"stuck", d.stuck},
+                                                           {"held", d.held},
+                                                           {"inDoubt", d.in_doubt},
+                                                           {"orphaned", d.orphaned},
+                                                           {"bricked", d.bricked}};
     json::Writer out;
-    std::vector<port::Due> stuck;
-    for (port::Due const& one : due) {
-        if (to_ms(one.at) != 0 && one.at + overdue < now) stuck.push_back(one);
-    }
-    Waiting const& waiting = found.waiting;
-    bool const ok = stuck.empty() && waiting.orphaned.empty() && waiting.bricked.empty();
-    out.begin_object().member("ok", ok).key("stuck").begin_array();
-    for (port::Due const& one : stuck) {
-        out.begin_object()
-            .member("sessionID", one.session.text())
-            .member("why", "a time has passed and nothing moved");
-        out.member("next", "restart the server; if it stays, report it with `dormouse show " +
-                               one.session.text() + "`");
-        out.end_object();
-    }
-    out.end_array().key("held").begin_array();
-    for (auto const& [session, gate] : runner.held(held_max)) {
-        write_held(out, session,
-                   "a call waits for the gate '" + gate + "', which is not configured",
-                   bring_gate_back);
-    }
-    for (Need const& need : waiting.needs) write_unmet(out, api.services().catalogue, need);
-    for (port::PostRow const& row : found.mail) write_held_mail(out, row);
-    out.end_array();
-    write_findings(out, "inDoubt", waiting.in_doubt);
-    write_findings(out, "orphaned", waiting.orphaned);
-    write_findings(out, "bricked", waiting.bricked);
+    out.begin_object().member("ok", ok);
+    for (auto const& [name, findings] : all) write_findings(out, name, findings);
+    out.key("counts").begin_object();
+    for (auto const& [name, findings] : all) out.member(name, findings.count);
+    out.end_object().member("lookedAt", d.looked_at);
+    out.member("next", at_end ? std::nullopt : std::optional(d.after->text()));
     out.key("nodes").begin_array().begin_object().member(
         "resident", static_cast<std::uint64_t>(runner.resident()));
     out.member("clockHeld", runner.clock().holding()).end_object().end_array();
-    out.key("queues").begin_object().member("owed",
-                                            static_cast<std::uint64_t>(due.size() - stuck.size()));
-    out.member("nextWakeAt", found.next ? std::optional(to_ms(*found.next)) : std::nullopt);
-    write_models(out.key("models"), api.services().metrics.models());
+    out.key("queues").begin_object().member("owed", d.owed);
+    out.member("nextWakeAt", d.next_wake ? std::optional(to_ms(*d.next_wake)) : std::nullopt);
+    write_models(out.key("models"), d.api.services().metrics.models());
     out.end_object();
-    x->json(200, out.end_object().take());
+    d.x->json(200, out.end_object().take());
+}
+
+void look_on(DoctorPtr const& d) {
+    if (d->x->responder->gone()) return;
+    if (d->left == 0) return answer_doctor(*d, false);
+    auto const calls = static_cast<std::uint32_t>(std::min<std::uint64_t>(d->left, step));
+    d->left -= calls;
+    auto question = [after = d->after, calls, now = d->api.services().runner.now()](
+                        port::Store& store) { return look_at_waiting(store, after, calls, now); };
+    port::ask(d->api.services().journal, std::move(question), [d](Result<Waiting> found) {
+        if (!found) return d->x->fail(found.error());
+        if (found->sessions.empty()) return answer_doctor(*d, true);
+        d->after = found->sessions.back();
+        d->looked_at += found->sessions.size();
+        for (Need const& need : found->needs) add_unmet(d->held, d->api.services().catalogue, need);
+        for (Finding& one : found->in_doubt) d->in_doubt.add(std::move(one));
+        for (Finding& one : found->orphaned) d->orphaned.add(std::move(one));
+        for (Finding& one : found->bricked) d->bricked.add(std::move(one));
+        look_on(d);
+    });
 }
 
 }  // namespace
 
 void get_doctor(Api& api, ExchangePtr const& x) {
-    auto question = [now = api.services().runner.now()](port::Store& store) -> Result<Report> {
-        auto due = store.due(now, std::nullopt, 10'000);
-        if (!due) return std::unexpected(std::move(due.error()));
-        auto next = store.next_due();
-        if (!next) return std::unexpected(std::move(next.error()));
-        auto waiting = look_at_waiting(store, now);
-        if (!waiting) return std::unexpected(std::move(waiting.error()));
-        auto mail = store.due_posts(std::string(runner::held_kind), Time::max(), held_max);
-        if (!mail) return std::unexpected(std::move(mail.error()));
-        return Report{std::move(*due), *next, std::move(*waiting), std::move(*mail)};
+    Query query{x->request};
+    auto const d = std::make_shared<Doctor>(Doctor{api, x, query.number("calls", most, 1, most)});
+    if (auto const cursor = x->request.query_value("cursor")) {
+        d->after = SessionId::parse(*cursor);
+        if (!d->after && !query.error)
+            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+    }
+    if (query.error) return x->fail(*query.error);
+    if (d->after) return look_on(d);  // the first answer told the rest
+    auto question = [now = api.services().runner.now()](port::Store& store) {
+        return look_at_times(store, now);
     };
-    port::ask(api.services().journal, std::move(question), [&api, x](Result<Report> found) {
-        if (!found) return x->fail(found.error());
-        answer_doctor(api, x, *found);
+    port::ask(api.services().journal, std::move(question), [d](Result<Overdue> found) {
+        if (!found) return d->x->fail(found.error());
+        add_overdue(*d, *found);
+        look_on(d);
     });
 }
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 // POST /api/retention: what would go now by its age, or lets it go. The same deletion as the one
-// that the server does by itself: each session by a command of its own, only while it is completed.
+// that the server does by itself: each session by a command of its own, only while it is completed;
+// then the beginning of the audit, and webhooks that were given up.
 namespace dormouse::server {
 
 using namespace dormouse::session;
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::uint32_t looked_at_max = 10'000;
 constexpr std::uint32_t deleted_max = 1'000;  // by one request
+constexpr std::uint32_t given_up_max = 1'000;
 constexpr std::size_t shown_max = 100;
 constexpr std::size_t batch_size = 64;  // others have their turn in between
 
@@ -27,7 +29,11 @@ struct Retention {
     Api& api;
     ExchangePtr x;
     bool dry_run = false;
-    Time until{};
+    std::optional<Time> until = {};  // of sessions; nullopt: they are kept. So below
+    std::optional<Time> audit_until = {};
+    std::optional<Time> given_up_until = {};
+    runner::OldAudit audit = {};
+    std::uint64_t given_up = 0;
     std::vector<SessionId> old = {};
     bool more = false;
     std::size_t at = 0;  // so many of `old` have been dealt with
@@ -37,16 +43,54 @@ struct Retention {
 };
 using RetentionPtr = std::shared_ptr<Retention>;
 
+std::optional<std::int64_t> ms_of(std::optional<Time> at) {
+    return at ? std::optional(to_ms(*at)) : std::nullopt;
+}
+
 void answer_retention(Retention const& r) {
     json::Writer out;
-    out.begin_object().member("completedBefore", to_ms(r.until)).member("dryRun", r.dry_run);
+    out.begin_object().member("completedBefore", ms_of(r.until)).member("dryRun", r.dry_run);
     out.member("sessions", static_cast<std::uint64_t>(r.old.size())).member("bytes", r.bytes);
     out.member("deleted", r.deleted).member("more", r.more).key("found").begin_array();
     for (Old const& one : r.shown) {
         out.begin_object().member("sessionID", one.session.text());
         out.member("projectID", one.project).member("bytes", one.bytes).end_object();
     }
-    r.x->json(200, out.end_array().end_object().take());
+    out.end_array().key("audit").begin_object().member("before", ms_of(r.audit_until));
+    out.member("lines", r.audit.trim.lines).member("through", r.audit.trim.through);
+    out.member("more", r.audit.more).end_object();
+    out.key("deliveries").begin_object().member("before", ms_of(r.given_up_until));
+    out.member("count", std::min<std::uint64_t>(r.given_up, given_up_max));
+    out.member("more", r.given_up > given_up_max).end_object();
+    r.x->json(200, out.end_object().take());
+}
+
+void drop_given_up(RetentionPtr const& r) {
+    if (!r->given_up_until) return answer_retention(*r);
+    auto& journal = r->api.services().journal;
+    auto question = [until = *r->given_up_until](port::Store& store) {
+        return store.count_given_up(until, given_up_max + 1);
+    };
+    port::ask(journal, std::move(question), [r, &journal](Result<std::uint64_t> count) {
+        if (!count) return r->x->fail(count.error());
+        r->given_up = *count;
+        if (r->dry_run || *count == 0) return answer_retention(*r);
+        journal.write([until = *r->given_up_until](
+                          port::Store& store) { return store.drop_given_up(until, given_up_max); },
+                      [r](Result<void> const& done) {
+                          done ? answer_retention(*r) : r->x->fail(done.error());
+                      });
+    });
+}
+
+void trim_audit(RetentionPtr const& r) {
+    if (!r->audit_until) return drop_given_up(r);
+    r->api.services().runner.trim_audit(*r->audit_until, r->dry_run, r->x->asker(),
+                                        [r](Result<runner::OldAudit> old) {
+                                            if (!old) return r->x->fail(old.error());
+                                            r->audit = *old;
+                                            drop_given_up(r);
+                                        });
 }
 
 void next_batch(RetentionPtr const& r);
@@ -66,7 +110,8 @@ void delete_batch(RetentionPtr const& r, std::vector<SessionId> const& batch) {
 
 // Sizes are looked up for each batch: reads of others come in between.
 void next_batch(RetentionPtr const& r) {
-    if (r->at == r->old.size() || r->x->responder->gone()) return answer_retention(*r);
+    if (r->x->responder->gone()) return;
+    if (r->at == r->old.size()) return trim_audit(r);
     std::size_t const end = std::min(r->at + batch_size, r->old.size());
     std::vector<SessionId> batch(r->old.begin() + static_cast<std::ptrdiff_t>(r->at),
                                  r->old.begin() + static_cast<std::ptrdiff_t>(end));
@@ -93,24 +138,39 @@ void next_batch(RetentionPtr const& r) {
               });
 }
 
+// Before when; nullopt: the body names no age, nor does the configuration.
+std::optional<Time> read_age(Body& body, std::string_view field, std::optional<Duration> usual,
+                             Time now) {
+    constexpr std::int64_t most = std::int64_t{36'600} * 86'400'000;
+    auto const asked = body.integer(field);
+    if (asked && (*asked < 0 || *asked > most))
+        body.refuse(field, "must be 0 to " + std::to_string(most));
+    if (asked) usual = Duration(*asked);
+    return usual ? std::optional(now - *usual) : std::nullopt;
+}
+
 }  // namespace
 
 void post_retention(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"dryRun", "completedAfterMs"});
-    bool const dry_run = body.boolean("dryRun").value_or(false);
-    auto const asked = body.integer("completedAfterMs");
-    auto const usual = api.services().completed_after;
-    constexpr std::int64_t most = std::int64_t{36'600} * 86'400'000;
-    if (asked && (*asked < 0 || *asked > most))
-        body.refuse("completedAfterMs", "must be 0 to " + std::to_string(most));
-    if (!asked && !usual)
+    Body body(json::View(x->body), "",
+              {"dryRun", "completedAfterMs", "auditAfterMs", "deadDeliveriesAfterMs"});
+    auto const r = std::make_shared<Retention>(Retention{api, x});
+    r->dry_run = body.boolean("dryRun").value_or(false);
+    Ages const& ages = api.services().ages;
+    Time const now = api.services().runner.now();
+    r->until = read_age(body, "completedAfterMs", ages.completed, now);
+    r->audit_until = read_age(body, "auditAfterMs", ages.audit, now);
+    r->given_up_until = read_age(body, "deadDeliveriesAfterMs", ages.given_up, now);
+    // The usual age of webhooks that were given up is no wish of anybody's.
+    bool const asked = body.integer("deadDeliveriesAfterMs").has_value();
+    if (!r->until && !r->audit_until && !asked)
         body.refuse("completedAfterMs",
-                    "is missing, and completed_after of [retention] is not set");
+                    "is missing, as is auditAfterMs, and neither completed_after nor audit_after "
+                    "of [retention] is set");
     if (body.error()) return x->fail(*body.error());
-    auto const r = std::make_shared<Retention>(Retention{api, x, dry_run});
-    r->until = api.services().runner.now() - (asked ? Duration(*asked) : *usual);
-    std::uint32_t const most_now = dry_run ? looked_at_max : deleted_max;
-    auto question = [until = r->until, most_now](port::Store& store) {
+    if (!r->until) return trim_audit(r);
+    std::uint32_t const most_now = r->dry_run ? looked_at_max : deleted_max;
+    auto question = [until = *r->until, most_now](port::Store& store) {
         return store.completed_until(until, most_now + 1);
     };
     port::ask(api.services().journal, std::move(question),

@@ -174,7 +174,7 @@ std::vector<Route> server_routes() {
         {"GET", {"api", "agents"}, usual, get_agents, "", program_read_nothing},
         {"GET", {"api", "tools"}, usual, get_tools, "", program_read_nothing},
         {"GET", {"api", "explain", "{}"}, usual, get_explain, "", read_id},
-        {"GET", {"api", "doctor"}, usual, get_doctor, "", admin_server},
+        {"GET", {"api", "doctor"}, usual, get_doctor, "calls cursor", admin_server},
         {"POST", {"api", "doctor", "repair"}, usual, post_repair, "", admin_server},
         {"POST", {"api", "retention"}, usual, post_retention, "", admin_server},
         {"POST",

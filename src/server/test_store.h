@@ -90,7 +90,8 @@ public:
         return out;
     }
     [[nodiscard]] Result<std::optional<Time>> next_due() override { return std::nullopt; }
-    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::uint32_t) override {
+    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId>,
+                                                                  std::uint32_t) override {
         std::vector<SessionId> out;
         for (auto const& [id, kept] : disk_->sessions) {
             for (auto const& [key, row] : kept.pending) {

@@ -50,8 +50,9 @@ public:
     [[nodiscard]] Result<std::optional<Time>> next_due() override {
         return ask([&] { return store_.next_due(); });
     }
-    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::uint32_t calls) override {
-        return ask([&] { return store_.waiting_sessions(calls); });
+    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
+                                                                  std::uint32_t calls) override {
+        return ask([&] { return store_.waiting_sessions(after, calls); });
     }
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override {
         return ask([&] { return store_.open_pending(limit); });

@@ -19,8 +19,8 @@ namespace {
 constexpr Duration scan_every{1'000};
 constexpr Duration prune_every{600'000};
 constexpr Duration store_pause{5'000};
-constexpr std::uint32_t look_at = 4'096;  // rows that are due, without what is in them
-constexpr std::size_t answering_max = 10'000;
+constexpr std::uint32_t look_at = 4'096;        // rows that are due, without what is in them
+constexpr std::size_t remembered_max = 10'000;  // receivers
 constexpr std::size_t error_max = 300;
 constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is followed
 
@@ -35,6 +35,14 @@ std::string_view host_of(std::string_view authority) {
         return end == std::string_view::npos ? authority : authority.substr(0, end + 1);
     }
     return authority.substr(0, authority.find(':'));
+}
+
+// What failed in an earlier process says so in its row.
+Standing standing_of(std::map<std::string, bool> const& newest, std::set<std::string> const& tried,
+                     std::string const& target) {
+    auto const known = newest.find(target);
+    if (known != newest.end()) return known->second ? Standing::answering : Standing::failing;
+    return tried.contains(target) ? Standing::failing : Standing::stranger;
 }
 
 port::HttpRequest request_of(std::string const& url, std::string body, bool public_only) {
@@ -74,6 +82,16 @@ Way way_to(std::string_view url, std::vector<std::string> const& allowed) {
     return {};
 }
 
+bool Pump::has_room(Standing standing, std::size_t to_it, std::size_t busy, std::size_t failing) {
+    if (to_it >= (standing == Standing::answering ? at_once_each : 1)) return false;
+    switch (standing) {
+        case Standing::answering: return busy < (to_it == 0 ? at_once : at_once_more);
+        case Standing::stranger: return busy < at_once_strangers;
+        case Standing::failing: return busy < at_once_strangers && failing < at_once_failing;
+    }
+    return false;
+}
+
 Pump::Pump(World world, Options options) : world_(world), options_(std::move(options)) {
     for (std::string& host : options_.allowed) host = lower_case(host);
 }
@@ -102,20 +120,27 @@ port::Fn<Result<Pump::Due>(port::Store&)> Pump::question() const {
     std::set<PostKey> busy;
     for (auto const& [key, work] : at_work_) busy.insert(key);
     return [until = world_.clock.now(), after = next_, busy = std::move(busy), to = to_,
-            answering = answering_](port::Store& store) mutable -> Result<Due> {
+            newest = newest_, failing = failing_](port::Store& store) mutable -> Result<Due> {
         auto const due = store.due_by_target(until, after, 2 * at_once_each, look_at);
         if (!due) return std::unexpected(due.error());
         Due out;
         if (due->size() >= look_at) out.next = due->back().target;
+        std::set<std::string> tried;
         for (port::DuePost const& one : *due) {
-            if (busy.size() + out.rows.size() >= at_once) break;
-            std::size_t const most = answering.contains(one.target) ? at_once_each : 1;
-            if (busy.contains(one.key) || to[one.target] >= most) continue;
+            if (one.attempts > 0) tried.insert(one.target);
+        }
+        for (port::DuePost const& one : *due) {
+            if (busy.contains(one.key)) continue;
+            auto const standing = standing_of(newest, tried, one.target);
+            std::size_t const on_way = busy.size() + out.rows.size();
+            if (!has_room(standing, to[one.target], on_way, failing)) continue;
             auto row = store.post(one.key);
             if (!row) return std::unexpected(std::move(row.error()));
             if (!*row) continue;
+            bool const fails = standing == Standing::failing;
             ++to[one.target];
-            out.rows.push_back(std::move(**row));
+            failing += fails ? 1 : 0;
+            out.rows.push_back({std::move(**row), fails});
         }
         return out;
     };
@@ -136,8 +161,10 @@ void Pump::scanned(Result<Due> due) {
         next_ = std::move(due->next);
         if (!next_.empty() && at_work_.size() + due->rows.size() < at_once) again_ = true;
     }
-    for (PostRow& row : due ? due->rows : std::vector<PostRow>()) {
-        if (!stopped_ && !at_work_.contains(row.key)) begin(std::move(row));
+    if (due) {
+        for (Next& next : due->rows) {
+            if (!stopped_ && !at_work_.contains(next.row.key)) begin(std::move(next));
+        }
     }
     if (std::exchange(again_, false) && !stopped_) wake();
 }
@@ -150,6 +177,7 @@ void Pump::stop() {
     }
     at_work_.clear();
     to_.clear();
+    failing_ = 0;
 }
 
 void Pump::prune() {
@@ -159,14 +187,34 @@ void Pump::prune() {
     world_.journal.write(
         [until = now - kept_for](port::Store& store) { return store.drop_delivered(until); },
         [](Result<void>) {});
+    if (options_.given_up_after) drop_given_up();
 }
 
-void Pump::begin(PostRow row) {
-    PostKey const key = row.key;
-    auto letter = read_letter(row.body);
+// Some at a time, while there are more.
+void Pump::drop_given_up() {
+    Time const until = world_.clock.now() - *options_.given_up_after;
+    port::ask(
+        world_.journal,
+        [until](port::Store& store) { return store.count_given_up(until, dropped_at_once); },
+        [this, alive = alive_, until](Result<std::uint64_t> count) {
+            if (!*alive || stopped_ || !count || *count == 0) return;
+            world_.journal.write(
+                [until](port::Store& store) { return store.drop_given_up(until, dropped_at_once); },
+                [this, alive, more = *count == dropped_at_once](Result<void> done) {
+                    if (*alive && done && more) drop_given_up();
+                });
+        });
+}
+
+void Pump::begin(Next next) {
+    PostKey const key = next.row.key;
+    auto letter = read_letter(next.row.body);
     if (!letter) return;  // of a newer release: it waits for that
-    ++to_[row.target];
-    at_work_.emplace(key, Work{std::move(row), std::move(*letter)});
+    ++to_[next.row.target];
+    failing_ += next.failing ? 1 : 0;
+    Work work{std::move(next.row), std::move(*letter)};
+    work.failing = next.failing;
+    at_work_.emplace(key, std::move(work));
     switch (at_work_.at(key).letter.kind) {
         case Letter::Kind::call: return send_call(key);
         case Letter::Kind::event: return send_event(key);
@@ -268,11 +316,16 @@ void Pump::run(PostKey const& key, Notice const& notice) {
         });
 }
 
+// Whoever is forgotten is a stranger again, or what waits for him says that it failed.
+void Pump::remember(std::string const& target, bool answered) {
+    if (newest_.size() >= remembered_max && !newest_.contains(target)) newest_.clear();
+    newest_[target] = answered;
+}
+
 void Pump::delivered(PostKey const& key) {
     Work const& work = at_work_.at(key);
     if (work.letter.kind == Letter::Kind::event) disabled_.erase(work.row.target);
-    if (answering_.size() >= answering_max) answering_.clear();
-    answering_.insert(work.row.target);
+    remember(work.row.target, true);
     PostUpdate update;
     update.key = key;
     update.state = PostState::delivered;
@@ -284,7 +337,7 @@ void Pump::delivered(PostKey const& key) {
 
 void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
     Work const& work = at_work_.at(key);
-    answering_.erase(work.row.target);
+    remember(work.row.target, false);
     PostUpdate update;
     update.key = key;
     update.attempts = work.row.attempts + 1;
@@ -294,6 +347,7 @@ void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
     auto const wait =
         for_good ? std::nullopt : next_attempt(update.attempts, world_.entropy.random()[0]);
     update.state = wait ? PostState::pending : PostState::dead;
+    update.next_at = world_.clock.now();
     if (wait) {
         Duration const asked = std::min(work.retry_after.value_or(Duration(0)), patience_max);
         update.next_at = world_.clock.now() + std::max(*wait, asked);
@@ -308,6 +362,7 @@ void Pump::disable(PostKey const& key, std::string const& why) {
     PostUpdate update;
     update.key = key;
     update.state = PostState::disabled;
+    update.next_at = world_.clock.now();
     update.attempts = work.row.attempts + (work.status != 0 ? 1 : 0);
     update.last_status = work.status;
     update.last_error = why;
@@ -334,6 +389,7 @@ void Pump::release(PostKey const& key) {
     if (work == at_work_.end()) return;
     auto const busy = to_.find(work->second.row.target);
     if (--busy->second == 0) to_.erase(busy);
+    failing_ -= work->second.failing ? 1 : 0;
     at_work_.erase(work);
     if (!stopped_) wake();
 }

@@ -32,6 +32,9 @@ struct Way {
 };
 [[nodiscard]] Way way_to(std::string_view url, std::vector<std::string> const& allowed);
 
+// How its newest attempt went; `stranger`: there was none.
+enum class Standing : std::uint8_t { answering, stranger, failing };
+
 class Pump {
 public:
     struct World {
@@ -48,6 +51,8 @@ public:
         std::vector<std::string> environment = {};  // of programs that tell people
         // By the tool's name: signs what is told of a call that ended before it could pause.
         std::map<std::string, std::string, std::less<>> tool_secrets = {};
+        // What was given up so long ago is forgotten; nullopt: never.
+        std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
         // What is told of each attempt that failed: the delivery, why, and whether it was the last.
         std::function<void(port::PostRow const&, std::string const&, bool)> failed = {};
     };
@@ -64,12 +69,22 @@ public:
     void stop();
     [[nodiscard]] std::size_t busy() const { return at_work_.size(); }
 
-    static constexpr std::size_t at_once = 128;
-    // To one receiver; to one that has not taken the newest yet, one. So many slow or dead ones
-    // together leave room for the others.
+    static constexpr std::size_t at_once = 384;
+    // To one receiver; to one that has not taken the newest yet, one.
     static constexpr std::size_t at_once_each = 4;
+    // What those that do not answer can hold for the whole time limit leaves room for the others:
+    // those whose newest attempt failed have a small share, those that nobody knows a larger one,
+    // and beyond `at_once_more` each has one.
+    static constexpr std::size_t at_once_failing = 64;
+    static constexpr std::size_t at_once_strangers = 320;
+    static constexpr std::size_t at_once_more = 256;
+    // Whether one more may begin, when `to_it` of `busy` are on their way to it, and `failing` to
+    // receivers that fail.
+    [[nodiscard]] static bool has_room(Standing standing, std::size_t to_it, std::size_t busy,
+                                       std::size_t failing);
     static constexpr Duration time_limit{15'000};
     static constexpr Duration kept_for{7 * 24 * 3'600'000};  // what was delivered
+    static constexpr std::uint32_t dropped_at_once = 1'000;  // of those given up
 
 private:
     struct Work {
@@ -79,18 +94,24 @@ private:
         port::Processes::Number process = 0;
         int status = 0;
         std::optional<Duration> retry_after = {};
+        bool failing = false;  // its receiver, when this began
+    };
+    struct Next {
+        port::PostRow row;
+        bool failing = false;
     };
 
     // What may begin now, and behind which receiver to look next; empty: from the first one.
     struct Due {
-        std::vector<port::PostRow> rows;
+        std::vector<Next> rows;
         std::string next;
     };
 
     void scan();
     void scanned(Result<Due> due);
     [[nodiscard]] port::Fn<Result<Due>(port::Store&)> question() const;
-    void begin(port::PostRow row);
+    void begin(Next next);
+    void remember(std::string const& target, bool answered);
     void send(port::PostKey const& key, std::string const& url, std::string const& secret,
               bool signed_plain);
     void send_call(port::PostKey const& key);
@@ -104,12 +125,14 @@ private:
     void finish(port::PostKey const& key, port::PostUpdate update);
     void release(port::PostKey const& key);
     void prune();
+    void drop_given_up();
 
     World world_;
     Options options_;
     std::map<port::PostKey, Work> at_work_;
     std::map<std::string, std::size_t> to_;  // how many are on their way there
-    std::set<std::string> answering_;        // receivers whose newest attempt succeeded
+    std::size_t failing_ = 0;                // of those on their way: to receivers that fail
+    std::map<std::string, bool> newest_;     // by receiver: whether its newest attempt succeeded
     std::set<std::string> disabled_;         // receivers of events that said 410
     std::string next_;                       // behind this receiver the next look begins
     bool scanning_ = false;

@@ -82,6 +82,22 @@ TEST(Way, leads_where_the_configuration_allows) {
         EXPECT_NE(way_to(url, allowed).refusal, "") << url;
 }
 
+// Whoever holds what he may hold for the whole time limit leaves room for those who answer.
+TEST(Room, is_left_for_those_who_answer) {
+    using enum Standing;
+    EXPECT_TRUE(Pump::has_room(answering, 0, Pump::at_once - 1, Pump::at_once_failing));
+    EXPECT_FALSE(Pump::has_room(answering, 0, Pump::at_once, 0));
+    EXPECT_TRUE(Pump::has_room(answering, 3, 3, 0));
+    EXPECT_FALSE(Pump::has_room(answering, 4, 4, 0));
+    EXPECT_FALSE(Pump::has_room(answering, 1, Pump::at_once_more, 0));
+    EXPECT_TRUE(Pump::has_room(stranger, 0, Pump::at_once_failing, Pump::at_once_failing));
+    EXPECT_FALSE(Pump::has_room(stranger, 0, Pump::at_once_strangers, 0));
+    EXPECT_FALSE(Pump::has_room(stranger, 1, 1, 0));
+    EXPECT_TRUE(Pump::has_room(failing, 0, Pump::at_once_failing, Pump::at_once_failing - 1));
+    EXPECT_FALSE(Pump::has_room(failing, 0, Pump::at_once_failing, Pump::at_once_failing));
+    EXPECT_FALSE(Pump::has_room(failing, 0, Pump::at_once_strangers, 0));
+}
+
 TEST(Letter, comes_back_as_it_was_written) {
     PendingId pending;
     pending.session = SessionId::make(7, {1});

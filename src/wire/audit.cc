@@ -1,12 +1,15 @@
 #include "wire/audit.h"
 
 #include "json/json.h"
+#include "wire/event_json.h"
 
 namespace dormouse::wire {
 
 using namespace dormouse::session;
 
 namespace {
+
+constexpr std::string_view trimmed = "audit_trimmed";
 
 class Line {
 public:
@@ -75,6 +78,32 @@ struct LineOf {
 
 std::optional<std::string> audit_line(SessionId const& session, Event const& event) {
     return std::visit(LineOf{session, event}, event.body);
+}
+
+std::string trimmed_line(AuditTrim const& trim, Time at, Actor const& by) {
+    json::Writer out;
+    out.begin_object().member("type", trimmed).member("at", to_ms(at)).key("by").begin_object();
+    out.member("type", text(by.type)).member("name", by.name).end_object();
+    out.member("lines", trim.lines).member("through", trim.through);
+    return out.member("hash", digest_text(trim.hash)).end_object().take();
+}
+
+std::optional<AuditTrim> read_trimmed(std::string_view line) {
+    if (!line.contains(trimmed)) return std::nullopt;  // most are not
+    auto const checked = json::check(line);
+    if (!checked) return std::nullopt;
+    json::View const view(*checked);
+    if (view["type"].string_or("") != trimmed) return std::nullopt;
+    return AuditTrim{static_cast<std::uint64_t>(view["lines"].integer_or(0)),
+                     static_cast<std::uint64_t>(view["through"].integer_or(0)),
+                     read_digest(view["hash"])};
+}
+
+std::optional<Time> line_time(std::string_view line) {
+    auto const checked = json::check(line);
+    if (!checked) return std::nullopt;
+    auto const at = json::View(*checked)["at"].integer();
+    return at ? std::optional(from_ms(*at)) : std::nullopt;
 }
 
 }  // namespace dormouse::wire

@@ -21,6 +21,7 @@ protected:
         options.next_session_number = journal.store->next_session_number();
         options.resident_max = resident_max;
         options.completed_after = completed_after;
+        options.audit_after = audit_after;
         runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects},
                                           options);
     }
@@ -91,6 +92,7 @@ protected:
     TestEffects effects;
     std::unique_ptr<Runner> runner;
     std::optional<Duration> completed_after;  // of the next open()
+    std::optional<Duration> audit_after;      // the same
     std::vector<SessionId> created;
     std::vector<std::string> answers;
 };

@@ -62,7 +62,9 @@ TEST_P(StoreConformance, a_receiver_with_many_posts_hides_no_other) {
     first.posts.back().target = "https://later";
     first.posts.push_back(post(2, 2, 2, "session", 1));
     commit_one(first);
-    auto const named = [](port::PostRow const& row) { return port::DuePost{row.key, row.target}; };
+    auto const named = [](port::PostRow const& row) {
+        return port::DuePost{row.key, row.target, row.attempts};
+    };
     std::vector<port::DuePost> const busy{named(first.posts[0]), named(first.posts[1])};
     EXPECT_EQ(store().due_by_target(at(8), "", 2, 100).value(),
               (std::vector<port::DuePost>{busy[0], busy[1], named(first.posts[9])}));
@@ -243,9 +245,9 @@ TEST_P(StoreConformance, waiting_calls_of_all_projects_are_counted_up_to_a_limit
 }
 
 TEST_P(StoreConformance, sessions_with_waiting_calls_are_named_once_up_to_a_limit_of_calls) {
-    EXPECT_TRUE(store().waiting_sessions(10).value().empty());
+    EXPECT_TRUE(store().waiting_sessions({}, 10).value().empty());
     fill_pending();
-    auto const all = store().waiting_sessions(10).value();
+    auto const all = store().waiting_sessions({}, 10).value();
     EXPECT_GT(all.size(), 1U);
     EXPECT_LT(all.size(), 4U);  // of four calls two are of one session
     EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
@@ -255,7 +257,15 @@ TEST_P(StoreConformance, sessions_with_waiting_calls_are_named_once_up_to_a_limi
             return row.status == port::PendingStatus::waiting;
         }));
     }
-    EXPECT_EQ(store().waiting_sessions(1).value().size(), 1U);
+    EXPECT_EQ(store().waiting_sessions({}, 1).value().size(), 1U);
+    std::vector<SessionId> paged;
+    for (std::optional<SessionId> after;;) {
+        auto const page = store().waiting_sessions(after, 2).value();
+        if (page.empty()) break;
+        paged.insert(paged.end(), page.begin(), page.end());
+        after = page.back();
+    }
+    EXPECT_EQ(paged, all);
 }
 
 TEST_P(StoreConformance, pending_lists_filter_by_status_tool_session_and_project) {

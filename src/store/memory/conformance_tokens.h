@@ -92,6 +92,23 @@ TEST_P(StoreConformance, an_append_that_is_undone_takes_its_lines_with_it) {
     EXPECT_EQ(audited(store()), "1 2");
 }
 
+TEST_P(StoreConformance, the_beginning_of_the_audit_goes_and_its_chain_goes_on) {
+    for (char const* const line : {"1", "2", "3"})
+        ASSERT_TRUE(store().change_tokens({.audit = line}));
+    auto const before = store().audit(0, 10).value();
+    ASSERT_TRUE(store().trim_audit(2, "trimmed"));
+    reopen();
+    ASSERT_TRUE(store().change_tokens({.audit = "5"}));
+    auto const rows = store().audit(0, 10).value();
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0].n, 3U);
+    EXPECT_EQ(rows[0].line, "3");
+    EXPECT_EQ(rows[0].hash, before[2].hash);
+    EXPECT_EQ(rows[1].line, "trimmed");
+    EXPECT_EQ(rows[1].hash, port::chained(rows[0].hash, 4, "trimmed"));
+    EXPECT_EQ(rows[2].hash, port::chained(rows[1].hash, 5, "5"));
+}
+
 TEST_P(StoreConformance, a_deleted_session_leaves_its_lines_in_the_audit) {
     auto first = create(1, "acme");
     first.audit = {"made"};

@@ -167,4 +167,27 @@ TEST_P(StoreConformance, what_was_delivered_long_ago_is_forgotten) {
     EXPECT_TRUE(store().post(first.posts[2].key).value());
 }
 
+TEST_P(StoreConformance, what_was_given_up_long_ago_is_forgotten) {
+    auto first = create(1, "acme");
+    for (Seq const seq : {1, 2, 3, 4}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
+    commit_one(first);
+    for (Seq const seq : {1, 2, 3}) {
+        port::PostUpdate done;
+        done.key = first.posts[seq - 1].key;
+        done.state = seq == 2 ? port::PostState::disabled : port::PostState::dead;
+        done.next_at = first.posts[0].created + Duration(static_cast<std::int64_t>(seq) * 10);
+        ASSERT_TRUE(store().update_posts({&done, 1}));
+    }
+    Time const until = first.posts[0].created + Duration(30);
+    EXPECT_EQ(store().count_given_up(until, 10).value(), 2U);
+    EXPECT_EQ(store().count_given_up(until, 1).value(), 1U);
+    ASSERT_TRUE(store().drop_given_up(until, 1));
+    EXPECT_EQ(store().count_given_up(until, 10).value(), 1U);
+    ASSERT_TRUE(store().drop_given_up(until, 10));
+    EXPECT_FALSE(store().post(first.posts[0].key).value());
+    EXPECT_FALSE(store().post(first.posts[1].key).value());
+    EXPECT_TRUE(store().post(first.posts[2].key).value());
+    EXPECT_TRUE(store().post(first.posts[3].key).value());
+}
+
 }  // namespace dormouse::store

@@ -267,10 +267,12 @@ Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::
     return found;
 }
 
-Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::uint32_t calls) {
+Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::optional<SessionId> after,
+                                                             std::uint32_t calls) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<SessionId> found;
     for (auto const& [number, session] : disk_->sessions) {
+        if (after && number <= after->number()) continue;
         for (auto const& [key, row] : session.pending) {
             if (row.status != port::PendingStatus::waiting) continue;
             if (calls-- == 0) return found;
@@ -511,7 +513,8 @@ Result<std::vector<port::DuePost>> MemoryStore::due_by_target(Time until, std::s
     std::vector<port::DuePost> found;
     for (auto const& [target, due] : by_target) {
         if (found.size() >= limit) break;
-        for (auto const& [place, key] : due) found.push_back({key, target});
+        for (auto const& [place, key] : due)
+            found.push_back({key, target, disk_->posts.at(key).attempts});
     }
     return found;
 }
@@ -562,6 +565,31 @@ Result<void> MemoryStore::drop_delivered(Time until) {
     return {};
 }
 
+namespace {
+
+bool was_given_up(port::PostRow const& row, Time until) {
+    bool const dead = row.state == port::PostState::dead || row.state == port::PostState::disabled;
+    return dead && row.kind != "session" && row.kind != "held" && row.next_at < until &&
+           row.created < until;
+}
+
+}  // namespace
+
+Result<std::uint64_t> MemoryStore::count_given_up(Time until, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const count = std::ranges::count_if(
+        disk_->posts, [&](auto const& one) { return was_given_up(one.second, until); });
+    return std::min<std::uint64_t>(static_cast<std::uint64_t>(count), limit);
+}
+
+Result<void> MemoryStore::drop_given_up(Time until, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::erase_if(disk_->posts, [&](auto const& one) {
+        return was_given_up(one.second, until) && limit > 0 && limit-- > 0;
+    });
+    return {};
+}
+
 Result<std::optional<std::string>> MemoryStore::secret(SessionId id, CallNo call,
                                                        Generation generation) {
     std::scoped_lock const lock(disk_->mutex);
@@ -604,8 +632,15 @@ Result<void> MemoryStore::drop_kept(std::span<Bits128 const> keys) {
 
 void MemoryStore::add_to_audit(std::string const& line) {
     auto& audit = disk_->audit;
-    auto const n = audit.size() + 1;
+    auto const n = audit.empty() ? 1 : audit.back().n + 1;
     audit.push_back({n, line, port::chained(n == 1 ? Sha256{} : audit.back().hash, n, line)});
+}
+
+Result<void> MemoryStore::trim_audit(std::uint64_t through, std::string const& line) {
+    std::scoped_lock const lock(disk_->mutex);
+    add_to_audit(line);
+    std::erase_if(disk_->audit, [&](port::AuditRow const& row) { return row.n <= through; });
+    return {};
 }
 
 Result<void> MemoryStore::change_tokens(port::TokenChange const& change) {
@@ -627,8 +662,9 @@ Result<std::vector<port::TokenRow>> MemoryStore::tokens() {
 Result<std::vector<port::AuditRow>> MemoryStore::audit(std::uint64_t after, std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<port::AuditRow> rows;
-    for (auto n = after; n < disk_->audit.size() && rows.size() < limit; ++n)
-        rows.push_back(disk_->audit[n]);
+    for (port::AuditRow const& row : disk_->audit) {
+        if (row.n > after && rows.size() < limit) rows.push_back(row);
+    }
     return rows;
 }
 

@@ -45,7 +45,8 @@ public:
                                                                std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter);
-    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::uint32_t calls);
+    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
+                                                                  std::uint32_t calls);
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session);
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session);
@@ -72,6 +73,7 @@ public:
                                                             std::uint32_t limit);
     // The newest line's number and hash; its text is left out. n = 0: there is none.
     [[nodiscard]] Result<port::AuditRow> audit_head();
+    [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit);
     [[nodiscard]] Result<void> ping();
     [[nodiscard]] Result<std::uint64_t> largest_number();
 

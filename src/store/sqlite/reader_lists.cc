@@ -182,9 +182,11 @@ Result<port::OpenPending> Reader::open_pending(std::uint32_t limit) {
     }
 }
 
-Result<std::vector<SessionId>> Reader::waiting_sessions(std::uint32_t calls) {
+Result<std::vector<SessionId>> Reader::waiting_sessions(std::optional<SessionId> after,
+                                                        std::uint32_t calls) {
     auto rows = query(Read::pending_sessions);
-    rows.bind(std::int64_t{calls});
+    auto const number = after ? static_cast<std::int64_t>(after->number()) : 0;
+    rows.bind(number).bind(std::int64_t{calls});
     std::vector<SessionId> found;
     for (;;) {
         auto const row = rows.next();

@@ -78,10 +78,21 @@ Result<std::vector<port::DuePost>> Reader::due_by_target(Time until, std::string
             if (!from) return std::unexpected(from.error());
             found.push_back(
                 {{*from, seq_of(rows.integer(1)), static_cast<std::uint32_t>(rows.integer(2))},
-                 target});
+                 target,
+                 static_cast<std::uint32_t>(rows.integer(3))});
         }
     }
     return found;
+}
+
+Result<std::uint64_t> Reader::count_given_up(Time until, std::uint32_t limit) {
+    auto rows = query(Read::count_given_up);
+    rows.bind(to_ms(until)).bind(std::int64_t{limit});
+    for (std::uint64_t count = 0;; ++count) {
+        auto const there = rows.next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return count;
+    }
 }
 
 Result<std::optional<PostRow>> Reader::post(port::PostKey const& key) {

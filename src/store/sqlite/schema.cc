@@ -1,5 +1,6 @@
 #include "store/sqlite/schema.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -171,27 +172,16 @@ constexpr char const* posts_by_target =
     "CREATE INDEX posts_by_target ON posts(target, next_at, k, n) WHERE state = 0 AND kind <> "
     "'session';";
 
-// The program's own id of its session is that of its newest attachment. A message's tool calls are
-// those of a model's reply, or those that a program was seen to make in it; output: the newest
-// outcome.
-constexpr char const* messages_view = R"sql(
-DROP VIEW agent_sessions;
-CREATE VIEW agent_sessions AS
-SELECT 'ses_' || s.id AS id, p.name AS project_id, a.name AS agent_id,
-  (SELECT json_extract(event.value, '$[2].acpSessionID') FROM journal j, json_each(j.data) event
-    WHERE j.k BETWEEN s.no << 24 AND s.no << 24 | 16777215
-      AND json_extract(event.value, '$[0]') = 'attached'
-    ORDER BY j.k DESC, event.key DESC LIMIT 1) AS acp_session_id,
-  nullif(s.title, '') AS title, s.status AS status,
-  (SELECT json_extract(j.data, '$[0][2].cwd') FROM journal j
-    WHERE j.k = s.no << 24 | 1) AS working_directory,
-  s.created / 1000 AS created_at, s.updated / 1000 AS updated_at
-FROM sessions s JOIN names p ON p.id = s.project JOIN names a ON a.id = s.agent
-WHERE s.status <> 'deleted';
+// What is tried no more, by when it was given up.
+constexpr char const* posts_given_up =
+    "CREATE INDEX posts_given_up ON posts(next_at) WHERE state > 1;";
 
+// Rows of messages. Between the two stands how events are numbered.
+constexpr char messages_before[] = R"sql(
 CREATE VIEW agent_session_messages AS
 WITH events AS (
-  SELECT s.id AS session, (j.k & 16777215) + event.key AS seq,
+  SELECT s.id AS session, )sql";
+constexpr char messages_after[] = R"sql( AS seq,
     json_extract(event.value, '$[0]') AS type, json_extract(event.value, '$[2]') AS data,
     (json_extract(j.data, '$[0][1]')
       + iif(event.key = 0, 0, json_extract(event.value, '$[1]'))) / 1000 AS at
@@ -263,9 +253,39 @@ SELECT m.message AS id, 'ses_' || m.session AS session_id, m.role AS role,
 FROM messages m ORDER BY m.session, m.seq;
 )sql";
 
+// One text of several, with its end.
+template <std::size_t... Sizes> consteval auto joined(char const (&... texts)[Sizes]) {
+    std::array<char, ((Sizes - 1) + ... + 1)> out{};
+    auto* at = out.data();
+    ((at = std::copy_n(texts, Sizes - 1, at)), ...);
+    return out;
+}
+
+// The program's own id of its session is that of its newest attachment. A message's tool calls are
+// those of a model's reply, or those that a program was seen to make in it; output: the newest
+// outcome.
+constexpr auto messages_view =
+    joined(R"sql(
+DROP VIEW agent_sessions;
+CREATE VIEW agent_sessions AS
+SELECT 'ses_' || s.id AS id, p.name AS project_id, a.name AS agent_id,
+  (SELECT json_extract(event.value, '$[2].acpSessionID') FROM journal j, json_each(j.data) event
+    WHERE j.k BETWEEN s.no << 24 AND s.no << 24 | 16777215
+      AND json_extract(event.value, '$[0]') = 'attached'
+    ORDER BY j.k DESC, event.key DESC LIMIT 1) AS acp_session_id,
+  nullif(s.title, '') AS title, s.status AS status,
+  (SELECT json_extract(j.data, '$[0][2].cwd') FROM journal j
+    WHERE j.k = s.no << 24 | 1) AS working_directory,
+  s.created / 1000 AS created_at, s.updated / 1000 AS updated_at
+FROM sessions s JOIN names p ON p.id = s.project JOIN names a ON a.id = s.agent
+WHERE s.status <> 'deleted';
+)sql",
+           messages_before, "(j.k & 16777215) + event.key", messages_after);
+
 // A journal whose older part is gone begins with its state then, and with the records that were
 // kept, each with its own number.
-constexpr char const* cut_journals = R"sql(
+constexpr auto cut_journals = joined(
+    R"sql(
 DROP VIEW agent_session_messages;
 DROP VIEW agent_sessions;
 CREATE VIEW agent_sessions AS
@@ -283,85 +303,22 @@ SELECT 'ses_' || s.id AS id, p.name AS project_id, a.name AS agent_id,
   s.created / 1000 AS created_at, s.updated / 1000 AS updated_at
 FROM sessions s JOIN names p ON p.id = s.project JOIN names a ON a.id = s.agent
 WHERE s.status <> 'deleted';
+)sql",
+    messages_before, "coalesce(json_extract(event.value, '$[5]'), (j.k & 16777215) + event.key)",
+    messages_after);
 
-CREATE VIEW agent_session_messages AS
-WITH events AS (
-  SELECT s.id AS session,
-    coalesce(json_extract(event.value, '$[5]'), (j.k & 16777215) + event.key) AS seq,
-    json_extract(event.value, '$[0]') AS type, json_extract(event.value, '$[2]') AS data,
-    (json_extract(j.data, '$[0][1]')
-      + iif(event.key = 0, 0, json_extract(event.value, '$[1]'))) / 1000 AS at
-  FROM sessions s JOIN journal j ON j.k BETWEEN s.no << 24 AND s.no << 24 | 16777215,
-    json_each(j.data) event
-  WHERE s.status <> 'deleted'),
-parts AS (
-  SELECT e.session, iif(e.type = 'agent_update', json_extract(e.data, '$.messageID'),
-      'msg_' || e.session || '_' || e.seq) AS message, e.seq, part.key AS place,
-    json_extract(part.value, '$.type') AS type, json_extract(part.value, '$.text') AS text,
-    coalesce(json_extract(part.value, '$.url'),
-      '/api/artifacts/' || json_extract(part.value, '$.artifactID')) AS url,
-    json_extract(part.value, '$.name') AS name, json_extract(part.value, '$.alt') AS alt
-  FROM events e, json_each(e.data,
-    iif(e.type = 'agent_update', '$.body', '$.parts')) part
-  WHERE e.type IN ('input_received', 'model_replied')
-    OR (e.type = 'agent_update' AND json_extract(e.data, '$.kind') = 'message')),
-calls AS (
-  SELECT e.session, 'msg_' || e.session || '_' || e.seq AS message, e.seq,
-    json_extract(call.value, '$.callID') AS id, json_extract(call.value, '$.tool') AS name,
-    json_extract(call.value, '$.input') AS input,
-    (SELECT json_array(o.type, coalesce(json_extract(o.data, '$.output'),
-        json_extract(o.data, '$.result.output'), json_extract(o.data, '$.error')),
-        json_extract(o.data, '$.error') IS NOT NULL) FROM events o
-      WHERE o.session = e.session
-        AND o.type IN ('tool_finished', 'submitted', 'expired', 'cancelled')
-        AND json_extract(o.data, '$.callID') = json_extract(call.value, '$.callID')
-      ORDER BY o.seq DESC LIMIT 1) AS outcome
-  FROM events e, json_each(e.data, '$.calls') call WHERE e.type = 'model_replied'
-  UNION ALL
-  SELECT first.session, json_extract(first.data, '$.messageID'), first.seq,
-    json_extract(first.data, '$.toolCallID'),
-    'acp:' || coalesce(json_extract(first.data, '$.body.kind'), 'other'),
-    json_extract(first.data, '$.body.input'),
-    (SELECT json_array(json_extract(o.data, '$.status'), json_extract(o.data, '$.body.output'),
-        json_extract(o.data, '$.status') = 'failed') FROM events o
-      WHERE o.session = first.session AND o.type = 'agent_update' AND o.seq >= first.seq
-        AND json_extract(o.data, '$.toolCallID') = json_extract(first.data, '$.toolCallID')
-      ORDER BY o.seq DESC LIMIT 1)
-  FROM events first WHERE first.type = 'agent_update'
-    AND json_extract(first.data, '$.kind') = 'tool'
-    AND json_extract(first.data, '$.messageID') IS NOT NULL),
-messages AS (
-  SELECT session, iif(type = 'agent_update', json_extract(data, '$.messageID'),
-      'msg_' || session || '_' || seq) AS message, min(seq) AS seq, min(at) AS at,
-    iif(type = 'input_received', 'user', 'assistant') AS role
-  FROM events WHERE type IN ('input_received', 'model_replied')
-    OR (type = 'agent_update' AND json_extract(data, '$.messageID') IS NOT NULL)
-  GROUP BY session, message)
-SELECT m.message AS id, 'ses_' || m.session AS session_id, m.role AS role,
-  json_object(
-    'text', (SELECT coalesce(group_concat(text, ''), '') FROM (SELECT text FROM parts p
-      WHERE p.session = m.session AND p.message = m.message AND p.type = 'text'
-      ORDER BY p.seq, p.place)),
-    'images', (SELECT json_group_array(json_object('url', url, 'alt', coalesce(alt, name)))
-      FROM parts p
-      WHERE p.session = m.session AND p.message = m.message AND p.type = 'image'),
-    'files', (SELECT json_group_array(json_object('path', coalesce(name, url))) FROM parts p
-      WHERE p.session = m.session AND p.message = m.message AND p.type = 'file')) AS content,
-  (SELECT nullif(json_group_array(json_object('id', id, 'name', name, 'input', json(input),
-      'output', json_extract(outcome, '$[1]'),
-      'status', CASE WHEN outcome IS NULL
-          OR json_extract(outcome, '$[0]') IN ('pending', 'in_progress') THEN 'pending'
-        WHEN json_extract(outcome, '$[2]')
-          OR json_extract(outcome, '$[0]') IN ('expired', 'cancelled')
-        THEN 'failed' ELSE 'completed' END)), '[]')
-    FROM calls c WHERE c.session = m.session AND c.message = m.message) AS tool_calls,
-  m.at AS created_at
-FROM messages m ORDER BY m.session, m.seq;
-)sql";
-
-constexpr std::array<char const*, 11> steps_of_this_release{
-    tables,           views,   feed_and_artifacts, completed,     posts,       webhooks,
-    tokens_and_audit, aliases, posts_by_target,    messages_view, cut_journals};
+constexpr std::array<char const*, 12> steps_of_this_release{tables,
+                                                            views,
+                                                            feed_and_artifacts,
+                                                            completed,
+                                                            posts,
+                                                            webhooks,
+                                                            tokens_and_audit,
+                                                            aliases,
+                                                            posts_by_target,
+                                                            messages_view.data(),
+                                                            posts_given_up,
+                                                            cut_journals.data()};
 
 }  // namespace
 

@@ -140,8 +140,9 @@ Result<std::vector<port::Due>> SqliteStore::due(Time until, std::optional<port::
     return reader_->due(until, after, limit);
 }
 
-Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::uint32_t calls) {
-    return reader_->waiting_sessions(calls);
+Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::optional<SessionId> after,
+                                                             std::uint32_t calls) {
+    return reader_->waiting_sessions(after, calls);
 }
 
 Result<port::OpenPending> SqliteStore::open_pending(std::uint32_t limit) {
@@ -231,6 +232,18 @@ Result<std::optional<std::string>> SqliteStore::project_of(SessionId session) {
 }
 
 Result<void> SqliteStore::drop_delivered(Time until) { return writer_->drop_delivered(until); }
+
+Result<std::uint64_t> SqliteStore::count_given_up(Time until, std::uint32_t limit) {
+    return reader_->count_given_up(until, limit);
+}
+
+Result<void> SqliteStore::drop_given_up(Time until, std::uint32_t limit) {
+    return writer_->drop_given_up(until, limit);
+}
+
+Result<void> SqliteStore::trim_audit(std::uint64_t through, std::string const& line) {
+    return writer_->trim_audit(through, line);
+}
 
 Result<std::optional<std::string>> SqliteStore::secret(SessionId session, CallNo call,
                                                        Generation generation) {

@@ -72,7 +72,8 @@ public:
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter) override;
-    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::uint32_t calls) override;
+    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
+                                                                  std::uint32_t calls) override;
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
@@ -92,6 +93,9 @@ public:
         port::PostFilter const& filter) override;
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override;
     [[nodiscard]] Result<void> drop_delivered(Time until) override;
+    [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit) override;
+    [[nodiscard]] Result<void> drop_given_up(Time until, std::uint32_t limit) override;
+    [[nodiscard]] Result<void> trim_audit(std::uint64_t through, std::string const& line) override;
     [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                             Generation generation) override;
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;

@@ -22,6 +22,9 @@ consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[si
     return texts;
 }
 
+// Dead or disabled before ?1. What an older release gave up does not say when.
+#define GIVEN_UP " state > 1 AND next_at < ?1 AND created < ?1 AND kind NOT IN ('session', 'held')"
+
 constexpr auto writes = in_order<Write>({
     {Write::begin, "BEGIN IMMEDIATE"},
     {Write::commit, "COMMIT"},
@@ -106,6 +109,10 @@ constexpr auto writes = in_order<Write>({
     {Write::add_audit, "INSERT INTO audit(n, line, hash) VALUES(?1, ?2, ?3)"},
     {Write::drop_delivered,
      "DELETE FROM posts INDEXED BY posts_delivered WHERE state = 1 AND delivered < ?1"},
+    {Write::drop_given_up,
+     "DELETE FROM posts WHERE id IN (SELECT id FROM posts INDEXED BY posts_given_up WHERE" GIVEN_UP
+     " LIMIT ?2)"},
+    {Write::trim_audit, "DELETE FROM audit WHERE n <= ?1"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -206,7 +213,8 @@ constexpr auto reads = in_order<Read>({
      "?1"},
     {Read::pending_sessions,
      "SELECT s.id FROM pending p INDEXED BY pending_open CROSS JOIN sessions s ON s.no = p.no"
-     " WHERE p.project > 0 AND p.status = 0 LIMIT ?1"},
+     " WHERE (p.project, p.no) > (coalesce((SELECT project FROM sessions WHERE no = ?1), 0), ?1)"
+     " AND p.status = 0 ORDER BY p.project, p.no LIMIT ?2"},
     {Read::pending_rows,
      PENDING_COLUMNS " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 ORDER BY p.call, p.gen"},
     {Read::key_rows, "SELECT key, seq FROM keys WHERE no = ?1 ORDER BY key"},
@@ -228,7 +236,7 @@ constexpr auto reads = in_order<Read>({
      "SELECT target FROM posts INDEXED BY posts_by_target WHERE state = 0 AND kind <> 'session'"
      " AND target > ?1 ORDER BY target LIMIT 1"},
     {Read::due_to_target,
-     "SELECT s.id, o.k, o.n FROM posts o INDEXED BY posts_by_target" POST_SENDER
+     "SELECT s.id, o.k, o.n, o.attempts FROM posts o INDEXED BY posts_by_target" POST_SENDER
      "WHERE o.state = 0 AND o.kind <> 'session' AND o.target = ?1 AND o.next_at <= ?2"
      " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
     {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.k = ?1 AND o.n = ?2"},
@@ -250,8 +258,11 @@ constexpr auto reads = in_order<Read>({
      " AND (?4 < 0 OR o.state = ?4)"
      " AND s.project = (SELECT id FROM names WHERE name = ?3)"
      " ORDER BY o.k DESC, o.n DESC LIMIT ?5"},
+    {Read::count_given_up,
+     "SELECT id FROM posts INDEXED BY posts_given_up WHERE" GIVEN_UP " LIMIT ?2"},
 });
 
+#undef GIVEN_UP
 #undef SESSION_COLUMNS
 #undef SESSION_NAMES
 #undef PENDING_COLUMNS

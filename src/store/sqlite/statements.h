@@ -58,6 +58,8 @@ enum class Write : std::uint8_t {
     drop_token,
     add_audit,
     drop_delivered,
+    drop_given_up,
+    trim_audit,
 };
 
 enum class Read : std::uint8_t {
@@ -108,6 +110,7 @@ enum class Read : std::uint8_t {
     audit,
     audit_head,
     list_posts,
+    count_given_up,
 };
 
 // In the order of the enumerations.

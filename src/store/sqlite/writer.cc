@@ -115,6 +115,12 @@ Result<void> Writer::drop_delivered(Time until) {
     return transact([&] { return query(Write::drop_delivered).bind(to_ms(until)).run(); });
 }
 
+Result<void> Writer::drop_given_up(Time until, std::uint32_t limit) {
+    return transact([&] {
+        return query(Write::drop_given_up).bind(to_ms(until)).bind(std::int64_t{limit}).run();
+    });
+}
+
 Result<void> Writer::keep(port::KeptRow const& row) {
     return transact([&] { return write_kept(row); });
 }

@@ -37,6 +37,8 @@ public:
 
     [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates);
     [[nodiscard]] Result<void> drop_delivered(Time until);
+    [[nodiscard]] Result<void> drop_given_up(Time until, std::uint32_t limit);
+    [[nodiscard]] Result<void> trim_audit(std::uint64_t through, std::string const& line);
     [[nodiscard]] Result<void> keep(port::KeptRow const& row);
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);

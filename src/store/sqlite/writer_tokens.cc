@@ -28,6 +28,17 @@ Result<void> Writer::write_audit(std::string const& line) {
     return done;
 }
 
+// The line first: its chain goes on from the newest one, which stays.
+Result<void> Writer::trim_audit(std::uint64_t through, std::string const& line) {
+    auditing_ = audit_;
+    auto done = transact([&]() -> Result<void> {
+        if (auto added = write_audit(line); !added) return added;
+        return query(Write::trim_audit).bind(static_cast<std::int64_t>(through)).run();
+    });
+    if (done) audit_ = auditing_;
+    return done;
+}
+
 Result<void> Writer::write_tokens(port::TokenChange const& change) {
     if (!change.drop.empty()) {
         auto drop = query(Write::drop_token);
