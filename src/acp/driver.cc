@@ -33,6 +33,13 @@ Usage usage_of(json::View usage) {
             usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)};
 }
 
+std::string whole_characters(std::string text, std::size_t most) {
+    if (text.size() <= most) return text;
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+    text.resize(most);
+    return text;
+}
+
 // Programs say in different places how they call their tool: "bash", "Bash".
 std::vector<std::string> names_of(json::View call) {
     std::vector<std::string> out;
@@ -323,7 +330,7 @@ void Driver::on_update(json::View params) {
     if (heard.delta) show(*std::move(heard.delta), brief);
     keep(std::move(heard.news));
     if (!heard.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
-        prompt_->done(Change{heard.title.substr(0, title_max), {}, {}, {}});
+        prompt_->done(Change{whole_characters(heard.title, title_max), {}, {}, {}, true});
     if (!scribe_.has_more() || std::exchange(flush_due_, true)) return;
     loop_.after(flush_every, [weak = weak_from_this()] {
         auto const self = weak.lock();

@@ -12,7 +12,7 @@
 
 namespace dormouse::wire {
 
-inline constexpr std::uint32_t snapshot_format = 2;
+inline constexpr std::uint32_t snapshot_format = 3;
 
 [[nodiscard]] std::string write_state(session::State const& state);
 // nullopt: not a snapshot of this format.
