@@ -14,9 +14,18 @@ Programs::~Programs() {
 
 void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                       port::Outcome done) {
-    if (!settings_.unavailable.empty()) {
+    bool const elsewhere =
+        !settings_.only_project.empty() && request.program->project != settings_.only_project;
+    if (elsewhere || !settings_.unavailable.empty()) {
         AskModel const& ask = request.ask;
         Trouble why{"agent_unavailable", settings_.unavailable};
+        if (elsewhere)
+            why.message =
+                "This agent's program runs as the server's user and can read every "
+                "project, so it serves sessions of the project \"" +
+                settings_.only_project +
+                "\" only. Give it sandbox = \"bwrap\" or run_as in its [[agent]], or "
+                "name its project in [[project]].";
         return done(AgentFailure{ask.turn, ask.step, ask.attempt, std::move(why),
                                  AgentFailure::How::refused});
     }

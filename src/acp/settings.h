@@ -45,6 +45,7 @@ struct Settings {
     std::function<std::vector<std::string>(std::string const& folder)> before = {};
     // Told when a session's program has ended. May be empty.
     std::function<void(SessionId const&)> ended = {};
+    std::string only_project = {};  // whose sessions it serves; empty: those of every one
     bool never_load = false;  // its session/load loses data
     Duration idle_stop{600'000};
     Duration start_limit{90'000};  // of the way to a session

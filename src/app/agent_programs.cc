@@ -161,7 +161,7 @@ Result<std::string> folder_in(Names const& roots, std::string const& cwd) {
 }
 
 acp::Settings settings_of(config::Agent const& from, std::string const& folder,
-                          Means const& means) {
+                          std::string const& project, Means const& means) {
     config::AgentProgram const& program = from.program;
     Preset const* const preset = preset_of(program);
     bool const alone = preset && program.command.size() == 1;
@@ -189,6 +189,7 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     }
     if (preset) out.password_variable = preset->password;
     if (preset) out.never_load = preset->never_load;
+    if (program.has_no_wall()) out.only_project = project;
     Names roots = program.roots;
     if (roots.empty()) roots.push_back(folder);
     out.folder = [roots](std::string const& cwd) { return folder_in(roots, cwd); };
@@ -210,7 +211,7 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
 }  // namespace
 
 agent::Agent make_program_agent(config::Agent const& from, std::string const& folder,
-                                Means const& means) {
+                                std::string const& project, Means const& means) {
     agent::Agent out;
     out.id = from.id;
     out.description = from.description;
@@ -218,13 +219,14 @@ agent::Agent make_program_agent(config::Agent const& from, std::string const& fo
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
     if (!means.loop || !means.entropy) return out;
-    out.program = std::make_shared<acp::Programs>(settings_of(from, folder, means), means.processes,
-                                                  *means.loop);
+    out.program = std::make_shared<acp::Programs>(settings_of(from, folder, project, means),
+                                                  means.processes, *means.loop);
     return out;
 }
 
-std::vector<config::Agent> installed_agents() {
+std::vector<config::Agent> installed_agents(config::Config const& config) {
     std::vector<config::Agent> out;
+    if (config.projects.size() > 1) return out;
     for (Preset const& preset : presets()) {
         if (find_first(preset.programs, &preset).empty()) continue;
         config::Agent agent;
