@@ -62,7 +62,7 @@ class OneProject(Programs):
         self.assertEqual(turn['error']['code'], 'agent_unavailable')
         self.assertIn('sessions of the project "team" only', turn['error']['message'])
         self.assertEqual(self.prompts(), ['hello'])
-        self.assertIn('it serves the project "team" only', self.server.tail())
+        self.assertIn('it serves the project \\"team\\" only', self.server.tail())
 
     def check(self, more):
         path = self.folder / 'several.toml'
