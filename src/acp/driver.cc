@@ -87,6 +87,19 @@ void Driver::prompt(Prompt prompt) {
     attach();
 }
 
+std::optional<port::DoorEntry> Driver::door() const {
+    if (port_ == 0 || phase_ != Phase::ready || acp_session_.empty()) return std::nullopt;
+    port::DoorEntry out{"http://127.0.0.1:" + std::to_string(port_),
+                        acp_session_,
+                        cwd_,
+                        settings_.door,
+                        settings_.password_variable,
+                        password_};
+    out.command.insert(out.command.end(),
+                       {out.url, "--session", acp_session_, "--dir", out.folder});
+    return out;
+}
+
 void Driver::adopt(Prompt prompt) {
     prompt_->delta = std::move(prompt.delta);
     prompt_->done = std::move(prompt.done);
@@ -104,6 +117,10 @@ void Driver::start() {
     if (!settings_.password_variable.empty()) {
         password_ = settings_.random();
         spec.environment.push_back(settings_.password_variable + "=" + password_);
+    }
+    if (!settings_.door.empty()) {
+        port_ = settings_.free_port();
+        spec.argv.insert(spec.argv.end(), {"--port", std::to_string(port_)});
     }
     spec.time_limit = Duration::max();
     spec.error_kept = error_kept;

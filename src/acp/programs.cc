@@ -57,6 +57,22 @@ void Programs::go_on(SessionId session) {
     driver->prompt(*std::exchange(slot.waiting, std::nullopt));
 }
 
+Result<port::DoorEntry> Programs::door(SessionId session) const {
+    if (settings_.door.empty())
+        return dormouse::fail(Code::wrong_kind,
+                              "The program of the agent '" + settings_.agent +
+                                  "' has no screen that can be opened on a process that runs; only "
+                                  "opencode has one.");
+    auto const found = slots_.find(session);
+    auto door =
+        found != slots_.end() && found->second.driver ? found->second.driver->door() : std::nullopt;
+    if (!door)
+        return dormouse::fail(Code::not_ready,
+                              "The session's program does not run now; a prompt starts it, and it "
+                              "stays for a while after its answer (idle_stop).");
+    return *std::move(door);
+}
+
 void Programs::gone(SessionId session) {
     auto const found = slots_.find(session);
     if (found == slots_.end()) return;
