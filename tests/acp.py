@@ -209,6 +209,16 @@ class OnePrompt(Programs):
         named = self.create('title Ship it', title='Mine')
         self.assertEqual(self.server.session(named)['title'], 'Mine')
 
+    def test_a_title_that_a_person_gives_meanwhile_stays(self):
+        session = self.begin('ask once more')
+        self.assertEqual(self.server.session(session)['title'], 'ask once more')
+        self.asked(session)
+        self.server.call('PATCH', f'/api/sessions/{session}', {'title': 'Mine'})
+        self.server.post(f'/api/sessions/{session}/cancel')
+        self.ended(session)
+        self.server.prompt(session, 'title Other')
+        self.assertEqual(self.server.session(session)['title'], 'Mine')
+
     def test_a_long_answer_is_whole(self):
         session = self.create('big 300000')
         self.assertEqual(self.server.said(session), 'x' * 300000)
@@ -396,6 +406,47 @@ class Gated(Programs):
         session = self.begin('ask deploy')
         self.assertStatus(self.decide(alice, self.asked(session), False), 200)
         self.ended(session)
+        self.assertEqual(self.ran(), [])
+
+
+class GatedTwice(Programs):
+    more = (
+        '[[gate]]\nid = "team"\ntools = ["acp:*"]\nask = "Team: {input.name}?"\n'
+        '[[gate]]\nid = "ops"\ntools = ["acp:execute"]\nask = "Ops: {input.name}?"\n'
+    )
+
+    def test_all_of_them_must_allow_one_after_the_other(self):
+        session = self.begin('ask deploy')
+        first = self.asked(session)
+        self.assertEqual(first['message'], 'Team: deploy?')
+        self.assertStatus(self.server.decide(first, True), 200)
+        self.server.restart()
+        second = self.asked(session)
+        self.assertEqual(second['message'], 'Ops: deploy?')
+        self.assertNotEqual(first['id'], second['id'])
+        self.assertEqual(self.ran(), [])
+        self.assertTrue(self.server.decide(first, True)['duplicate'])
+        self.assertStatus(self.server.decide(second, True), 200)
+        self.ended(session)
+        self.assertIn('You may now do what you had asked for', self.log('prompt')[1]['text'])
+
+    def test_both_allow_a_program_that_lives(self):
+        session = self.begin('ask deploy')
+        self.assertStatus(self.server.decide(self.asked(session), True), 200)
+        self.assertStatus(self.server.decide(self.asked(session), True), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), ['deploy'])
+        self.assertEqual(self.log('permission')[0]['outcome']['outcome'], 'selected')
+
+    def test_a_denial_ends_it(self):
+        for before in (0, 1):
+            session = self.begin('ask deploy')
+            for _ in range(before):
+                self.assertStatus(self.server.decide(self.asked(session), True), 200)
+            self.assertStatus(self.server.decide(self.asked(session), False), 200)
+            self.ended(session)
+            self.assertEqual(self.server.open_calls(session), [])
+            self.assertEqual(self.server.said(session), 'not deploy')
         self.assertEqual(self.ran(), [])
 
 

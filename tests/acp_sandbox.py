@@ -5,7 +5,7 @@ import os
 import shutil
 
 from acp import Programs
-from dormouse import ROOT, children_of, leave_out, main, wait_for
+from dormouse import ROOT, children_of, leave_out, main, run, wait_for
 
 
 class Sandboxed(Programs):
@@ -42,6 +42,43 @@ class Sandboxed(Programs):
         self.server.restart()
         wait_for(lambda: not any(self.lives(pid) for pid in children), what='end')
         self.ended(session)
+
+
+class OneProject(Programs):
+    """Without a wall it can read all that the server keeps, so it serves one project."""
+
+    more = '[[project]]\nid = "team"'
+
+    def create_in(self, project):
+        body = {'agentID': 'fake', 'prompt': {'text': 'hello'}}
+        return self.server.post(f'/api/projects/{project}/sessions?wait=20', body)['id']
+
+    def test_sessions_of_others_are_refused(self):
+        self.ended(self.create_in('team'))
+        self.assertEqual(self.prompts(), ['hello'])
+        other = self.create_in('other')
+        self.ended(other)
+        (turn,) = self.server.turns(other)
+        self.assertEqual(turn['error']['code'], 'agent_unavailable')
+        self.assertIn('sessions of the project "team" only', turn['error']['message'])
+        self.assertEqual(self.prompts(), ['hello'])
+        self.assertIn('it serves the project \\"team\\" only', self.server.tail())
+
+    def check(self, more):
+        path = self.folder / 'several.toml'
+        path.write_text(
+            '[[project]]\nid = "a"\n[[project]]\nid = "b"\n[[agent]]\nid = "fake"\n'
+            f'acp = ["/bin/true"]\n{more}'
+        )
+        return run('config', 'check', str(path))
+
+    def test_with_several_projects_nothing_is_started(self):
+        said = self.check('')
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn('[[agent]] fake: acp runs as the server\'s user', said.stdout + said.stderr)
+        self.assertIn('set sandbox = "bwrap" or run_as', said.stdout + said.stderr)
+        self.assertEqual(self.check('sandbox = "bwrap"').returncode, 0)
+        self.assertEqual(self.check('run_as = "nobody"').returncode, 0)
 
 
 class AsAUser(Programs):

@@ -55,6 +55,7 @@ ROUTES = [
     ('GET', '/api/sessions/{}/tasks'),
     ('POST', '/api/sessions/{}/tasks'),
     ('POST', '/api/sessions/{}/report'),
+    ('POST', '/api/sessions/{}/attach'),
     ('POST', '/api/sessions/{}/calls'),
     ('POST', '/api/projects/{}/import'),
     ('POST', '/api/tasks/{}/resume'),

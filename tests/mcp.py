@@ -203,6 +203,35 @@ class Calls(Face):
         newest, first = self.server.turns(self.session)
         self.assertEqual((first['status'], newest['status']), ('ended', 'ended'))
 
+    def test_those_that_wait_are_told_together(self):
+        program = self.program()
+        for target in ('api', 'web', 'docs'):
+            program.call('deploy', target=target)
+        calls = {call['input']['target']: call for call in self.waiting(3)}
+        self.server.prompt(self.session, 'deploy own')
+        own, = [c for c in self.waiting(4) if c['sessionID'] == self.session]
+        for target in ('web', 'api'):
+            self.server.result(calls[target]['id'], f'{target} is live')
+        inputs = self.waits(3)
+        self.server.restart()
+        self.server.result(calls['docs']['id'], 'docs are live')
+        inputs = self.waits(4)
+        self.assertEqual([e['data']['turn'] for e in inputs[1:]],
+                         [inputs[1]['data']['turn']] * 3)
+        self.server.result(own['id'], 'eu')
+        self.eventually(lambda: self.server.turns(self.session)[-1]['status'] == 'ended')
+        together = self.server.turns(self.session)[-1]
+        said = [m['parts'][0]['text'] for m in reversed(self.server.messages(self.session))
+                if m['role'] == 'user']
+        self.assertEqual(len(said), 4, said)
+        self.assertEqual(
+            [m['turnID'] for m in self.server.messages(self.session)].count(together['id']), 4)
+        self.assertEqual(together['status'], 'ended')
+
+    def waits(self, count):
+        return self.eventually(lambda: (lambda found: found if len(found) == count else None)(
+            [e for e in self.server.events(self.session) if e['type'] == 'input_received']))
+
     def test_the_agent_may_cancel_it_and_ending_the_session_does(self):
         program = self.program()
         task = program.call('deploy', target='api').split('(')[1].split(')')[0]

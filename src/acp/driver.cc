@@ -33,6 +33,13 @@ Usage usage_of(json::View usage) {
             usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)};
 }
 
+std::string whole_characters(std::string text, std::size_t most) {
+    if (text.size() <= most) return text;
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+    text.resize(most);
+    return text;
+}
+
 // Programs say in different places how they call their tool: "bash", "Bash".
 std::vector<std::string> names_of(json::View call) {
     std::vector<std::string> out;
@@ -80,6 +87,19 @@ void Driver::prompt(Prompt prompt) {
     attach();
 }
 
+std::optional<port::DoorEntry> Driver::door() const {
+    if (port_ == 0 || phase_ != Phase::ready || acp_session_.empty()) return std::nullopt;
+    port::DoorEntry out{"http://127.0.0.1:" + std::to_string(port_),
+                        acp_session_,
+                        cwd_,
+                        settings_.door,
+                        settings_.password_variable,
+                        password_};
+    out.command.insert(out.command.end(),
+                       {out.url, "--session", acp_session_, "--dir", out.folder});
+    return out;
+}
+
 void Driver::adopt(Prompt prompt) {
     prompt_->delta = std::move(prompt.delta);
     prompt_->done = std::move(prompt.done);
@@ -97,6 +117,10 @@ void Driver::start() {
     if (!settings_.password_variable.empty()) {
         password_ = settings_.random();
         spec.environment.push_back(settings_.password_variable + "=" + password_);
+    }
+    if (!settings_.door.empty()) {
+        port_ = settings_.free_port();
+        spec.argv.insert(spec.argv.end(), {"--port", std::to_string(port_)});
     }
     spec.time_limit = Duration::max();
     spec.error_kept = error_kept;
@@ -323,7 +347,7 @@ void Driver::on_update(json::View params) {
     if (heard.delta) show(*std::move(heard.delta), brief);
     keep(std::move(heard.news));
     if (!heard.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
-        prompt_->done(Change{heard.title.substr(0, title_max), {}, {}, {}});
+        prompt_->done(Change{whole_characters(heard.title, title_max), {}, {}, {}, true});
     if (!scribe_.has_more() || std::exchange(flush_due_, true)) return;
     loop_.after(flush_every, [weak = weak_from_this()] {
         auto const self = weak.lock();

@@ -8,6 +8,7 @@
 #include "acp/settings.h"
 #include "acp/workplace.h"
 #include "agent/program.h"
+#include "port/catalogue.h"
 #include "port/effects.h"
 #include "port/process.h"
 
@@ -55,6 +56,8 @@ public:
     [[nodiscard]] bool prompting(session::EffectId id) const {
         return prompt_ && prompt_->request.id == id;
     }
+    // nullopt: it has none, or has no session of its own yet.
+    [[nodiscard]] std::optional<port::DoorEntry> door() const;
     [[nodiscard]] bool idle() const { return !prompt_ && !cancelling_ && !ending_; }
 
 private:
@@ -141,6 +144,7 @@ private:
     bool ending_ = false;
     bool flush_due_ = false;
     std::string error_tail_, password_;
+    std::uint16_t port_ = 0;  // of its own HTTP server; 0: unknown
     std::string why_ended_;
 };
 

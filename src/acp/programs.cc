@@ -14,9 +14,18 @@ Programs::~Programs() {
 
 void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                       port::Outcome done) {
-    if (!settings_.unavailable.empty()) {
+    bool const elsewhere =
+        !settings_.only_project.empty() && request.program->project != settings_.only_project;
+    if (elsewhere || !settings_.unavailable.empty()) {
         AskModel const& ask = request.ask;
         Trouble why{"agent_unavailable", settings_.unavailable};
+        if (elsewhere)
+            why.message =
+                "This agent's program runs as the server's user and can read every "
+                "project, so it serves sessions of the project \"" +
+                settings_.only_project +
+                "\" only. Give it sandbox = \"bwrap\" or run_as in its [[agent]], or "
+                "name its project in [[project]].";
         return done(AgentFailure{ask.turn, ask.step, ask.attempt, std::move(why),
                                  AgentFailure::How::refused});
     }
@@ -46,6 +55,22 @@ void Programs::go_on(SessionId session) {
     }
     auto const driver = slot.driver;
     driver->prompt(*std::exchange(slot.waiting, std::nullopt));
+}
+
+Result<port::DoorEntry> Programs::door(SessionId session) const {
+    if (settings_.door.empty())
+        return dormouse::fail(Code::wrong_kind,
+                              "The program of the agent '" + settings_.agent +
+                                  "' has no screen that can be opened on a process that runs; only "
+                                  "opencode has one.");
+    auto const found = slots_.find(session);
+    auto door =
+        found != slots_.end() && found->second.driver ? found->second.driver->door() : std::nullopt;
+    if (!door)
+        return dormouse::fail(Code::not_ready,
+                              "The session's program does not run now; a prompt starts it, and it "
+                              "stays for a while after its answer (idle_stop).");
+    return *std::move(door);
 }
 
 void Programs::gone(SessionId session) {

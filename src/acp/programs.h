@@ -26,6 +26,7 @@ public:
     [[nodiscard]] std::string unavailable() const override { return settings_.unavailable; }
     [[nodiscard]] std::string path() const override { return settings_.path; }
     [[nodiscard]] About about() const override { return about_; }
+    [[nodiscard]] Result<port::DoorEntry> door(SessionId session) const override;
 
 private:
     struct Slot {

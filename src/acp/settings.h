@@ -32,6 +32,10 @@ struct Settings {
     std::string password_variable = {};  // gets a random value for each process; empty: none does
     // The folder that a session's cwd (perhaps empty) stands for. Error: it may not be there.
     std::function<Result<std::string>(std::string const& cwd)> folder = {};
+    // The command that opens its screen, before the address; empty: there is none. With it the
+    // program is told on which port of this machine it listens.
+    std::vector<std::string> door = {};
+    std::function<std::uint16_t()> free_port = {};
     std::function<std::string()> random = {};
     // Given to the program with each of its sessions. May be empty.
     std::function<std::vector<McpServer>(SessionId const&)> mcp_servers = {};
@@ -45,7 +49,8 @@ struct Settings {
     std::function<std::vector<std::string>(std::string const& folder)> before = {};
     // Told when a session's program has ended. May be empty.
     std::function<void(SessionId const&)> ended = {};
-    bool never_load = false;  // its session/load loses data
+    std::string only_project = {};  // whose sessions it serves; empty: those of every one
+    bool never_load = false;        // its session/load loses data
     Duration idle_stop{600'000};
     Duration start_limit{90'000};  // of the way to a session
     Duration cancel_limit{10'000};

@@ -33,6 +33,13 @@ std::optional<port::CallsEntry> RegistryCatalogue::calls(std::string const& agen
     return port::CallsEntry{found->id, found->tools};
 }
 
+Result<port::DoorEntry> RegistryCatalogue::door(std::string const& agent,
+                                                SessionId const& session) const {
+    Agent const* const found = registry_.agent(agent);
+    if (!found || !found->program) return Catalogue::door(agent, session);
+    return found->program->door(session);
+}
+
 std::string RegistryCatalogue::tool_description(std::string const& tool) const {
     Tool const* const found = registry_.tool(tool);
     return found ? found->description : "";

@@ -141,19 +141,25 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
     models_.ask(*agent, std::move(request), std::move(delta), std::move(done));
 }
 
-// Who is asked for a program's permission, and until when, a gate may say. What comes of the
-// decision is the program's business: the gate is not asked again.
+// Who is asked for a program's permission, and until when, gates say: each that fits, one after the
+// other, and all must allow it. What comes of that is the program's business.
 void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
                              AgentAsk& ask) const {
     std::vector<std::string> names = ask.names;
     names.push_back(ask.spec.tool);
-    Gate const* const gate = registry_.gate_of_permission(names);
-    if (!gate) return;
-    auto verdict = gate->decide({ask.spec.tool, ask.spec.input, std::nullopt, session, 0, agent});
-    auto* const terms = std::get_if<PauseTerms>(&verdict);
-    if (!terms) return;
-    terms->continuation = ask.terms.continuation;
-    ask.terms = std::move(*terms);
+    bool first = true;
+    for (Gate const* const gate : registry_.gates_of_permission(names)) {
+        auto verdict =
+            gate->decide({ask.spec.tool, ask.spec.input, std::nullopt, session, 0, agent});
+        auto* const terms = std::get_if<PauseTerms>(&verdict);
+        if (!terms) continue;
+        terms->continuation = ask.terms.continuation;
+        if (std::exchange(first, false)) {
+            ask.terms = std::move(*terms);
+        } else {
+            ask.spec.then.push_back(std::move(*terms));
+        }
+    }
 }
 
 ToolCall AgentEffects::call_of(Tool const& tool, std::string agent, RunTool const& run) const {

@@ -1,6 +1,7 @@
 #pragma once
 // Agents that are programs: whoever runs them. Called from the loop.
 
+#include "port/catalogue.h"
 #include "port/effects.h"
 
 namespace dormouse::agent {
@@ -24,6 +25,8 @@ public:
     [[nodiscard]] virtual std::string unavailable() const = 0;
     [[nodiscard]] virtual std::string path() const = 0;
     [[nodiscard]] virtual About about() const { return {}; }
+    // To its own screen on the process that is prompted.
+    [[nodiscard]] virtual Result<port::DoorEntry> door(SessionId session) const = 0;
 };
 
 }  // namespace dormouse::agent

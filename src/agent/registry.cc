@@ -90,15 +90,18 @@ std::vector<std::string> Registry::gates_of(Tool const& tool) const {
     return names;
 }
 
-Gate const* Registry::gate_of_permission(std::vector<std::string> const& names) const {
+std::vector<Gate const*> Registry::gates_of_permission(
+    std::vector<std::string> const& names) const {
     auto const fits = [&](std::string const& pattern) {
         return pattern.starts_with("acp:") &&
                std::ranges::any_of(
                    names, [&](std::string const& name) { return fits_pattern(pattern, name); });
     };
-    auto const found = std::ranges::find_if(
-        gates_, [&](Gate const& gate) { return std::ranges::any_of(gate.tools, fits); });
-    return found == gates_.end() ? nullptr : &*found;
+    std::vector<Gate const*> out;
+    for (Gate const& gate : gates_) {
+        if (std::ranges::any_of(gate.tools, fits)) out.push_back(&gate);
+    }
+    return out;
 }
 
 session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) const {

@@ -153,8 +153,9 @@ public:
     [[nodiscard]] AskTurn const& turns() const { return turns_; }  // may be empty
     [[nodiscard]] Tool const* tool(std::string_view name) const;
     [[nodiscard]] Gate const* gate(std::string_view name) const;
-    // The first one with a pattern acp:… for one of a program's names of its tool; null: none.
-    [[nodiscard]] Gate const* gate_of_permission(std::vector<std::string> const& names) const;
+    // Those with a pattern acp:… for one of a program's names of its tool, in their order.
+    [[nodiscard]] std::vector<Gate const*> gates_of_permission(
+        std::vector<std::string> const& names) const;
     [[nodiscard]] Agent const* agent(std::string_view id) const;
     [[nodiscard]] std::vector<Agent> const& agents() const { return agents_; }
     [[nodiscard]] std::vector<Tool> const& tools() const { return tools_; }

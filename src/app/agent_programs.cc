@@ -5,6 +5,9 @@
 #include "app/tools.h"
 #include "base/text.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -28,6 +31,7 @@ struct Preset {
     std::string_view password = {};  // variable that closes its own HTTP port
     bool never_load = false;
     std::string_view description;
+    bool has_screen = false;  // `attach URL` shows it; `--port` says on which port it listens
     Names state;  // where it keeps its sessions and settings; seen from the home directory
 };
 
@@ -42,6 +46,7 @@ std::array<Preset, 3> const& presets() {
                "OPENCODE_SERVER_PASSWORD",
                false,
                "opencode, an agent for code.",
+               true,
                {".local/share/opencode", ".local/state/opencode", ".config/opencode",
                 ".cache/opencode"}},
         Preset{"claude",
@@ -53,6 +58,7 @@ std::array<Preset, 3> const& presets() {
                {},
                false,
                "Claude Code, an agent for code.",
+               false,
                {".claude", ".claude.json"}},
         Preset{"gemini",
                {"gemini"},
@@ -62,6 +68,7 @@ std::array<Preset, 3> const& presets() {
                {},
                true,
                "Gemini CLI, an agent for code.",
+               false,
                {".gemini"}},
     };
     return all;
@@ -160,8 +167,22 @@ Result<std::string> folder_in(Names const& roots, std::string const& cwd) {
     return fail(Code::bad_value, "cwd is outside of the agent's roots: " + asked.string());
 }
 
+// That nobody listens on. Whoever takes it in between is found when the program can not listen.
+std::uint16_t free_port() {
+    int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return 0;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const at = reinterpret_cast<sockaddr*>(&address);
+    bool const bound = ::bind(fd, at, size) == 0 && ::getsockname(fd, at, &size) == 0;
+    ::close(fd);
+    return bound ? ntohs(address.sin_port) : std::uint16_t{0};
+}
+
 acp::Settings settings_of(config::Agent const& from, std::string const& folder,
-                          Means const& means) {
+                          std::string const& project, Means const& means) {
     config::AgentProgram const& program = from.program;
     Preset const* const preset = preset_of(program);
     bool const alone = preset && program.command.size() == 1;
@@ -188,7 +209,14 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
         out.unavailable = confined.error().detail;
     }
     if (preset) out.password_variable = preset->password;
+    bool const own_port = std::ranges::any_of(
+        out.argv, [](std::string const& word) { return word.starts_with("--port"); });
+    if (preset && preset->has_screen && !own_port) {
+        out.door = {out.path, "attach"};
+        out.free_port = free_port;
+    }
     if (preset) out.never_load = preset->never_load;
+    if (program.has_no_wall()) out.only_project = project;
     Names roots = program.roots;
     if (roots.empty()) roots.push_back(folder);
     out.folder = [roots](std::string const& cwd) { return folder_in(roots, cwd); };
@@ -210,7 +238,7 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
 }  // namespace
 
 agent::Agent make_program_agent(config::Agent const& from, std::string const& folder,
-                                Means const& means) {
+                                std::string const& project, Means const& means) {
     agent::Agent out;
     out.id = from.id;
     out.description = from.description;
@@ -218,13 +246,14 @@ agent::Agent make_program_agent(config::Agent const& from, std::string const& fo
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
     if (!means.loop || !means.entropy) return out;
-    out.program = std::make_shared<acp::Programs>(settings_of(from, folder, means), means.processes,
-                                                  *means.loop);
+    out.program = std::make_shared<acp::Programs>(settings_of(from, folder, project, means),
+                                                  means.processes, *means.loop);
     return out;
 }
 
-std::vector<config::Agent> installed_agents() {
+std::vector<config::Agent> installed_agents(config::Config const& config) {
     std::vector<config::Agent> out;
+    if (config.projects.size() > 1) return out;
     for (Preset const& preset : presets()) {
         if (find_first(preset.programs, &preset).empty()) continue;
         config::Agent agent;

@@ -7,10 +7,11 @@
 
 namespace dormouse::app {
 
-// What `means` refers to outlives the agent.
+// What `means` refers to outlives the agent. `project`: whose sessions it serves without a wall.
 [[nodiscard]] agent::Agent make_program_agent(config::Agent const& from, std::string const& folder,
-                                              Means const& means);
-// opencode, claude and gemini, as far as they are installed.
-[[nodiscard]] std::vector<config::Agent> installed_agents();
+                                              std::string const& project, Means const& means);
+// opencode, claude and gemini, as far as they are installed; without a wall, so none of several
+// projects.
+[[nodiscard]] std::vector<config::Agent> installed_agents(config::Config const& config);
 
 }  // namespace dormouse::app

@@ -111,11 +111,14 @@ void add_programs(agent::Registry& registry, config::Config const& config, Means
     fs::path const here = fs::current_path(ignored);
     std::string const folder =
         config.file.empty() ? here.string() : fs::absolute(config.file).parent_path().string();
+    std::string const project = config::only_project(config);
     for (config::Agent const& from : config.agents) {
-        if (!from.program.command.empty()) registry.add(make_program_agent(from, folder, means));
+        if (!from.program.command.empty())
+            registry.add(make_program_agent(from, folder, project, means));
     }
-    for (config::Agent const& from : installed_agents()) {
-        if (!registry.agent(from.id)) registry.add(make_program_agent(from, folder, means));
+    for (config::Agent const& from : installed_agents(config)) {
+        if (!registry.agent(from.id))
+            registry.add(make_program_agent(from, folder, project, means));
     }
 }
 

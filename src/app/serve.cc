@@ -128,7 +128,7 @@ std::set<std::string, std::less<>> programs_of(config::Config const& config) {
             agent.tools, [&](std::string const& tool) { return tools.contains(tool); });
         if (has || !agent.program.command.empty()) out.insert(agent.id);
     }
-    for (config::Agent const& agent : installed_agents()) out.insert(agent.id);
+    for (config::Agent const& agent : installed_agents(config)) out.insert(agent.id);
     return out;
 }
 
@@ -382,6 +382,12 @@ private:
         // First, so that whoever has read the ready line can read these.
         for (config::Problem const& warning : config::warnings(config_))
             log_.warn(config::line_of(config_.file, warning));
+        for (config::Agent const& agent : installed_agents(config_)) {
+            bool const named = std::ranges::find(config_.agents, agent.id, &config::Agent::id) !=
+                               config_.agents.end();
+            if (!named)
+                log_.info("agent " + agent.id + " was found: " + config::no_wall_text(config_));
+        }
         std::string const& url = address_url_;
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;

@@ -342,6 +342,13 @@ void Grammar::add_decisions() {
         ->required();
     c->add_flag("--all", cancel->all, "Of a session: the queued prompts too");
 
+    auto const attach = std::make_shared<AttachArgs>();
+    add("attach", "Open the own screen of a session's agent program", "dormouse attach ses_AAAAAAE",
+        attach)
+        ->add_option("session", attach->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION")
+        ->required();
+
     auto const claim = std::make_shared<ClaimArgs>();
     auto* const l = add("claim", "Keep other workers away from a pending call for a while",
                         "dormouse claim pnd_… --for 10m", claim);

@@ -209,6 +209,10 @@ struct AcpArgs {
 struct McpArgs {
     std::string session = {};
 };
+// The own screen of the program that is a session's agent.
+struct AttachArgs {
+    std::string session = {};
+};
 // Sessions that another program has kept.
 struct ImportArgs {
     std::string path = {};
@@ -230,7 +234,7 @@ using Command =
                  MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
                  ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
                  PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs,
-                 ReleaseArgs, AliasArgs, AcpArgs, McpArgs, ImportArgs, RetentionArgs>;
+                 ReleaseArgs, AliasArgs, AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs>;
 
 struct Invocation {
     Global global;

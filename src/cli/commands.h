@@ -81,6 +81,7 @@ struct Context {
 [[nodiscard]] Outcome<int> execute(Context const& context, ConfigArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, TokenArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, LinkArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AttachArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, MailArgs const& args);

@@ -132,6 +132,10 @@ struct AgentProgram {
     std::string run_as = {};  // a user; empty: the server's
     Duration idle_stop{600'000};
     std::uint32_t history_tokens = 16'000;
+    // It can read and write all that the server can, of every project.
+    [[nodiscard]] bool has_no_wall() const {
+        return !command.empty() && !sandbox && run_as.empty();
+    }
     friend bool operator==(AgentProgram const&, AgentProgram const&) = default;
 };
 
@@ -145,6 +149,7 @@ struct Agent {
     std::uint32_t tool_concurrency = 8;
     std::uint32_t step_limit = 50;
     AgentProgram program = {};
+    std::uint32_t line = 0;  // of its heading
     friend bool operator==(Agent const&, Agent const&) = default;
 };
 

@@ -23,6 +23,9 @@ inline constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
 
 // What is right and will hardly do what is wanted, in the same form.
 [[nodiscard]] std::vector<Problem> warnings(Config const& config);
+// Whose sessions agents are for that run as the server's user.
+[[nodiscard]] std::string only_project(Config const& config);
+[[nodiscard]] std::string no_wall_text(Config const& config);
 
 // "FILE:LINE: what is wrong; what to do"
 [[nodiscard]] std::string line_of(std::string const& file, Problem const& problem);

@@ -143,6 +143,7 @@ Agent read_agent(Section const& section, Reading const& reading) {
               "files", "terminals", "sandbox", "run_as", "idle_stop", "history_tokens"})
             section.forbid(name, "has a meaning for programs (acp) only");
     }
+    out.line = section.line();
     section.read("id", out.id);
     section.read("description", out.description);
     section.read("model", out.model);

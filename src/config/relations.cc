@@ -126,6 +126,12 @@ void relate(Server const& server, Parts& parts, World const& world) {
                            suggestion(agent.model, models, "[[model]] with that id"));
         }
         agent.tools = resolve(section, agent.tools, tools);
+        if (agent.program.has_no_wall() && parts.projects.size() > 1) {
+            section.report("acp",
+                           "runs as the server's user and can read every project, and there are " +
+                               std::to_string(parts.projects.size()) + " projects",
+                           "set sandbox = \"bwrap\" or run_as, or leave one [[project]]");
+        }
     }
     for (auto& [source, section] : parts.sources)
         source.tools = resolve(section, source.tools, tools);

@@ -26,12 +26,26 @@ bool calls_back_from_afar(Tool const& tool) {
 
 }  // namespace
 
+std::string only_project(Config const& config) {
+    return config.projects.empty() ? "default" : config.projects.front().id;
+}
+
+std::string no_wall_text(Config const& config) {
+    return "it runs as the server's user and can read all that the server keeps, so it serves the "
+           "project \"" +
+           only_project(config) + "\" only; sandbox = \"bwrap\" or run_as gives it a wall";
+}
+
 std::vector<Problem> warnings(Config const& config) {
     std::vector<Problem> out;
     for (Source const& source : config.sources) {
         if (source.secrets.empty())
             out.push_back({source.line, "[[source]] " + source.id +
                                             ": none of its secrets_env is set, so it answers 404"});
+    }
+    for (Agent const& agent : config.agents) {
+        if (agent.program.has_no_wall())
+            out.push_back({agent.line, "[[agent]] " + agent.id + ": " + no_wall_text(config)});
     }
     if (!config.server.public_url.empty()) return out;
     for (Tool const& tool : config.tools) {

@@ -30,6 +30,17 @@ struct CallsEntry {
     std::vector<std::string> tools;
 };
 
+// The way to the own screen of the program that is a session's agent: `command` with `variable` set
+// to `password`.
+struct DoorEntry {
+    std::string url;
+    std::string session;  // as the program calls it
+    std::string folder;
+    std::vector<std::string> command;
+    std::string variable;
+    std::string password;
+};
+
 class Catalogue {
 public:
     virtual ~Catalogue() = default;
@@ -38,6 +49,11 @@ public:
     // For sessions of `agent`; nullopt: there is none.
     [[nodiscard]] virtual std::optional<CallsEntry> calls(std::string const& /*agent*/) const {
         return std::nullopt;
+    }
+    // Error: it has none, or none now.
+    [[nodiscard]] virtual Result<DoorEntry> door(std::string const& /*agent*/,
+                                                 SessionId const& /*session*/) const {
+        return fail(Code::wrong_kind, "The session's agent has no screen of its own.");
     }
     // What it says of itself; empty: nothing.
     [[nodiscard]] virtual std::string tool_description(std::string const& /*tool*/) const {

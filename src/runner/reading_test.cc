@@ -149,7 +149,8 @@ TEST(Rows, ASessionRowIsWrittenWhenWhatItShowsChanges) {
         return changed_row(given.state, records);
     };
     EXPECT_EQ(written(given.create())->agent, "coder");
-    EXPECT_FALSE(written(given.prompt("hello")));
+    EXPECT_TRUE(written(given.prompt("hello")));  // its title
+    EXPECT_FALSE(written(given.prompt("hello there", PromptMode::queue)));
     EXPECT_FALSE(written(given.reply()));
     auto const titled = written(given.when(Change{"Ship", "ops-1", {}, {}}));
     ASSERT_TRUE(titled);

@@ -1,5 +1,6 @@
 #include "runner/rows.h"
 
+#include "session/fold.h"
 #include "wire/post_json.h"
 
 #include <algorithm>
@@ -22,7 +23,10 @@ port::PendingStatus status_of(std::optional<CallStatus> status) {
     return port::PendingStatus::waiting;
 }
 
-bool shown_in_row(Event::Body const& body) {
+bool shown_in_row(State const& state, Event::Body const& body) {
+    if (auto const* e = std::get_if<InputReceived>(&body))
+        return e->source == InputSource::prompt && !state.auto_title.empty() &&
+               title_in(e->parts) == state.auto_title;
     return std::holds_alternative<SessionCreated>(body) ||
            std::holds_alternative<SessionChanged>(body) ||
            std::holds_alternative<StatusChanged>(body) ||
@@ -132,8 +136,8 @@ void add_held(std::vector<InboxItem> const& before, State const& state,
 }
 
 port::SessionRow session_row(State const& state) {
-    return {state.id,      state.project, state.agent,
-            state.alias,   state.title,   std::string(text(state.lifecycle)),
+    return {state.id,      state.project,      state.agent,
+            state.alias,   shown_title(state), std::string(text(state.lifecycle)),
             state.created, state.updated};
 }
 
@@ -151,7 +155,7 @@ bool claims_alias(std::vector<wire::RecordPtr> const& records) {
 std::optional<port::SessionRow> changed_row(State const& state,
                                             std::vector<wire::RecordPtr> const& records) {
     for (wire::RecordPtr const& record : records) {
-        if (shown_in_row(record->event.body)) return session_row(state);
+        if (shown_in_row(state, record->event.body)) return session_row(state);
     }
     return std::nullopt;
 }

@@ -48,7 +48,7 @@ SessionView session_view(session::State const& state) {
     out.id = state.id;
     out.project = state.project;
     out.agent = state.agent;
-    out.title = state.title;
+    out.title = shown_title(state);
     out.lifecycle = text(state.lifecycle);
     out.activity = static_cast<SessionView::Activity>(activity(state));
     out.head = state.head;

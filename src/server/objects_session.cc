@@ -86,7 +86,7 @@ std::string session_object(State const& state) {
     json::Writer out;
     out.begin_object().member("id", state.id.text()).member("projectID", state.project);
     out.member("agentID", state.agent).member("alias", text_or_null(state.alias));
-    out.member("title", text_or_null(state.title)).member("status", text(state.lifecycle));
+    out.member("title", text_or_null(shown_title(state))).member("status", text(state.lifecycle));
     write_activity(out, state);
     out.member("parentID",
                state.parent ? std::optional(state.parent->session.text()) : std::nullopt);

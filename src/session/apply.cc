@@ -37,6 +37,8 @@ struct Fold {
 
     void operator()(InputReceived const& e) const {
         ++state.messages;
+        bool const prompted = e.source == InputSource::prompt && !e.answers;
+        if (prompted && state.auto_title.empty()) state.auto_title = title_in(e.parts);
         state.turns = std::max(state.turns, e.turn);
         if (!state.turn || state.turn->no != e.turn) {
             state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run, e.task});
@@ -191,7 +193,9 @@ struct Fold {
 
     void operator()(Submitted const& e) const {
         Call& call = call_of(state, e.receipt.pending.call);
-        if (call.spec.ask != 0) add_verdict(state, event.seq, call, e.what.approved, false);
+        bool const goes_on = e.what.approved && !call.spec.then.empty();  // the next one is asked
+        if (call.spec.ask != 0 && !goes_on)
+            add_verdict(state, event.seq, call, e.what.approved, false);
         if (call.question && call.question->pending == e.receipt.pending)
             return call.question.reset();
         if (!call.pause || call.pause->terms.continuation != Continuation::reentry) {
@@ -334,6 +338,7 @@ struct Fold {
     void operator()(Forked const& e) const {
         if (e.from != SessionId()) state.forked_from = e.from;
         state.messages += e.message_count;
+        state.auto_title = title_in(e.messages);
     }
 
     void operator()(SessionChanged const& e) const {
@@ -421,7 +426,8 @@ private:
         if (input != state.queue.end()) {
             turn.by = input->by;
             turn.run = input->run;
-            state.queue.erase(input);
+            std::erase_if(state.queue,
+                          [&](QueuedInput const& queued) { return queued.turn == turn.no; });
             return;
         }
         auto const mail = std::ranges::find(state.inbox, seq, &InboxItem::seq);

@@ -190,6 +190,7 @@ struct Change {
     std::optional<std::string> alias;
     std::optional<Json> labels;
     std::optional<Seq> if_match;  // 412 unless the head is this
+    bool unless_titled = false;   // a title that is there stays
 };
 
 struct Delete {

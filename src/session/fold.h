@@ -45,6 +45,9 @@ void grant_to_program(State& state, Event const& event, AgentGranted const& e);
 void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool cancelled);
 [[nodiscard]] Effect effect_of(Verdict const& verdict);
 
+// title.cc: of the first line of the first text of parts, or of messages; perhaps empty.
+[[nodiscard]] std::string title_in(Json const& parts);
+
 // fold_mail.cc
 void receive_mail(State& state, Event const& event, MailReceived const& e);
 void release_mail(State& state, Event const& event, MailReleased const& e);

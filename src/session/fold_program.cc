@@ -17,6 +17,7 @@ AgentContext agent_context(State const& state) {
     OpenTurn const& turn = *state.turn;
     AgentContext out{state.acp_session, state.cwd, turn.program.seen, turn.attempt > 1,
                      turn.program};
+    out.project = state.project;
     out.titled = !state.title.empty();
     return out;
 }

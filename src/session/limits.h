@@ -30,10 +30,11 @@ inline constexpr std::uint32_t tool_concurrency_max = 64;
 inline constexpr std::uint32_t progress_per_second_max = 10;
 inline constexpr std::uint32_t progress_per_call_max = 10'000;
 inline constexpr std::uint32_t notes_per_pause_max = 8;
-inline constexpr std::uint32_t reminders_max = 100;  // of one pause to the same answerers
-inline constexpr std::size_t tasks_max = 200;        // that are not cleared
-inline constexpr std::size_t tasks_running_max = 8;  // of one session; the others wait
-inline constexpr std::uint32_t task_depth_max = 8;   // a task's task's …
+inline constexpr std::uint32_t reminders_max = 100;          // of one pause to the same answerers
+inline constexpr std::size_t tasks_max = 200;                // that are not cleared
+inline constexpr std::ptrdiff_t outcomes_together_max = 20;  // of calls, told in one turn
+inline constexpr std::size_t tasks_running_max = 8;          // of one session; the others wait
+inline constexpr std::uint32_t task_depth_max = 8;           // a task's task's …
 inline constexpr std::size_t task_result_bytes_max = std::size_t{128} << 10;
 inline constexpr Duration task_block_max{600'000};
 inline constexpr std::uint32_t model_failures_max = 5;  // in a row, in one step

@@ -64,6 +64,7 @@ struct AgentContext {
     Seq seen = 0;        // the program was told all up to this event
     bool again = false;  // an attempt before this one may have reached the program
     ProgramTurn turn = {};
+    std::string project = {};
     bool titled = false;  // its title is a person's, or was given before
 };
 

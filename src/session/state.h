@@ -226,6 +226,7 @@ struct State {
     Lifecycle lifecycle = Lifecycle::none;
 
     std::string project, agent, alias, title, cwd;
+    std::string auto_title;  // of the first prompt; shown while it has no other
     Json labels;
     Actor created_by;
     std::string created_idem;  // of the request that created it, if that bore an Idempotency-Key
@@ -295,6 +296,11 @@ void apply(State& state, Event const& event);
 [[nodiscard]] std::optional<Time> next_timer(State const& state);
 
 [[nodiscard]] Activity activity(State const& state);
+
+// That somebody gave it, or the one of its own making; perhaps empty.
+[[nodiscard]] inline std::string const& shown_title(State const& state) {
+    return state.title.empty() ? state.auto_title : state.title;
+}
 
 // The open call that this pause (or in-doubt question) belongs to; nullptr when that is closed or
 // never was.

@@ -185,6 +185,7 @@ struct CallSpec {
     // `model_id` is then the program's own id of its tool call.
     std::uint32_t ask = 0;
     std::uint32_t ask_attempt = 0;
+    std::vector<PauseTerms> then = {};  // asked one after the other, once this one has allowed it
     friend bool operator==(CallSpec const&, CallSpec const&) = default;
 };
 

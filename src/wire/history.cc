@@ -100,14 +100,14 @@ struct HistoryFold {
         message.created = event.at;
         message.answers = e.answers;
         auto const [turn, is_new] = h.turns_.try_emplace(e.turn);
-        bool const begins = is_new && event.turn != e.turn;
-        if (begins) {
+        bool const waits = event.turn != e.turn && !turn->second.started;
+        if (is_new && waits) {
             turn->second.no = e.turn;
             turn->second.cause = e.source;
             turn->second.by = e.by;
             turn->second.input = event.seq;
             turn->second.created = event.at;
-        } else {
+        } else if (!waits) {
             message.shown = event.seq;
         }
         turn->second.messages.push_back(event.seq);
@@ -131,8 +131,10 @@ struct HistoryFold {
         turn.error.reset();
         turn.ended.reset();
         turn.ended_seq = 0;
-        MessageView& input = h.messages_.at(e.input);
-        if (input.shown == 0) input.shown = event.seq;
+        for (Seq const seq : turn.messages) {
+            MessageView& input = h.messages_.at(seq);
+            if (input.shown == 0) input.shown = event.seq;
+        }
     }
     void operator()(ModelRequested const& e) const {
         TurnView& turn = this->turn(event.turn);

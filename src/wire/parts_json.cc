@@ -146,6 +146,15 @@ void write_call_spec(json::Writer& out, CallSpec const& spec) {
     optional_text(out, "webhookURL", spec.terms.webhook_url);
     if (spec.refused) out.member("refused", *spec.refused);
     if (spec.ask != 0) out.member("ask", spec.ask).member("askAttempt", spec.ask_attempt);
+    if (!spec.then.empty()) {
+        out.key("then").begin_array();
+        for (PauseTerms const& terms : spec.then) {
+            out.begin_object();
+            write_pause_terms(out, terms);
+            out.end_object();
+        }
+        out.end_array();
+    }
     if (!spec.at_once) return;
     out.key("atOnce").begin_object();
     write_pause_terms(out, *spec.at_once);
@@ -172,6 +181,8 @@ CallSpec read_call_spec(json::View object) {
     if (auto refused = object["refused"].string()) spec.refused = *refused;
     spec.ask = static_cast<std::uint32_t>(object["ask"].integer_or(0));
     spec.ask_attempt = static_cast<std::uint32_t>(object["askAttempt"].integer_or(0));
+    object["then"].elements(
+        [&](json::View terms) { spec.then.push_back(read_pause_terms(terms)); });
     if (object["atOnce"].exists()) spec.at_once = read_pause_terms(object["atOnce"]);
     return spec;
 }

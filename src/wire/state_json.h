@@ -14,7 +14,7 @@ namespace dormouse::wire {
 
 // A journal whose older part is gone begins with a state (wire/record.h), which is no cache: a
 // release that changes the format goes on reading this one there.
-inline constexpr std::uint32_t snapshot_format = 2;
+inline constexpr std::uint32_t snapshot_format = 3;
 
 [[nodiscard]] std::string write_state(session::State const& state);
 // nullopt: not a snapshot of this format.

@@ -228,6 +228,7 @@ void read_profile(State& state, json::View v) {
     state.agent = string(v, "agent");
     state.alias = string(v, "alias");
     state.title = string(v, "title");
+    state.auto_title = string(v, "autoTitle");
     state.cwd = string(v, "cwd");
     if (!v["labels"].is_null()) state.labels = v["labels"].copy();
     state.created_by = actor(v, "createdBy");

@@ -207,6 +207,7 @@ void write_profile(json::Writer& out, State const& state) {
         .member("lifecycle", text(state.lifecycle))
         .member("project", state.project);
     out.member("agent", state.agent).member("alias", state.alias).member("title", state.title);
+    if (!state.auto_title.empty()) out.member("autoTitle", state.auto_title);
     out.member("cwd", state.cwd)
         .member("labels", state.labels)
         .member("createdBy", actor_text(state.created_by));

@@ -25,7 +25,7 @@ public:
         collect_steps();
         collect_inputs();
         collect_late_outcomes();
-        std::ranges::sort(items_, {}, &Item::seq);
+        std::ranges::stable_sort(items_, {}, &Item::seq);
         ModelView view;
         view.view_seq = view_seq_;
         fork_messages(view);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """opencode itself as a durable agent, with a model that is played: its conversation survives the
 kill of the server, its permissions are pending calls, and its own HTTP port is closed to others."""
+import base64
 import json
 import os
 import pathlib
@@ -14,7 +15,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'agents')]
 
 import npm  # noqa: E402
 import real_agent  # noqa: E402
-from dormouse import children_of, leave_out, main  # noqa: E402
+from dormouse import children_of, leave_out, main, wait_for  # noqa: E402
 
 FOLDER = HERE.parent / 'agents'
 PROGRAM = FOLDER / 'node_modules/opencode-linux-x64/bin/opencode'
@@ -84,6 +85,30 @@ class OpenCode(real_agent.RealAgent):
                 urllib.request.urlopen(f'http://127.0.0.1:{port}/permission', timeout=20)
             self.assertEqual(refused.exception.code, 401)
         self.assertTrue(ports, 'it listens nowhere: the check has become pointless')
+
+    def test_what_is_said_on_its_own_screen_becomes_messages(self):
+        session = self.server.create(agent='coder')['id']
+        self.assertProblem(self.server.post(f'/api/sessions/{session}/attach'), 409, 'not_ready')
+        self.prompted(session, 'remember TOKEN-17')
+        door = self.assertStatus(self.server.post(f'/api/sessions/{session}/attach'), 200).json
+        self.assertEqual(door['command'][1:],
+                         ['attach', door['url'], '--session', door['acpSessionID'],
+                          '--dir', str(self.work.resolve())])
+        (password,) = door['environment'].values()
+        said = json.dumps({'parts': [{'type': 'text', 'text': 'remember TOKEN-23'}]}).encode()
+        request = urllib.request.Request(
+            f'{door["url"]}/session/{door["acpSessionID"]}/message', data=said,
+            headers={
+                'Content-Type': 'application/json',
+                'Authorization': 'Basic ' + base64.b64encode(f'opencode:{password}'.encode()).decode(),
+            },
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            self.assertEqual(answer.status, 200)
+        wait_for(lambda: 'TOKEN-23' in self.server.said(session), 30, 'what was said there')
+        self.assertEqual(self.server.turns(session)[-1]['cause']['type'], 'external')
+        self.assertNotIn(password, self.server.tail())
+        self.assertIn('TOKEN-23', self.prompted(session, 'what do you remember?'))
 
 
 if __name__ == '__main__':

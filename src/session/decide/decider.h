@@ -61,6 +61,8 @@ void start_tool(Decider& d, CallNo call);
 // program.cc: intent to prompt the agent's program; and what follows when the prompt that is under
 // way will have no answer.
 void prompt_again(Decider& d);
+// REQUIRES: the permission was allowed, and somebody else is to be asked too.
+void ask_next(Decider& d, std::uint32_t step, CallSpec spec);
 void lose_program(Decider& d, Trouble const& error, bool died);
 
 // time.cc: everything that is due by the command's time (rule 9).

@@ -105,7 +105,8 @@ std::unexpected<Error> changed_since() {
 
 Judged judge(Decider& d, Change const& c) {
     if (c.if_match && *c.if_match != d.state.head) return changed_since();
-    bool const new_title = c.title && *c.title != d.state.title;
+    bool const stays = c.unless_titled && !d.state.title.empty();
+    bool const new_title = c.title && *c.title != d.state.title && !stays;
     bool const new_alias = c.alias && *c.alias != d.state.alias;
     bool const new_labels = c.labels && !(*c.labels == d.state.labels);
     if (!new_title && !new_alias && !new_labels) return done(d);

@@ -104,6 +104,12 @@ Verdict const* grant_for(State const& state, AgentAsk const& c) {
     return found == verdicts.end() ? nullptr : &*found;
 }
 
+void ask(Decider& d, std::uint32_t step, CallSpec const& spec, PauseTerms const& terms) {
+    PendingId const pending{d.state.id, d.state.calls_ever + 1, 1, d.draw()};
+    d.emit(AgentAsked{pending, spec, step, message_for(d, false), with_reminders(d, terms),
+                      deadline_of(terms, spec.terms, d.at)});
+}
+
 bool asked_before(State const& state, CallSpec const& spec) {
     auto const same = [&](std::uint32_t attempt, std::uint32_t ask) {
         return attempt == spec.ask_attempt && ask == spec.ask;
@@ -178,10 +184,14 @@ Judged judge(Decider& d, AgentAsk const& c) {
         d.emit(AgentGranted{grant->call, c.attempt, c.spec.ask, c.spec.model_id});
         return done(d);
     }
-    PendingId const pending{d.state.id, d.state.calls_ever + 1, 1, d.draw()};
-    d.emit(AgentAsked{pending, c.spec, c.step, message_for(d, false), with_reminders(d, c.terms),
-                      deadline_of(c.terms, c.spec.terms, d.at)});
+    ask(d, c.step, c.spec, c.terms);
     return done(d);
+}
+
+void ask_next(Decider& d, std::uint32_t step, CallSpec spec) {
+    PauseTerms const terms = std::move(spec.then.front());
+    spec.then.erase(spec.then.begin());
+    ask(d, step, spec, terms);
 }
 
 Judged judge(Decider& d, AgentFailure const& c) {

@@ -203,12 +203,15 @@ Receipt settle(Decider& d, Call const& call, Offer const& offer) {
     bool const message =
         !question && call.pause && call.pause->terms.continuation == Continuation::message;
     if (call.question && !question) supersede(d, call);
+    CallSpec const spec = call.spec;
+    std::uint32_t const step = call.step;
     Receipt receipt =
         d.receipt(offer.pending, offer.what.kind, status_of(offer.what), offer.what.digest);
     receipt.via = offer.via;
     receipt.delivery_id = offer.delivery_id;
     d.emit(Submitted{receipt, offer.what});
     if (question) follow_question(d, no, offer.what);
+    if (offer.what.approved && !spec.then.empty()) ask_next(d, step, spec);
     if (message) {
         std::string const parts =
             "[{\"type\":\"text\",\"text\":" + std::string(offer.what.output.text()) + "}]";

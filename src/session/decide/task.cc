@@ -55,6 +55,17 @@ void give_notice(Decider& d, Task const& task) {
         d.state.turns + 1, InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, task.no});
 }
 
+// Outcomes that wait for a turn are told together; nothing else in the queue is of no run and no
+// task.
+TurnNo turn_of_outcomes(State const& state) {
+    for (QueuedInput const& input : state.queue) {
+        bool const outcome = input.source == InputSource::task && input.run == 0 && input.task == 0;
+        auto const together = std::ranges::count(state.queue, input.turn, &QueuedInput::turn);
+        if (outcome && together < limits::outcomes_together_max) return input.turn;
+    }
+    return state.turns + 1;
+}
+
 // A call of the session's agent program has its outcome: that itself is what the session is told,
 // for whoever made the call may have forgotten it.
 void give_outcome(Decider& d, Task const& call) {
@@ -64,7 +75,7 @@ void give_outcome(Decider& d, Task const& call) {
     Json const parts =
         Json::trusted(R"([{"type":"text","text":)" + std::string(says.text()) + "}]");
     d.emit(InputReceived{
-        d.state.turns + 1, InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, 0});
+        turn_of_outcomes(d.state), InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, 0});
 }
 
 // Runs that wait for a place begin as places come free, oldest first.
