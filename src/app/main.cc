@@ -1,6 +1,24 @@
 #include "app/programs.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace {
+
+// What is opened later must not become a standard descriptor: it would get what is printed. Output
+// that was closed stays an error: it cannot be written.
+void fill_standard_descriptors() {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+        if (::fcntl(fd, F_GETFD) >= 0) continue;
+        // The lowest that is free, which is `fd`.
+        if (::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd) _exit(1);
+    }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+    fill_standard_descriptors();
     return dormouse::cli::run(
         argc, argv,
         {dormouse::app::serve, dormouse::app::verify, dormouse::app::config, DORMOUSE_VERSION});

@@ -46,7 +46,8 @@ int run(int argc, char** argv, Programs const& programs) {
                           .style = {wants_color(env)},
                           .columns = on_terminal() ? screen().columns : 0,
                           .screen = can_draw(env) ? screen : std::function<Screen()>(),
-                          .may_ask = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0};
+                          .may_ask = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0,
+                          .output_fd = STDOUT_FILENO};
     int const exit = execute(context, parsed->command);
     // What was not written was not said: a full disk must not look like success.
     if (std::cout.flush()) return exit;

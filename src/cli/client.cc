@@ -202,6 +202,7 @@ Outcome<void> Client::stream(Request const& request, SseParser& events, OnEvent 
                              bool& stopped) {
     auto socket = Socket::connect(options_.address, in(options_.time_limit), options_.interrupt_fd);
     if (!socket) return std::unexpected(socket.error());
+    socket->watch(options_.output_fd);
     Connection connection(*std::move(socket));
     if (auto const sent = connection.send(encoded(request), in(options_.time_limit)); !sent)
         return sent;

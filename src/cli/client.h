@@ -60,6 +60,7 @@ public:
         Address address;
         std::string token;               // empty: none is sent
         int interrupt_fd = -1;           // readable: give up with exit `interrupted`
+        int output_fd = -1;              // what events() brings goes there; unread: so is its exit
         Duration time_limit{75'000};     // for one request; longer than any `wait`
         Duration silence_limit{45'000};  // for a stream: three heartbeats
     };

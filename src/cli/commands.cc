@@ -3,7 +3,11 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <iterator>
@@ -26,6 +30,7 @@ Outcome<Client> Context::connect(int interrupt_fd, std::optional<Duration> time_
     }
     if (time_limit) options.time_limit = *time_limit;
     options.interrupt_fd = interrupt_fd;
+    options.output_fd = output_fd;
     return Client(std::move(options));
 }
 
@@ -42,11 +47,23 @@ Time wall_clock() {
     return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
-Outcome<std::string> file_text(std::string const& path) {
+Outcome<std::string> file_text(std::string const& path, std::size_t bytes_max) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        return failure(status::usage, path + " is a folder, not a file");
     std::ifstream file(path, std::ios::binary);
-    std::string all{std::istreambuf_iterator<char>(file), {}};
-    if (!file) return failure(status::usage, "cannot read the file " + path);
-    return all;
+    if (!file)
+        return failure(status::usage, "cannot read the file " + path + ": " + std::strerror(errno));
+    std::string all;
+    std::array<char, 64 * 1024> piece{};
+    while (file && all.size() <= bytes_max) {
+        file.read(piece.data(), piece.size());
+        all.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    }
+    if (file.bad()) return failure(status::usage, "cannot read the file " + path);
+    if (all.size() <= bytes_max) return all;
+    auto const mib = std::to_string(bytes_max >> 20);
+    return failure(status::usage, "the file " + path + " is larger than " + mib + " MiB");
 }
 
 Outcome<std::string> text_or_input(Context const& context, std::string const& text) {
@@ -94,6 +111,7 @@ Outcome<int> execute(Context const& context, VerifyArgs const&) {
 int execute(Context const& context, Command const& command) {
     auto const exit = std::visit([&](auto const& args) { return execute(context, args); }, command);
     if (exit) return *exit;
+    if (exit.error().exit == status::unread) return status::unread;
     context.out.flush();
     auto const& failed = exit.error();
     if (context.global.json && !failed.problem.is_null()) {

@@ -32,6 +32,7 @@ struct Context {
     // The terminal as it is now, if it can be drawn on; empty: lines only.
     std::function<Screen()> screen = {};
     bool may_ask = false;  // a person is there to answer
+    int output_fd = -1;    // what `out` writes to; -1: not known
 
     [[nodiscard]] Outcome<Client> connect(int interrupt_fd = -1,
                                           std::optional<Duration> time_limit = {}) const;
@@ -44,7 +45,9 @@ struct Context {
 // `text`, or standard input for "-"; the last line break is not part of it.
 [[nodiscard]] Outcome<std::string> text_or_input(Context const& context, std::string const& text);
 // All bytes of a file. Failures: usage.
-[[nodiscard]] Outcome<std::string> file_text(std::string const& path);
+inline constexpr std::size_t file_bytes_max = std::size_t{64} << 20;
+[[nodiscard]] Outcome<std::string> file_text(std::string const& path,
+                                             std::size_t bytes_max = file_bytes_max);
 // "90s" in ms. Failures: usage.
 [[nodiscard]] Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text);
 // JSON that a flag holds. Failures: usage.

@@ -65,6 +65,10 @@ Outcome<int> print_events_so_far(Context const& context, Client& client, std::st
     }
 }
 
+std::string stopped_line(std::string const& why) {
+    return why.empty() ? why : "because   " + escape_for_terminal(why) + "\n";
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, SessionsArgs const& args) {
@@ -124,7 +128,11 @@ Outcome<int> execute(Context const& context, ShowArgs const& args) {
         context.show(reply->body, pending_text(body, wall_clock(), context.style));
         return status::done;
     }
-    context.show(reply->body, session_text(body, wall_clock(), context.style));
+    auto text = session_text(body, wall_clock(), context.style);
+    auto const state = body["status"].string_or("");
+    if (!context.global.json && (state == "error" || state == "paused"))
+        text += stopped_line(why_stopped(*client, *id, body["seq"].integer_or(0)));
+    context.show(reply->body, text);
     return print_messages(context, *client, *id);
 }
 
@@ -141,7 +149,10 @@ Outcome<int> execute(Context const& context, TailArgs const& args) {
         print_event(context, event);
         return Client::Stream::go_on;
     });
-    if (!read && read.error().exit == status::interrupted) return status::interrupted;
+    if (!read && read.error().exit == status::interrupted) {
+        if (context.may_ask) context.err << '\n';  // after the terminal's ^C
+        return status::interrupted;
+    }
     if (!read) return std::unexpected(read.error());
     return status::done;
 }

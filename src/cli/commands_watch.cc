@@ -146,7 +146,11 @@ Outcome<int> Watch::run(Interrupts const& interrupts) {
             context_.err << "the connection is lost; trying again\n" << std::flush;
         auto const wait = looked ? interval_ : Duration(1000 << tries);
         tries = looked ? 0 : tries + 1;
-        if (interrupts.sleep(wait)) return status::interrupted;
+        if (interrupts.sleep(wait, context_.output_fd)) {
+            if (!interrupts.sleep(Duration(0))) return status::unread;
+            if (context_.may_ask) context_.err << '\n';  // after the terminal's ^C
+            return status::interrupted;
+        }
     }
 }
 

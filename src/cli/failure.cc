@@ -46,8 +46,18 @@ std::string general_advice(json::View problem) {
     return {};
 }
 
+// What a session in this state takes; empty: nothing helps.
+std::string_view remedy_of_state(json::View problem) {
+    auto const state = problem["from"].string_or("");
+    if (state == "error") return "Let it try again: dormouse retry SESSION.";
+    if (state == "paused") return "Let it go on: dormouse resume SESSION.";
+    bool const prompt = problem["move"].string_or("") == "prompt";
+    return state == "completed" && prompt ? "Open it again: --reopen." : "";
+}
+
 std::string remedy_of(json::View problem) {
     auto const code = problem["code"].string_or("");
+    if (code == "wrong_state") return std::string(remedy_of_state(problem));
     auto const* const found = std::find_if(remedies.begin(), remedies.end(),
                                            [&](Remedy const& r) { return r.code == code; });
     if (found == remedies.end()) return general_advice(problem);

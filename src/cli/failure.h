@@ -23,6 +23,7 @@ inline constexpr int unreachable = 7;
 inline constexpr int refused = 8;  // for now
 inline constexpr int sleeps = 10;
 inline constexpr int interrupted = 130;
+inline constexpr int unread = 141;  // nobody reads what it prints; as a shell shows SIGPIPE
 }  // namespace status
 
 struct Failure {

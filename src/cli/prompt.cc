@@ -30,13 +30,14 @@ public:
     [[nodiscard]] Outcome<int> follow();
 
 private:
-    // When the session rests, notes at which event it came to rest: all up to there is to be told
+    // When the session rests or has stopped, notes at which event: all up to there is to be told
     // first.
     [[nodiscard]] Outcome<void> look();
     [[nodiscard]] Client::Stream take(SseEvent const& event);
     // Until the turn ends or the session rests.
     [[nodiscard]] Outcome<void> read();
     [[nodiscard]] Outcome<int> told();
+    [[nodiscard]] Outcome<int> has_stopped() const;
     // The commands that settle what waits; empty when nothing does any more.
     [[nodiscard]] Outcome<std::string> what_waits() const;
     [[nodiscard]] Outcome<int> show_turn(int exit) const;
@@ -50,6 +51,7 @@ private:
     std::int64_t after_;  // the newest event told
     TurnStory story_;
     std::int64_t rests_at_ = 0;  // 0: it is at work
+    std::string stopped_;        // error or paused: it goes on when it is told to
     std::string finish_;
     std::optional<Failure> failed_;
 };
@@ -59,7 +61,9 @@ Outcome<void> Follower::look() {
     if (!reply) return std::unexpected(reply.error());
     json::View const session(reply->body);
     bool const sleeps = session["activity"]["type"].string_or("") == "waiting_async";
-    rests_at_ = sleeps ? session["seq"].integer_or(0) : 0;
+    auto const state = session["status"].string_or("");
+    stopped_ = state == "error" || state == "paused" ? state : std::string();
+    rests_at_ = sleeps || !stopped_.empty() ? session["seq"].integer_or(0) : 0;
     return {};
 }
 
@@ -100,12 +104,14 @@ Outcome<int> Follower::follow() {
         auto step = look();
         if (step && (rests_at_ == 0 || after_ < rests_at_)) step = read();
         if (!step && step.error().exit == status::interrupted) {
-            context_.err << "interrupted; the turn goes on: dormouse tail " << session_
+            context_.err << (context_.may_ask ? "\n" : "")  // after the terminal's ^C
+                         << "interrupted; the turn goes on: dormouse tail " << session_
                          << context_.flags() << '\n';
             return status::interrupted;
         }
         if (!step) return std::unexpected(step.error());
         if (!finish_.empty()) return told();
+        if (!stopped_.empty()) return has_stopped();
         auto const waits = what_waits();
         if (!waits) return std::unexpected(waits.error());
         if (waits->empty()) continue;  // settled in this very moment: it goes on
@@ -144,6 +150,18 @@ Outcome<int> Follower::told() {
     return show_turn(finish_ == "stop" || finish_ == "length" ? status::done : status::failed);
 }
 
+Outcome<int> Follower::has_stopped() const {
+    bool const failed = stopped_ == "error";
+    if (auto const shown = show_turn(status::failed); !shown) return shown;
+    auto const why = why_stopped(client_, session_, seq_);
+    return failure(
+        failed ? status::failed : status::sleeps,
+        (failed ? "the session is in error" : "the session is paused") +
+            (why.empty() ? "" : ": " + why),
+        (failed ? "Let it try again: dormouse retry " : "Let it go on: dormouse resume ") +
+            session_ + context_.flags());
+}
+
 Outcome<std::string> Follower::what_waits() const {
     auto const reply = client_.get("/async-tool/pending?limit=200&sessionID=" + session_);
     if (!reply) return std::unexpected(reply.error());
@@ -173,16 +191,14 @@ Outcome<std::string> session_of(Context const& context, Client& client, PromptAr
                    "Start one: dormouse prompt 'TEXT'. Or name one: -s SESSION.");
 }
 
-constexpr std::uint64_t file_bytes_max = std::uint64_t{5} << 20;
+constexpr std::size_t prompt_file_bytes_max = std::size_t{5} << 20;
 
 // A part of the message: what the file's name says that it is, with its bytes.
 Outcome<std::string> file_part(std::string const& path) {
-    auto const bytes = file_text(path);
+    auto const bytes = file_text(path, prompt_file_bytes_max);
     if (!bytes) return std::unexpected(bytes.error());
     std::string const name = path.substr(path.rfind('/') + 1);
     if (bytes->empty()) return failure(status::usage, "the file " + path + " is empty");
-    if (bytes->size() > file_bytes_max)
-        return failure(status::usage, "the file " + path + " is larger than 5 MiB");
     if (!is_file_name(name) || !valid_utf8(name))
         return failure(status::usage, "the name of the file " + path + " can not be sent");
     std::string_view const mime = media_type_of_file(name);
@@ -227,8 +243,8 @@ Outcome<Reply> send(Client& client, PromptArgs const& args, std::string const& s
 }  // namespace
 
 Outcome<int> execute(Context const& context, PromptArgs const& args) {
+    auto const text = text_or_input(context, args.text);  // Ctrl-C ends it
     Interrupts const interrupts;
-    auto const text = text_or_input(context, args.text);
     if (!text) return std::unexpected(text.error());
     if (text->empty() && args.files.empty())
         return failure(status::usage, "there is nothing to say: the text is empty");

@@ -268,6 +268,27 @@ std::string message_text(json::View message, Style style) {
     return out;
 }
 
+namespace {
+
+// What a person decided, why, and with what else; empty if nobody has.
+std::string decision_text(json::View decision, Style style) {
+    if (!decision["approved"].exists()) return {};
+    bool const approved = decision["approved"].boolean_or(false);
+    auto out =
+        "decision  " + (approved ? style(Paint::green, "approved") : style(Paint::red, "denied"));
+    if (auto const reason = decision["reason"].string_or(""); !reason.empty())
+        out += ": " + escape_for_terminal(reason);
+    out += "\n";
+    for (auto const& [member, label] :
+         {std::pair("arguments", "with      "), std::pair("content", "content   ")}) {
+        auto const value = decision[member];
+        if (value.exists() && !value.is_null()) out += label + safe(value) + "\n";
+    }
+    return out;
+}
+
+}  // namespace
+
 std::string pending_text(json::View call, Time now, Style style) {
     auto const status = call["status"].string_or("");
     auto out = style(Paint::bold, safe(call["id"])) + "  " +
@@ -291,6 +312,7 @@ std::string pending_text(json::View call, Time now, Style style) {
     }
     if (auto const error = call["error"].string())
         out += "error     " + escape_for_terminal(*error) + "\n";
+    out += decision_text(call["decision"], style);
     if (auto const receipt = call["receipt"]; receipt.exists() && !receipt.is_null()) {
         out += "settled   " + clock_text(receipt["at"].integer_or(0)) + " by " +
                safe(receipt["by"]["type"]) + " " + safe(receipt["by"]["name"]) + ", " +

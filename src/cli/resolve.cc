@@ -6,6 +6,7 @@
 #include "cli/width.h"
 #include "json/json.h"
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -133,6 +134,19 @@ Outcome<std::string> resolve_either(Client& client, std::string const& project,
                                     std::string const& given) {
     return given.starts_with("pnd_") ? resolve_pending(client, project, given)
                                      : resolve_session(client, project, given);
+}
+
+std::string why_stopped(Client& client, std::string const& session, std::int64_t seq) {
+    constexpr std::int64_t looked_at = 200;
+    auto const after = std::to_string(std::max<std::int64_t>(seq - looked_at, 0));
+    auto const page = client.get("/api/sessions/" + session + "/events?limit=200&after=" + after);
+    std::string why;
+    if (!page) return why;
+    json::View(page->body)["items"].elements([&](json::View event) {
+        if (event["type"].string_or("") == "status_changed")
+            why = event["data"]["why"].string_or("");
+    });
+    return why;
 }
 
 Outcome<std::string> resolve_any(Client& client, std::string const& project,

@@ -32,4 +32,7 @@ inline constexpr std::size_t resolve_max = 10'000;
 [[nodiscard]] Outcome<std::string> resolve_any(Client& client, std::string const& project,
                                                std::string const& given);
 
+// Why a session is in error or paused, from its newest 200 events up to `seq`; empty: not known.
+[[nodiscard]] std::string why_stopped(Client& client, std::string const& session, std::int64_t seq);
+
 }  // namespace dormouse::cli

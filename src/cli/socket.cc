@@ -100,19 +100,23 @@ Interrupts::~Interrupts() {
     sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-bool Interrupts::sleep(Duration duration) const {
-    pollfd waiting{fd_.get(), POLLIN, 0};
-    return ::poll(&waiting, 1, milliseconds_until(in(duration))) > 0;
+bool Interrupts::sleep(Duration duration, int output_fd) const {
+    std::array<pollfd, 2> waiting{pollfd{fd_.get(), POLLIN, 0}, pollfd{output_fd, 0, 0}};
+    return ::poll(waiting.data(), waiting.size(), milliseconds_until(in(duration))) > 0;
 }
 
 Outcome<void> Socket::wait(short events, Deadline deadline) const {
-    std::array<pollfd, 2> waiting{pollfd{fd_.get(), events, 0}, pollfd{interrupt_fd_, POLLIN, 0}};
+    std::array<pollfd, 3> waiting{pollfd{fd_.get(), events, 0}, pollfd{interrupt_fd_, POLLIN, 0},
+                                  pollfd{output_fd_, 0, 0}};
     for (;;) {
         int const ready = ::poll(waiting.data(), waiting.size(), milliseconds_until(deadline));
         if (ready < 0 && errno == EINTR) continue;
         if (ready < 0) return lost(std::strerror(errno));
         if (ready == 0) return failure(status::unreachable, "the server did not answer in time");
         if (waiting[1].revents != 0) return failure(status::interrupted, "interrupted");
+        if ((waiting[2].revents & (POLLERR | POLLHUP)) != 0) return failure(status::unread, "");
+        if ((waiting[2].revents & POLLNVAL) != 0) waiting[2].fd = -1;
+        if (waiting[0].revents == 0) continue;
         return {};
     }
 }

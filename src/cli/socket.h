@@ -44,8 +44,8 @@ public:
     Interrupts& operator=(Interrupts const&) = delete;
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    // Waits; true if Ctrl-C came meanwhile.
-    [[nodiscard]] bool sleep(Duration duration) const;
+    // Waits; true if Ctrl-C came meanwhile, or nobody reads `output_fd` any more.
+    [[nodiscard]] bool sleep(Duration duration, int output_fd = -1) const;
 
 private:
     Descriptor fd_;
@@ -69,6 +69,9 @@ public:
     // How many bytes came; 0: the other side closed.
     [[nodiscard]] Outcome<std::size_t> receive(std::span<char> into, Deadline deadline);
 
+    // From now on receive() ends with exit `unread` when nobody reads `output_fd` any more.
+    void watch(int output_fd) { output_fd_ = output_fd; }
+
     [[nodiscard]] bool open() const { return fd_.open(); }
     [[nodiscard]] int fd() const { return fd_.get(); }
     void close() { fd_.close(); }
@@ -83,6 +86,7 @@ private:
     std::string host_;
     std::unique_ptr<io::TlsStream> tls_;  // nullptr: none. Uses fd_, without owning it
     int interrupt_fd_ = -1;
+    int output_fd_ = -1;
 };
 
 }  // namespace dormouse::cli

@@ -55,6 +55,8 @@ std::string summary(std::string_view type, json::View data) {
                plain(data["pendingID"]);
     }
     if (type == "turn_ended") return plain(data["finishReason"]);
+    if (type == "detached") return plain(data["error"]["message"]);
+    if (type == "status_changed") return plain(data["to"]) + ": " + plain(data["why"]);
     return std::string(data.raw());
 }
 
@@ -153,7 +155,7 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
     auto const data = event["data"];
     Told told;
     told.may_sleep = activity_of(event) == "waiting_async" || type == "call_paused" ||
-                     type == "gate_asked" || type == "tool_started";
+                     type == "gate_asked" || type == "tool_started" || type == "status_changed";
     if (event["turnID"].string_or("") != turn_id_ && data["turnID"].string_or("") != turn_id_)
         return told;
     if (type == "model_replied") told.text = reply(data);
@@ -164,6 +166,11 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
     if (type == "submitted" || type == "tool_finished" || type == "tool_failed" ||
         type == "expired" || type == "cancelled" || type == "in_doubt" || type == "progressed") {
         told.text = end_line() + outcome(type, data);
+    }
+    if (type == "detached") {
+        told.text = end_line() + style_(Paint::red, "the agent's program is gone: ") +
+                    escape_for_terminal(plain(data["error"]["message"])) +
+                    (data["retryAt"].exists() ? "; it is started again" : "") + "\n";
     }
     if (type == "gate_missing") {
         told.text = end_line() + style_(Paint::red, "held: ") + escape_for_terminal(name_of(data)) +

@@ -258,6 +258,25 @@ INSTANTIATE_TEST_SUITE_P(
                    "on_expiry = \"escalate:bob,\"\n",
             "9: [[gate]]: on_expiry names nobody behind \"escalate:\"; write escalate:NAME, or "
             "escalate:NAME,NAME"},
+        Row{"QuestionWithoutAName", tool + "[[gate]]\ntools = [\"t\"]\nask = \"Go {input.}?\"\n",
+            "7: [[gate]]: ask has \"{input.}?\", which is no {input.NAME}; write for example "
+            "{input.target}; its name is of letters, digits and _ . -"},
+        Row{"QuestionWithoutAnEnd",
+            tool + "[[gate]]\ntools = [\"t\"]\nask = \"{input.a} {input.b and {c}?\"\n",
+            "7: [[gate]]: ask has \"{input.b and {c}?\", which is no {input.NAME}; write for "
+            "example {input.target}; its name is of letters, digits and _ . -"},
+        Row{"UnknownRole",
+            tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nanswerers = [\"role:Admin\"]\n",
+            "8: [[gate]]: answerers names \"role:Admin\", and there is no such role; did you mean "
+            "\"role:admin\"?"},
+        Row{"NoRole", tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nanswerers = [\"role:\"]\n",
+            "8: [[gate]]: answerers names \"role:\", and there is no such role; write role:read, "
+            "role:answer, role:operate or role:admin"},
+        Row{"EscalationToAnUnknownRole",
+            tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\ntimeout = \"1h\"\n"
+                   "on_expiry = \"escalate:role:king\"\n",
+            "9: [[gate]]: on_expiry names \"role:king\", and there is no such role; write "
+            "role:read, role:answer, role:operate or role:admin"},
         Row{"UnknownExpiry", tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\non_expiry = \"ask\"\n",
             "8: [[gate]]: on_expiry is \"ask\"; write \"deny\", \"tell\" or \"escalate:NAME\""},
         Row{"DemoTool", "[[tool]]\nname = \"dangerous\"\nkind = \"http\"\nurl = \"http://x/y\"\n",

@@ -1,8 +1,10 @@
 #include "config/parts.h"
 
+#include "base/text.h"
 #include "json/json.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -131,6 +133,42 @@ Tool read_tool(Section const& section, Reading const& reading) {
     return out;
 }
 
+namespace {
+
+// {input.NAME}, where NAME is of letters, digits, _ . and -.
+void check_question(Section const& section, std::string_view ask) {
+    constexpr std::string_view start = "{input.";
+    for (auto at = ask.find(start); at != ask.npos; at = ask.find(start, at + 1)) {
+        auto const name = ask.substr(at + start.size());
+        auto const end = std::ranges::find_if_not(name, [](unsigned char c) {
+            return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+        });
+        if (end != name.begin() && end != name.end() && *end == '}') continue;
+        return section.report("ask", "has " + shown(ask.substr(at)) + ", which is no {input.NAME}",
+                              "write for example {input.target}; its name is of letters, digits "
+                              "and _ . -");
+    }
+}
+
+void check_roles(Section const& section, std::string_view key,
+                 std::vector<std::string> const& names) {
+    constexpr std::string_view prefix = "role:";
+    constexpr std::string_view roles[] = {"read", "answer", "operate", "admin"};
+    for (std::string const& name : names) {
+        if (!name.starts_with(prefix)) continue;
+        std::string role = name.substr(prefix.size());
+        if (std::ranges::find(roles, role) != std::end(roles)) continue;
+        std::ranges::transform(role, role.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        auto const near = nearest(role, roles);
+        section.report(key, "names " + shown(name) + ", and there is no such role",
+                       near.empty() ? "write role:read, role:answer, role:operate or role:admin"
+                                    : "did you mean \"role:" + std::string(near) + "\"?");
+    }
+}
+
+}  // namespace
+
 // "escalate:alice,role:answer" → who; nothing is left of a name that is none.
 void read_escalation(Section const& section, std::string_view names, Gate& out) {
     constexpr std::size_t names_max = 16;
@@ -148,6 +186,7 @@ void read_escalation(Section const& section, std::string_view names, Gate& out) 
     }
     if (out.escalate_to.size() > names_max)
         section.report("on_expiry", "names more than 16", "name fewer, or a role");
+    check_roles(section, "on_expiry", out.escalate_to);
     if (!out.timeout)
         section.report("on_expiry", "asks somebody else at a deadline, and there is none",
                        "set timeout, for example \"4h\"");
@@ -180,6 +219,8 @@ Gate read_gate(Section const& section, Reading const& /*reading*/) {
     section.read("remind_every", out.remind_every);
     if (!out.remind_after) out.remind_after = out.remind_every;
     if (out.timeout == Duration::max()) out.timeout.reset();
+    check_question(section, out.ask);
+    check_roles(section, "answerers", out.answerers);
     read_expiry(section, out);
     if (section.node("tools") && out.tools.empty()) {
         section.report("tools", "is empty", "name the tools that this gate stands before");

@@ -60,9 +60,10 @@ agent::Verdict decide(GateRule const& rule, agent::GateCall const& call) {
 std::string fill_question(std::string_view text, std::string_view tool, Json const& input) {
     std::string out;
     while (!text.empty()) {
-        auto const open = text.find('{');
-        auto const close = text.find('}', open == text.npos ? 0 : open);
-        if (open == text.npos || close == text.npos) break;
+        auto const first = text.find('{');
+        auto const close = text.find('}', first == text.npos ? 0 : first);
+        if (first == text.npos || close == text.npos) break;
+        auto const open = text.rfind('{', close);  // a brace before it stands for itself
         out += text.substr(0, open);
         auto const value =
             value_of(text.substr(open + 1, close - open - 1), tool, json::View(input));

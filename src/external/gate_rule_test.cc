@@ -59,6 +59,7 @@ TEST_F(GateRuleTest, TheQuestionHoldsValuesAsTheyAre) {
     EXPECT_EQ(fill("{tool} {input}"), R"(t {"ref":"main","force":true})");
     EXPECT_EQ(fill("{input.force} {input.no}"), "true (none)");
     EXPECT_EQ(fill("{other} { } {"), "{other} { } {");
+    EXPECT_EQ(fill("{ {input.ref}}"), "{ main}");
     EXPECT_EQ(fill(""), "");
     call.input = Json::trusted(R"({"ref":"{input.force}"})");
     EXPECT_EQ(fill("{input.ref}"), "{input.force}") << "what the model says is not filled in again";

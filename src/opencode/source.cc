@@ -21,6 +21,8 @@ bool is_database(fs::path const& file) {
 
 Result<void> read_export_file(fs::path const& file, Found const& found) {
     std::error_code error;
+    if (!fs::is_regular_file(file, error))
+        return fail(Code::bad_value, file.string() + " is neither a file nor a folder");
     if (fs::file_size(file, error) > export_bytes_max)
         return fail(Code::too_large, file.string() + " is larger than 256 MiB");
     std::ifstream in(file, std::ios::binary);

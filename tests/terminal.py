@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The command line with closed descriptors, lost readers, odd files and agents that die."""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+
+from cli import DONE, FAILED, INTERRUPTED, SLEEPS, UNREACHABLE, USAGE, Cli, Terminal
+from dormouse import BINARY, Server, environment, main, run, wait_for
+
+UNREAD = 141
+
+
+class Descriptors(Cli):
+    def shell(self, line, timeout=20):
+        """`line` in a shell that knows the binary as $D."""
+        return subprocess.run(
+            ['sh', '-c', line],
+            capture_output=True,
+            timeout=timeout,
+            env=environment(D=BINARY, W=' '.join(self.where())),
+        )
+
+    def test_a_command_with_closed_output_does_not_write_into_its_connection(self):
+        session = self.server.create('hello')['id']
+        ended = self.shell(f'$D show {session} $W >&-')
+        self.assertEqual(ended.returncode, FAILED, ended)
+        self.assertIn(b'cannot write to standard output', ended.stderr)
+        self.assertEqual(self.shell(f'$D show {session} $W >/dev/null 2>&- <&-').returncode, DONE)
+        log = self.server.tail()
+        self.assertNotIn('bad_request', log)
+
+    def test_a_server_with_closed_descriptors_keeps_its_files(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-closed-'))
+        self.addCleanup(subprocess.run, ['rm', '-rf', folder])
+        data = folder / 'data'
+        server = subprocess.Popen(
+            f'exec {shlex.quote(BINARY)} serve --no-config --listen 127.0.0.1:0 --data {data} '
+            f'<&- >&- 2>&-',
+            shell=True,
+            env=environment(),
+        )
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        wait_for((data / 'token').exists, what='the token')
+        wait_for(lambda: self.listens(server.pid), what='its socket')
+        server.terminate()
+        self.assertEqual(server.wait(20), 0)
+        for file in data.iterdir():
+            self.assertNotIn(b'ready', file.read_bytes(), file)
+        report = run('verify', '--data', data)
+        self.assertEqual(report.returncode, DONE, report)
+
+    def listens(self, pid):
+        sockets = set()
+        for fd in pathlib.Path(f'/proc/{pid}/fd').iterdir():
+            try:
+                target = os.readlink(fd)
+            except OSError:
+                continue
+            if target.startswith('socket:['):
+                sockets.add(target[8:-1])
+            self.assertFalse(fd.name in ('0', '1', '2') and target != '/dev/null', (fd, target))
+        lines = pathlib.Path('/proc/net/tcp').read_text().splitlines()[1:]
+        return any(line.split()[9] in sockets and line.split()[3] == '0A' for line in lines)
+
+    def test_tail_and_watch_end_when_nobody_reads_them(self):
+        session = self.asleep()[1]
+        for command in (f'tail {session}', 'watch', f'watch --json -s {session}'):
+            process = subprocess.Popen(
+                [BINARY, *command.split(), *self.where()],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment(),
+            )
+            with process:
+                process.stdout.readline()
+                process.stdout.close()  # as `head -1` does; the session says nothing any more
+                self.assertEqual(abs(process.wait(10)) % 128, UNREAD % 128, command)
+                self.assertEqual(process.stderr.read(), b'')
+
+
+class Files(Cli):
+    def test_a_folder_is_no_file(self):
+        _, session, call = self.asleep()
+        for words in (
+            ('result', call['id'], '--file', '/etc'),
+            ('prompt', 'look', '-s', session, '--file', '/etc'),
+        ):
+            ended = run(*words, *self.where())
+            self.assertEqual(ended.returncode, USAGE, ended)
+            self.assertEqual(ended.stderr, 'dormouse: /etc is a folder, not a file\n')
+        for path, why in (('/nowhere/x', 'No such file'), ('/dev/zero', 'larger than')):
+            ended = run('result', call['id'], '--file', path, *self.where())
+            self.assertEqual(ended.returncode, USAGE, ended)
+            self.assertIn(why, ended.stderr)
+
+    def test_what_is_imported_is_a_file_or_a_folder(self):
+        ended = run('import', '/dev/null', '--agent', 'demo', '--dry-run', *self.where())
+        self.assertEqual(ended.returncode, USAGE, ended)
+        self.assertIn('/dev/null is neither a file nor a folder', ended.stderr)
+
+
+class OnATerminal(Cli):
+    def test_ctrl_c_ends_a_prompt_that_reads_its_text(self):
+        terminal = Terminal('prompt', '-', *self.where())
+        terminal.type('half a line\n')
+        terminal.until('half a line')
+        wait_for(lambda: self.reads(terminal.process.pid), what='its reading')
+        terminal.type('\x03')
+        self.assertEqual(terminal.ended(), -2)
+        self.assertEqual(self.server.items('/api/projects/default/sessions'), [])
+
+    def reads(self, pid):
+        return pathlib.Path(f'/proc/{pid}/wchan').read_text() in ('0', '') or 'read' in (
+            pathlib.Path(f'/proc/{pid}/wchan').read_text()
+        )
+
+    def test_what_is_said_at_ctrl_c_stands_on_a_line_of_its_own(self):
+        session = self.server.create('hello')['id']
+        terminal = Terminal('tail', session, *self.where())
+        terminal.until('turn_ended')
+        terminal.type('\x03')
+        self.assertEqual(terminal.ended(), INTERRUPTED)
+        self.assertTrue(terminal.text.endswith('^C\r\n'), terminal.text)
+
+
+class Decisions(Cli):
+    def test_explain_and_show_say_what_was_decided_and_why(self):
+        _, session, call = self.asleep('approve A')
+        self.dm('deny', call['id'], '--reason', 'not on a Friday')
+        for said in (self.dm('show', call['id']), self.dm('explain', call['id'])):
+            self.assertRegex(said, r'(?m)^decision  denied: not on a Friday$')
+        _, session, call = self.asleep('approve B')
+        self.assertNotIn('decision', self.dm('show', call['id']))
+        self.dm('approve', call['id'])
+        for said in (self.dm('show', call['id']), self.dm('explain', session)):
+            self.assertRegex(said, r'(?m)^decision  approved$')
+
+
+class Dying(Cli):
+    """An agent whose program dies each time."""
+
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix='dormouse-dying-')
+        self.addCleanup(subprocess.run, ['rm', '-rf', folder])
+        config = pathlib.Path(folder, 'dormouse.toml')
+        config.write_text('[[agent]]\nid = "dies"\nacp = ["sh", "-c", "echo boom >&2; exit 3"]\n')
+        self.server = Server('--config', str(config))
+        self.addCleanup(self.server.clean)
+
+    def test_a_prompt_ends_with_the_reason_and_says_how_to_go_on(self):
+        ended = run('prompt', 'hello', '--agent', 'dies', *self.where(), timeout=30)
+        self.assertEqual(ended.returncode, FAILED, ended)
+        session = re.match(r'ses_\S+', ended.stdout)[0]
+        gone = "the agent's program is gone: it ended with status 3: boom"
+        self.assertEqual(ended.stdout.count(gone), 3)
+        self.assertEqual(ended.stdout.count(gone + '; it is started again'), 2)
+        why = "The agent's program died 3 times within a minute: it ended with status 3: boom"
+        self.assertIn(f'dormouse: the session is in error: {why}\n', ended.stderr)
+        self.assertIn(f'dormouse retry {session}', ended.stderr)
+        self.assertIn(f'because   {why}\n', self.dm('show', session))
+        ended = run('prompt', 'again', '-s', session, *self.where())
+        self.assertIn('dormouse retry ', ended.stderr)
+
+
+if __name__ == '__main__':
+    main()
