@@ -66,8 +66,9 @@ void delete_task(Api& api, ExchangePtr const& x);
 void get_task_output(Api& api, ExchangePtr const& x);
 // handlers_import.cc
 void import_session(Api& api, ExchangePtr const& x);
-// handlers_call.cc
+// handlers_attach.cc
 void post_attach(Api& api, ExchangePtr const& x);
+// handlers_call.cc
 void post_call(Api& api, ExchangePtr const& x);
 // handlers_feed.cc
 void list_feed(Api& api, ExchangePtr const& x);

@@ -40,6 +40,7 @@ Knobs draw_knobs(World& world) {
     knobs.busy = world.between(Duration(5'000), Duration(at_length ? 120'000 : 40'000));
     if (world.chance(100)) knobs.busy *= 20;  // with long silences
     if (world.chance(500)) knobs.resident = world.below(3);
+    if (world.chance(400)) knobs.messages = 3 + static_cast<unsigned>(world.below(8));
     knobs.agents.model_fails = some(world, 300);
     knobs.agents.model_fails_for_good = some(world, 60);
     knobs.agents.slow = some(world, 100);
@@ -62,6 +63,7 @@ std::string Knobs::text() const {
     add("busy_ms", busy.count());
     add("life_ms", life.count());
     add("resident", resident);
+    add("messages", messages);
     add("clock_steps", clock_steps ? 1 : 0);
     add("disk_breaks", disk_breaks ? 1 : 0);
     add("commit_lost", store.commit_lost);

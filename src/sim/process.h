@@ -3,6 +3,7 @@
 // asks of the world. Destroying it is SIGKILL.
 
 #include "agent/builtin.h"
+#include "runner/cut.h"
 #include "runner/postmaster.h"
 #include "runner/runner.h"
 #include "sim/bugs.h"
@@ -40,11 +41,19 @@ public:
           planted_effects_(outside.world, witness_, outside.bug),
           runner_({planted_loop_, outside.world, outside.world, planted_journal_, planted_effects_},
                   options(outside)),
+          cutter_(runner_, planted_loop_, planted_journal_, messages_max(outside.knobs)),
           post_(planted_loop_, planted_journal_, runner_),
           mail_(outside.mail) {
         mail_.mailer = &post_;
+        runner_.on_append(
+            [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
+                cutter_.appended(lane, records);
+            });
     }
-    ~Process() { mail_.mailer = nullptr; }
+    ~Process() {
+        mail_.mailer = nullptr;
+        runner_.on_append({});
+    }
     Process(Process const&) = delete;
     Process& operator=(Process const&) = delete;
 
@@ -61,6 +70,10 @@ public:
 private:
     [[nodiscard]] Epoch epoch(Bug bug) const {
         return bug == Bug::epoch_not_counted ? 1 : store_.epoch();
+    }
+    [[nodiscard]] static std::optional<std::uint64_t> messages_max(Knobs const& knobs) {
+        if (knobs.messages == 0) return std::nullopt;
+        return knobs.messages;
     }
     [[nodiscard]] runner::Options options(Outside const& outside) {
         runner::Options options;
@@ -80,6 +93,7 @@ private:
     Witness witness_;
     PlantedEffects planted_effects_;
     runner::Runner runner_;
+    runner::HistoryCutter cutter_;
     runner::Postmaster post_;
     agent::MailSlot& mail_;
 };

@@ -31,13 +31,33 @@ TEST(Simulation, ReachesWhatItIsThereFor) {
         for (auto const& [type, count] : report.types) types[type] += count;
     }
     EXPECT_GT(kills, 100U);
-    for (char const* type :
-         {"session_created", "input_received", "input_dropped", "turn_started",  "model_requested",
-          "model_replied",   "model_failed",   "tool_started",  "tool_finished", "call_paused",
-          "gate_asked",      "gate_decided",   "submitted",     "expired",       "cancelled",
-          "in_doubt",        "note",           "turn_ended",    "task_started",  "task_changed",
-          "run_reported",    "mail_sent",      "mail_received", "mail_bounced",  "session_ended",
-          "session_deleted"}) {
+    for (char const* type : {"session_created",
+                             "input_received",
+                             "input_dropped",
+                             "turn_started",
+                             "model_requested",
+                             "model_replied",
+                             "model_failed",
+                             "tool_started",
+                             "tool_finished",
+                             "call_paused",
+                             "gate_asked",
+                             "gate_decided",
+                             "submitted",
+                             "expired",
+                             "cancelled",
+                             "in_doubt",
+                             "note",
+                             "turn_ended",
+                             "task_started",
+                             "task_changed",
+                             "run_reported",
+                             "mail_sent",
+                             "mail_received",
+                             "mail_bounced",
+                             "session_ended",
+                             "session_deleted",
+                             "base"}) {
         EXPECT_GT(types[type], 0U) << type;
     }
 }
