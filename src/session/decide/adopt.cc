@@ -11,14 +11,18 @@ namespace dormouse::session {
 void doubt(Decider& d, Call const& call, std::string const& why) {
     bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
     bool const asks = call.spec.terms.crash == CrashPolicy::ask;
-    InDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt, why};
+    InDoubt in_doubt{.pending = call.pending, .policy = call.spec.terms.crash, .why = why};
     if (!outside && !asks) {
         std::string const text = why.empty() ? "outcome unknown" : "outcome unknown: " + why;
         return end_run(d, {call.no, call.attempt, ErrorReason::unknown, {}, text, {}, {}},
                        sha256(text));
     }
     if (outside) in_doubt.deadline = deadline_of(PauseTerms{}, call.spec.terms, d.at);
-    if (asks) in_doubt.question = d.new_pending(call);
+    if (asks) {
+        in_doubt.question = d.new_pending(call);
+        in_doubt.remind_after = d.limits.remind_after;
+        in_doubt.remind_every = d.limits.remind_every;
+    }
     d.emit(std::move(in_doubt));
 }
 
