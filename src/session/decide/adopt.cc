@@ -11,7 +11,7 @@ namespace dormouse::session {
 void doubt(Decider& d, Call const& call, std::string const& why) {
     bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
     bool const asks = call.spec.terms.crash == CrashPolicy::ask;
-    InDoubt in_doubt{.pending = call.pending, .policy = call.spec.terms.crash, .why = why};
+    InDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt, why};
     if (!outside && !asks) {
         std::string const text = why.empty() ? "outcome unknown" : "outcome unknown: " + why;
         return end_run(d, {call.no, call.attempt, ErrorReason::unknown, {}, text, {}, {}},
