@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What stands beside a journal and does not agree with it is found and made anew, while the server
 runs, with an entry in the journal; a journal that is damaged is named and left alone."""
+import json
 import sqlite3
 import time
 
@@ -97,6 +98,44 @@ class Findings(Damaged, Tools):
         self.assertIn('in doubt', self.doctor().stdout)
         self.assertStatus(self.server.result(call['id'], 'it was done'), 200)
         self.assertEqual(self.found('inDoubt'), (True, []))
+        (self.folder / 'deploy.sh.go').write_text('')
+
+    def test_whoever_is_asked_what_became_of_a_call_is_told_and_reminded(self):
+        told = self.folder / 'told'
+        notify = self.script(f'cat >> {told}', 'tell.sh')
+        tool = self.command(
+            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done', more='crash = "ask"'
+        )
+        more = f'[[notify]]\nkind = "command"\ncommand = ["{notify}"]\n'
+        path = self.configure(tool, more)
+        reminders = 'demo = false\nremind_after = "1s"\nremind_every = "1s"'
+        path.write_text(path.read_text().replace('demo = false', reminders))
+        self.server = Server('--config', str(path))
+        self.addCleanup(self.server.clean)
+        session = self.server.create('deploy A', agent='ops', wait=0)['id']
+        eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')
+        self.server.restart()
+        lines = lambda: [json.loads(line) for line in told.read_text().splitlines()]
+        eventually(lambda: told.exists() and len(lines()) >= 3, 'word of it, and two reminders')
+        (question,) = [c for c in self.server.open_calls(session) if c['reason'] == 'elicitation']
+        first, second, third = lines()[:3]
+        self.assertEqual(
+            [w['event'] for w in (first, second, third)], ['in_doubt'] + ['reminded'] * 2
+        )
+        for word in (first, second, third):
+            self.assertEqual((word['pendingID'], word['tool']), (question['id'], 'deploy'))
+            self.assertEqual(word['reason'], 'elicitation')
+            self.assertIn('Run it again', word['text'])
+            self.assertIn(f'/a/{question["id"]}', word['text'])
+        self.assertTrue(second['text'].startswith('Still waiting: '), second)
+        self.assertStatus(self.server.decide(question, True, content={'action': 'give_up'}), 200)
+        self.server.at_rest(session)
+        self.server.restart()
+        count = len([e for e in self.server.events(session) if e['type'] == 'reminded'])
+        time.sleep(1.5)  # until after the next would have come
+        self.assertEqual(
+            len([e for e in self.server.events(session) if e['type'] == 'reminded']), count
+        )
         (self.folder / 'deploy.sh.go').write_text('')
 
     def test_doctor_looks_at_every_session_that_waits(self):

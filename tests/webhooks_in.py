@@ -7,6 +7,7 @@ import hmac
 import http.client
 import json
 import pathlib
+import sqlite3
 import tempfile
 import threading
 import time
@@ -354,6 +355,49 @@ url = "{self.service.url}/build"
         _, later = self.build()
         self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'duplicate')
         self.assertEqual(self.server.get(f'/async-tool/pending/{later}')['status'], 'waiting')
+
+
+    def while_down(self, *statements):
+        self.server.term()
+        with sqlite3.connect(f'{self.server.directory}/dormouse.db') as file:
+            for statement in statements:
+                file.execute(statement)
+        file.close()
+        self.server.start()
+
+    def test_what_no_call_came_for_in_a_day_is_forgotten(self):
+        self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
+        self.while_down('UPDATE kept SET at = at - 86390000')
+        self.assertEqual(self.assertStatus(self.github(), 202)['duplicate'], True)
+        self.while_down('UPDATE kept SET at = at - 20000')
+        _, pending = self.build()
+        self.assertEqual(self.server.get(f'/async-tool/pending/{pending}')['status'], 'waiting')
+        again = self.assertStatus(self.github(), 200)
+        self.assertEqual((again['outcome'], again['duplicate']), ('applied', False))
+
+    def test_a_day_that_passed_while_down_is_over_for_a_call_that_waits_too(self):
+        self.assertEqual(self.assertStatus(self.github(run=4712), 202)['outcome'], 'kept')
+        _, pending = self.build()
+        self.while_down("UPDATE kept SET at = at - 86410000, ref = '4711'")
+        time.sleep(0.5)  # until after it would have been offered
+        self.assertEqual(self.server.get(f'/async-tool/pending/{pending}')['status'], 'waiting')
+        self.assertStatus(self.server.result(pending, 'by hand'), 200)
+
+    def test_when_too_many_wait_for_their_calls_the_sender_is_told(self):
+        self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
+        self.while_down(
+            'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9998)'
+            ' INSERT INTO kept SELECT randomblob(16), digest, id || i, at, source, project,'
+            " 'r' || i, body FROM kept, n"
+        )
+        self.assertStatus(self.github(delivery='g2', run=4712), 202)
+        refused = self.github(delivery='g3', run=4713)
+        self.assertProblem(refused, 429, 'too_many_pending')
+        self.assertGreater(int(refused.headers['Retry-After']), 0)
+        self.server.create('deploy A', agent='ops')  # makes room: one kept delivery is for it
+        eventually(
+            lambda: self.github(delivery='g3', run=4713).status == 202, 'there is room for it'
+        )
 
 
 class SpecExample(Webhooks):

@@ -58,7 +58,8 @@ struct PauseOptions {
     std::vector<std::string> answerers = {};  // names or "role:…"; empty: whoever has the right to
     std::uint32_t need = 1;                   // how many of them must agree
     // Told by POST when the pause ends; http or https. Empty: nobody is. It stands with the call;
-    // `dormouse serve` sends, a Runtime does not yet.
+    // `dormouse serve` sends, and a Runtime that serves (Runtime::serve). Another Runtime sends
+    // nothing, and nothing that ended under it is sent later.
     std::string webhook_url = {};
     // Signs what is told and what comes about this pause; kept apart from what readers see.
     std::string webhook_secret = {};

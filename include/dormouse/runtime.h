@@ -203,6 +203,9 @@ struct ServeSettings {
     bool insecure = false;
     // Takes each line of the log; may be called by several threads, one at a time. Empty: no log.
     std::function<void(std::string_view line)> log = {};
+    // Webhooks of pauses are sent to https at public addresses; and to these hosts ("host" or
+    // "host:port") wherever they are, also by http.
+    std::vector<std::string> webhook_hosts = {};
 };
 
 // Ends the following when it goes; what is under way in the observer ends first.

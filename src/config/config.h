@@ -261,7 +261,8 @@ struct Notify {
     NotifyKind kind = NotifyKind::slack;
     std::optional<Secret> url = {};         // slack, webhook
     std::vector<std::string> command = {};  // the program and its arguments; no shell
-    std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked", "reminded"};
+    std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked", "in_doubt",
+                                   "reminded"};
     std::vector<session::PauseReason> reasons = {session::PauseReason::approval,
                                                  session::PauseReason::user_input,
                                                  session::PauseReason::elicitation};

@@ -274,7 +274,7 @@ constexpr std::string_view text =
 # slack (an incoming webhook), webhook (JSON by POST) or command (the same on standard input)
 #kind = "slack"
 #url_env = "SLACK_URL"
-#on = ["call_paused", "gate_asked", "agent_asked", "reminded", "expired"]
+#on = ["call_paused", "gate_asked", "agent_asked", "in_doubt", "reminded", "expired"]
 #reasons = ["approval", "user_input", "elicitation"]
 
 # The same by a program of one's own.

@@ -117,7 +117,7 @@ std::string Runtime::Engine::callback_url(PendingId const& pending) const {
 }
 
 runtime::Inside Runtime::Engine::inside() {
-    return {loop_, clock_, entropy_, journal_, catalogue_, runner_, settings_.store};
+    return {loop_, clock_, entropy_, http_, journal_, catalogue_, runner_, settings_.store};
 }
 
 Result<void> Runtime::Engine::assemble() {

@@ -27,6 +27,7 @@ struct Inside {
     io::AsioLoop& loop;
     io::SystemClock& clock;
     io::SystemEntropy& entropy;
+    io::CurlHttpClient& http;
     port::Journal& journal;
     port::Catalogue& catalogue;
     runner::Runner& runner;

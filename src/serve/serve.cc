@@ -4,10 +4,12 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "io/log.h"
+#include "io/process.h"
 #include "server/api.h"
 #include "server/metrics.h"
 #include "server/token_file.h"
 #include "server/transport.h"
+#include "webhook/pump.h"
 
 #include <algorithm>
 
@@ -101,6 +103,11 @@ public:
           gate_(gate_options(checked), inside.clock),
           api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_, log_,
                 inside.entropy}),
+          processes_(inside.loop),
+          runner_(inside.runner),
+          pump_(
+              {inside.loop, inside.clock, inside.entropy, inside.journal, inside.http, processes_},
+              pump_options(settings)),
           http_(inside.loop, {.address = checked.address.host, .port = checked.address.port}, api_,
                 log_) {
         metrics_.connections = [this] {
@@ -108,6 +115,13 @@ public:
             return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
         };
     }
+
+    ~Serving() override {
+        runner_.on_outgoing({});
+        runner_.on_post({});
+    }
+    Serving(Serving const&) = delete;
+    Serving& operator=(Serving const&) = delete;
 
     void admit(port::TokenRow const& token) { gate_.tokens().add(token); }
 
@@ -120,10 +134,16 @@ public:
         std::string at = "http://" + (v6 ? "[" + address_.host + "]" : address_.host) + ":" +
                          std::to_string(*port);
         if (url_.empty()) url_ = at;
+        runner_.on_outgoing([](auto const& state, auto records, auto const& changes) {
+            return webhook::posts_of({}, state, records, changes);
+        });
+        runner_.on_post([this](auto const& /*posts*/) { pump_.wake(); });
+        pump_.start();
         return at;
     }
 
     void stop_accepting() override {
+        pump_.stop();
         http_.stop_accepting();
         http_.close_streams("retry: 1000\nevent: bye\ndata: {\"reason\":\"draining\"}\n\n");
     }
@@ -133,12 +153,25 @@ public:
     }
 
 private:
+    webhook::Pump::Options pump_options(ServeSettings const& settings) {
+        webhook::Pump::Options out;
+        out.allowed = settings.webhook_hosts;
+        out.failed = [this](port::PostRow const& row, std::string const& why, bool last) {
+            log_.warn(last ? "a webhook is not tried any more" : "a webhook was not taken",
+                      {{"delivery", webhook::delivery_text(row.key)}, {"why", why}});
+        };
+        return out;
+    }
+
     serve::Address address_;
     std::string url_;
     io::Log log_;
     server::Metrics metrics_;
     server::Gate gate_;
     server::Api api_;
+    io::ProcessHost processes_;
+    runner::Runner& runner_;
+    webhook::Pump pump_;
     server::HttpServer http_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "serve/address.h"
 #include "serve/testing/http_request.h"
+#include "serve/testing/receiver.h"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,8 @@ protected:
     }
     void serve() {
         open();
-        auto address = runtime->serve({.listen = "127.0.0.1:0", .token = token});
+        auto address = runtime->serve(
+            {.listen = "127.0.0.1:0", .token = token, .webhook_hosts = {"127.0.0.1"}});
         ASSERT_TRUE(address) << address.error().detail;
         url = *address;
     }
@@ -67,11 +69,12 @@ protected:
     std::string const token = "a-token-of-this-program";
     std::string url;
     std::string callback;
+    std::string hook;
     Script script;
     TypedTool<Work, Deployment> deploy =
         tool("deploy", [this](Work const&, Call const& call) -> Outcome<Deployment> {
             callback = call.callback_url();
-            return Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
+            return Pending<Deployment>{{"queued"}, {.ref = "job-1", .webhook_url = hook}};
         });
     std::optional<Runtime> runtime;
 };
@@ -136,6 +139,26 @@ TEST_F(ServeTest, LinksAreMadeFromThePublicUrl) {
 }
 
 // A result that comes over HTTP is judged by the tool's code as well.
+TEST_F(ServeTest, WhoeverACallNamesIsToldOfItsEndAlsoByAnotherProcess) {
+    testing::Receiver receiver;
+    hook = receiver.url() + "/done";
+    serve();
+    auto const call = waiting();
+    EXPECT_TRUE(runtime->submit(deploy, call.id, {"live"}));
+    std::string const told = receiver.next();
+    EXPECT_TRUE(told.starts_with("POST /done ")) << told;
+    EXPECT_TRUE(told.contains("\r\nwebhook-id: dlv_")) << told;
+    EXPECT_TRUE(told.contains(call.id.text())) << told;
+    EXPECT_TRUE(told.contains(R"("status":"live")")) << told;
+
+    auto const second = waiting();
+    receiver.refuse();
+    EXPECT_TRUE(runtime->submit(deploy, second.id, {"live"}));
+    EXPECT_TRUE(receiver.next().contains(second.id.text()));
+    serve();  // nothing was taken: it is sent again
+    EXPECT_TRUE(receiver.next().contains(second.id.text()));
+}
+
 TEST_F(ServeTest, AValidatorIsAskedAboutWhatComesOverHttp) {
     deploy = tool("deploy",
                   [](Work const&) -> Outcome<Deployment> {

@@ -93,14 +93,18 @@ void Webhooks::start() {
     port::ask(services_.journal, std::move(question),
               [this, alive = alive_](Result<std::vector<port::KeptRow>> rows) {
                   if (!*alive) return;
+                  std::vector<Bits128> found;
                   for (port::KeptRow& row : rows ? *rows : std::vector<port::KeptRow>()) {
-                      Bits128 const key = row.delivery.key;
-                      if (kept_.contains(key)) continue;
+                      if (kept_.contains(row.delivery.key)) continue;
+                      found.push_back(row.delivery.key);
                       add(std::move(row));
-                      offer(kept_.at(key));
                   }
                   if (!rows) services_.log.warn("kept deliveries can not be read");
-                  sweep();
+                  sweep();  // what is too old is offered to nobody
+                  for (Bits128 const& key : found) {
+                      auto const kept = kept_.find(key);
+                      if (kept != kept_.end()) offer(kept->second);
+                  }
               });
 }
 

@@ -105,6 +105,28 @@ TEST_F(AdoptTest, AskPutsAQuestionWithItsOwnId) {
     EXPECT_EQ(state.waiting, 1U);
 }
 
+TEST_F(AdoptTest, WhoeverIsAskedIsRemindedUntilHeAnswers) {
+    limits.remind_after = Duration(60'000);
+    limits.remind_every = Duration(100'000);
+    (void)cut_off(job(), CrashPolicy::ask);
+    PendingId const asked = question();
+    EXPECT_EQ(types(later(Duration(59'999))), "");
+    auto const d = later(Duration(1));
+    EXPECT_EQ(types(d), "reminded");
+    EXPECT_EQ(first<Reminded>(d).pending, asked);
+    EXPECT_EQ(first<Reminded>(d).number, 1U);
+    EXPECT_EQ(first<Reminded>(later(Duration(100'000))).number, 2U);
+    (void)submit(question(), verdict("run_again"));
+    EXPECT_FALSE(state.timer_at.contains({1, TimerKind::remind}));
+    EXPECT_FALSE(types(later(Duration(50'000))).contains("reminded"));
+}
+
+TEST_F(AdoptTest, NobodyIsRemindedWhereNobodyIsAsked) {
+    limits.remind_after = Duration(60'000);
+    (void)cut_off(job(), CrashPolicy::never);
+    EXPECT_FALSE(state.timer_at.contains({1, TimerKind::remind}));
+}
+
 TEST_F(AdoptTest, RunAgainRunsItUnderTheFirstId) {
     (void)cut_off(job(), CrashPolicy::ask);
     auto const d = submit(question(), verdict("run_again"));

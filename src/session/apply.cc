@@ -197,7 +197,7 @@ struct Fold {
         if (call.spec.ask != 0 && !goes_on)
             add_verdict(state, event.seq, call, e.what.approved, false);
         if (call.question && call.question->pending == e.receipt.pending)
-            return call.question.reset();
+            return close_question(call);
         if (!call.pause || call.pause->terms.continuation != Continuation::reentry) {
             return close_call(state, call.no, event.seq);
         }
@@ -274,9 +274,15 @@ struct Fold {
         Call& call = call_of(state, e.call);
         bool const question_only =
             e.receipt && call.question && call.question->pending == e.receipt->pending;
-        if (question_only) return call.question.reset();
+        if (question_only) return close_question(call);
         if (call.spec.ask != 0) add_verdict(state, event.seq, call, false, true);
         close_call(state, e.call, event.seq);
+    }
+
+    void close_question(Call& call) const {
+        call.question.reset();
+        if (call.pause) call.pause->remind_at.reset();
+        set_timer(state, call.no, TimerKind::remind, std::nullopt);
     }
 
     void operator()(InDoubt const& e) const {
@@ -285,7 +291,12 @@ struct Fold {
         bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
         terms.reason = outside ? PauseReason::tool_result : PauseReason::handoff;
         call.in_doubt = true;
-        wait(call, {terms, e.deadline, event.at, event.seq, false});
+        // What is asked again is the question; the result comes by itself.
+        terms.remind_after = e.remind_after;
+        terms.remind_every = e.remind_every;
+        Pause pause{terms, e.deadline, event.at, event.seq, false};
+        pause.remind_at = reminder_of(terms, event.at);
+        wait(call, std::move(pause));
         if (!e.question) return;
         call.generation = e.question->generation;
         call.question = Question{*e.question, event.at, event.seq};

@@ -219,6 +219,9 @@ struct InDoubt {
     std::optional<PendingId> question;
     std::optional<Time> deadline;
     std::string why = {};  // empty: a crash cut the attempt off
+    // Of the question: as in PauseTerms.
+    std::optional<Duration> remind_after = {};
+    std::optional<Duration> remind_every = {};
 };
 
 // Something that came too late to change anything: kept once per digest.

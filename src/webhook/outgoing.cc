@@ -115,6 +115,7 @@ std::string said(Word const& word) {
     if (word.event == "deadline_near") return "Still waiting, and the deadline is near: " + about;
     std::string const question = head(word.message, shown_message);
     std::string what = word.reason == PauseReason::approval ? "Approval wanted: " : "Waiting: ";
+    if (word.event == "in_doubt") what = "In doubt: ";
     if (word.event == "reminded") what = "Still waiting: ";
     return what + (question.empty() ? about : question + "\n" + about);
 }
@@ -145,6 +146,7 @@ std::optional<PendingId> pending_of(Event::Body const& body) {
     if (auto const* const e = std::get_if<DeadlineNear>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reassigned>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reminded>(&body)) return e->pending;
+    if (auto const* const e = std::get_if<InDoubt>(&body)) return e->question.value_or(e->pending);
     return std::nullopt;
 }
 
@@ -214,6 +216,12 @@ private:
             out.reason = pause->terms.reason;
             out.message = pause->terms.message;
             out.deadline = pause->deadline;
+        }
+        auto const& question = call->second.question;
+        if (question && question->pending == *pending) {
+            out.reason = PauseReason::elicitation;
+            out.message =
+                "Nobody knows what this tool did. Run it again, say what it gave, or give up?";
         }
         return out;
     }

@@ -30,6 +30,10 @@ void write_turn_terms(json::Writer& out,
                       session::TurnTerms const& terms);  // members that differ from the default
 [[nodiscard]] session::TurnTerms read_turn_terms(json::View object);
 
+// Milliseconds; nothing when there is none.
+void write_duration(json::Writer& out, std::string_view name,
+                    std::optional<Duration> const& duration);
+[[nodiscard]] std::optional<Duration> read_duration(json::View view);
 [[nodiscard]] Sha256 read_digest(json::View text);  // "sha256:…"; zeros when absent
 
 }  // namespace dormouse::wire

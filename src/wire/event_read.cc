@@ -168,8 +168,13 @@ struct Read {
         e.why = string("why");
     }
     void operator()(InDoubt& e) const {
-        e = {pending(), word("policy", CrashPolicy::never), PendingId::parse(string("question")),
-             time("timeout"), string("why")};
+        e = {pending(),
+             word("policy", CrashPolicy::never),
+             PendingId::parse(string("question")),
+             time("timeout"),
+             string("why"),
+             read_duration(data["remindAfter"]),
+             read_duration(data["remindEvery"])};
     }
     void operator()(Note& e) const {
         e = {call(),           number("generation"), string("about"), read_digest(data["digest"]),

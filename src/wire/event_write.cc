@@ -182,6 +182,8 @@ struct Write {
         if (e.question) out.member("question", e.question->text());
         time_member("timeout", e.deadline);
         text_member("why", e.why);
+        write_duration(out, "remindAfter", e.remind_after);
+        write_duration(out, "remindEvery", e.remind_every);
     }
     void operator()(Note const& e) const {
         out.member("callID", call_text(e.call))

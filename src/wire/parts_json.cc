@@ -32,6 +32,8 @@ std::vector<std::string> texts_of(json::View array) {
 
 Json copy_of(json::View view) { return view.exists() ? view.copy() : Json(); }
 
+}  // namespace
+
 void write_duration(json::Writer& out, std::string_view name,
                     std::optional<Duration> const& duration) {
     if (!duration) return;
@@ -49,8 +51,6 @@ std::optional<Duration> read_duration(json::View view) {
     if (auto ms = view.integer()) return Duration(*ms);
     return Duration::max();
 }
-
-}  // namespace
 
 void write_usage(json::Writer& out, Usage const& usage) {
     out.begin_object()

@@ -65,7 +65,7 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    9, 9, 2, 5, 4, 7, 4, 3, 7, 4,  3,  4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 5, 6, 4, 3,
+    9, 9, 2, 5, 4, 7, 4, 3, 7, 4,  3,  4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 7, 6, 4, 3,
     4, 3, 1, 1, 5, 2, 0, 1, 2, 12, 14, 2, 9, 5, 2, 3, 5, 4, 4, 5, 4, 6, 4, 3, 1, 2, 6};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
@@ -254,7 +254,8 @@ std::vector<Event> one_of_each() {
     add(Expired{receipt(SubmissionKind::expiry, CallStatus::expired), ErrorReason::unknown});
     add(Cancelled{9, receipt(SubmissionKind::cancel, CallStatus::cancelled), true, "asked for"});
     add(Cancelled{9, std::nullopt, false, "the turn was cancelled"});
-    add(InDoubt{pending(1), CrashPolicy::ask, pending(2), at(9'000)});
+    add(InDoubt{pending(1), CrashPolicy::ask, pending(2), at(9'000), "lost", Duration(70'000),
+                Duration(80'000)});
     add(Note{9, 2, "conflict", sha256("other"), 3, "Offered after."});
     add(TurnEnded{3, FinishReason::error, {1, 2, 3}, Trouble{"step_limit", "50"}});
     add(StatusChanged{Lifecycle::active, Lifecycle::paused, "asked"});

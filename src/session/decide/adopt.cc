@@ -18,7 +18,11 @@ void doubt(Decider& d, Call const& call, std::string const& why) {
                        sha256(text));
     }
     if (outside) in_doubt.deadline = deadline_of(PauseTerms{}, call.spec.terms, d.at);
-    if (asks) in_doubt.question = d.new_pending(call);
+    if (asks) {
+        in_doubt.question = d.new_pending(call);
+        in_doubt.remind_after = d.limits.remind_after;
+        in_doubt.remind_every = d.limits.remind_every;
+    }
     d.emit(std::move(in_doubt));
 }
 

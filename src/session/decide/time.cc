@@ -91,7 +91,8 @@ void remind(Decider& d, CallNo no) {
     std::uint32_t const number = pause.reminders + 1;
     auto const every = pause.terms.remind_every;
     bool const again = every && number < limits::reminders_max;
-    d.emit(Reminded{call.pending, number, again ? std::optional(d.at + *every) : std::nullopt});
+    PendingId const& asked = call.question ? call.question->pending : call.pending;
+    d.emit(Reminded{asked, number, again ? std::optional(d.at + *every) : std::nullopt});
 }
 
 void fall_due(Decider& d, Timer const& timer) {
