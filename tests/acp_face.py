@@ -353,7 +353,8 @@ class Questions(Tools, Face):
         eventually(self.open, 'the question')
 
     def open(self):
-        return [c for c in self.server.open_calls(self.session) if c['reason'] == 'elicitation']
+        calls = self.server.open_calls(self.session)
+        return [call for call in calls if call['reason'] == 'elicitation']
 
     def loaded(self, *answers, **capabilities):
         answers = list(answers)
@@ -370,7 +371,8 @@ class Questions(Tools, Face):
         self.assertEqual([(o['name'], o['kind']) for o in options],
                          [('Run it again', 'allow_once'), ('It succeeded', 'allow_once'),
                           ('Give it up', 'reject_once')])
-        self.assertIn('The server stopped while this tool ran', json.dumps(asked['params']['toolCall']))
+        shown = json.dumps(asked['params']['toolCall'])
+        self.assertIn('The server stopped while this tool ran', shown)
         editor.answer(asked['id'], {'outcome': {'outcome': 'selected', 'optionId': 'choice-0'}})
         (self.folder / 'deploy.sh.go').write_text('')
         eventually(lambda: 'ran' in self.server.said(self.session), 'the end')
