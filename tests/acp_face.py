@@ -9,6 +9,7 @@ import subprocess
 import npm
 from dormouse import BINARY, Case, leave_out, main, run
 from rpc_peer import Peer, Refused
+from tools_by_config import Tools, eventually
 
 FOLDER = pathlib.Path(__file__).resolve().parent / 'editor'
 PNG = ('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ'
@@ -24,10 +25,11 @@ def install():
 
 
 class Editor(Peer):
-    def __init__(self, server, *words, **more):
+    def __init__(self, server, *words, capabilities=None, **more):
         super().__init__(server, 'acp', *(words or ('--agent', 'demo')), **more)
         self.typed = []  # (type, value) for the schema
-        self.capabilities = self.ask('initialize', protocolVersion=1, clientCapabilities={})
+        self.capabilities = self.ask('initialize', protocolVersion=1,
+                                     clientCapabilities=capabilities or {})
 
     def ask(self, method, **params):
         return self.finish(method, self.begin(method, **params))
@@ -66,8 +68,11 @@ class Editor(Peer):
             else:
                 assert notice['method'] == '$/cancel_request', notice
                 typed.append({'type': 'CancelRequestNotification', 'value': notice['params']})
-        for request in self.asked():
-            typed.append({'type': 'RequestPermissionRequest', 'value': request['params']})
+        for request in self.requests:
+            asks = request['method'] == 'session/request_permission'
+            typed.append({
+                'type': 'RequestPermissionRequest' if asks else 'CreateElicitationRequest',
+                'value': request['params']})
         done = subprocess.run(['node', 'check.mjs'], cwd=FOLDER, input=json.dumps(typed), text=True,
                               capture_output=True, timeout=60)
         assert done.returncode == 0, done.stderr
@@ -332,6 +337,76 @@ class Mistakes(Face):
         shown = run('acp', '--help')
         self.assertEqual(shown.returncode, 0)
         self.assertIn('dormouse acp --agent', shown.stdout)
+
+
+class Questions(Tools, Face):
+    """What became of a tool that a crash cut off: a form, choices, or words."""
+
+    def setUp(self):
+        super().setUp()
+        self.serve(self.command(
+            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done; echo ran',
+            more='crash = "ask"'))
+        self.session = self.server.create('deploy A', agent='ops', wait=0)['id']
+        eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')
+        self.server.restart()
+        eventually(self.open, 'the question')
+
+    def open(self):
+        calls = self.server.open_calls(self.session)
+        return [call for call in calls if call['reason'] == 'elicitation']
+
+    def loaded(self, *answers, **capabilities):
+        answers = list(answers)
+        editor = self.editor('--agent', 'ops', capabilities=capabilities,
+                             on_request=lambda *_: answers.pop(0) if answers else None)
+        editor.ask('session/load', sessionId=self.session, cwd='/', mcpServers=[])
+        editor.until(lambda: editor.requests, 'the question')
+        return editor
+
+    def test_choices_are_options(self):
+        editor = self.loaded()
+        (asked,) = editor.asked()
+        options = asked['params']['options']
+        self.assertEqual([(o['name'], o['kind']) for o in options],
+                         [('Run it again', 'allow_once'), ('It succeeded', 'allow_once'),
+                          ('Give it up', 'reject_once')])
+        shown = json.dumps(asked['params']['toolCall'])
+        self.assertIn('The server stopped while this tool ran', shown)
+        editor.answer(asked['id'], {'outcome': {'outcome': 'selected', 'optionId': 'choice-0'}})
+        (self.folder / 'deploy.sh.go').write_text('')
+        eventually(lambda: 'ran' in self.server.said(self.session), 'the end')
+        editor.fits()
+
+    def test_a_form_where_the_editor_shows_some(self):
+        editor = self.loaded({'action': 'accept', 'content': {'action': 'give_up'}},
+                             elicitation={'form': {}})
+        (asked,) = editor.requests
+        self.assertEqual(asked['method'], 'elicitation/create')
+        self.assertEqual(asked['params']['requestedSchema']['required'], ['action'])
+        eventually(lambda: 'outcome unknown' in self.server.said(self.session), 'the end')
+        self.assertEqual(self.open(), [])
+        editor.fits()
+
+    def test_one_that_is_left_stays_open_and_one_that_does_not_fit_is_said(self):
+        editor = self.loaded({'action': 'cancel'}, elicitation={'form': {}})
+        self.assertEqual(len(self.open()), 1)
+        editor.kill()
+        editor = self.loaded({'action': 'accept', 'content': {'action': 'what'}},
+                             elicitation={'form': {}})
+        editor.until(lambda: 'was not taken' in editor.said(self.session), 'why')
+        self.assertEqual(len(self.open()), 1)
+
+    def test_the_protocols_own_library_shows_it(self):
+        done = subprocess.run(
+            ['node', 'form.mjs', BINARY, f'http://127.0.0.1:{self.server.port}',
+             self.server.directory, self.session,
+             json.dumps({'action': 'accept', 'content': {'action': 'give_up'}})],
+            cwd=FOLDER, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        asked = json.loads(done.stdout)
+        self.assertEqual((asked['mode'], asked['sessionId']), ('form', self.session))
+        eventually(lambda: not self.open(), 'the answer')
 
 
 class Peers(Face):

@@ -149,6 +149,22 @@ void add_variables(acp::Settings& out, config::AgentProgram const& program, Pres
     }
 }
 
+// As the variables say that are passed on.
+Names state_of(Preset const* preset) {
+    Names out = preset ? preset->state : Names{};
+    for (std::string& name : out) {
+        for (auto const& [folder, variable] : {std::pair(".local/share", "XDG_DATA_HOME"),
+                                               {".local/state", "XDG_STATE_HOME"},
+                                               {".config", "XDG_CONFIG_HOME"},
+                                               {".cache", "XDG_CACHE_HOME"}}) {
+            std::string const value = value_of(variable);
+            if (!value.empty() && name.starts_with(folder))
+                name = value + name.substr(std::string_view(folder).size());
+        }
+    }
+    return out;
+}
+
 // Inside one of the roots, links followed.
 Result<std::string> folder_in(Names const& roots, std::string const& cwd) {
     fs::path const asked = cwd.empty() ? roots.front() : cwd;
@@ -200,8 +216,8 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     Names const& arguments = alone ? preset->arguments : program.command;
     out.argv.insert(out.argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
     add_variables(out, program, preset);
-    Names const state = preset ? preset->state : Names{};
-    if (auto confined = confine({program.sandbox, program.run_as, state, means.hidden})) {
+    if (auto confined =
+            confine({program.sandbox, program.run_as, state_of(preset), means.hidden})) {
         out.before = std::move(confined->before);
         for (std::string& variable : confined->environment)
             out.environment.push_back(std::move(variable));

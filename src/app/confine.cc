@@ -36,6 +36,20 @@ bool can_run(char const* program) { return ::access(program, X_OK) == 0; }
 
 void add(Words& to, Words const& more) { to.insert(to.end(), more.begin(), more.end()); }
 
+// Folders that are not there yet can not be let in, and what the program keeps would go with the
+// wall. Made by whoever it runs as, who may have put links into the way.
+Words make_first(Confinement const& how, std::string const& home) {
+    Words out{
+        "/bin/sh", "-c",
+        "while [ \"$1\" != -- ]; do mkdir -p \"$1\" 2>/dev/null; shift; done; shift; exec \"$@\"",
+        "sh"};
+    for (std::string const& name : how.state) {
+        if (!name.ends_with(".json")) out.push_back((fs::path(home) / name).string());
+    }
+    out.emplace_back("--");
+    return out;
+}
+
 // All is there to be read, but what is hidden; and what lies in /tmp and /run, where other programs
 // have their sockets, is not there.
 Words sandbox_of(Confinement const& how, std::string const& home, std::string const& folder) {
@@ -95,6 +109,7 @@ Result<Confined> confine(Confinement how) {
     out.before = [how = std::move(how), home = std::move(home),
                   first = std::move(first)](std::string const& folder) {
         Words words = first;
+        if (how.sandbox) add(words, make_first(how, home));
         if (how.sandbox) add(words, sandbox_of(how, home, folder));
         return words;
     };

@@ -122,6 +122,7 @@ void AcpAgent::take_notification(rpc::Message const& message) {
 
 AcpAgent::Result AcpAgent::initialize(json::View params) {
     if (!params["protocolVersion"].integer()) return bad_params("protocolVersion is missing");
+    forms_ = params["clientCapabilities"]["elicitation"]["form"].kind() == json::Kind::object;
     json::Writer out;
     out.begin_object().member("protocolVersion", protocol_version);
     out.key("agentCapabilities").begin_object().member("loadSession", true);
@@ -239,6 +240,7 @@ void AcpAgent::prompt(Json const& id, json::View params) {
     }
     auto& session = found->second;
     if (!session.prompt.turn.empty()) return answer(id, bad_params("a prompt is open already"));
+    if (answer_in_words(id, session, *input)) return;
     auto const reply = send_prompt(*name, session, *input);
     if (!reply) return answer(id, std::unexpected(fault_of(reply.error())));
     json::View const accepted(reply->body);

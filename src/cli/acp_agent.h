@@ -3,6 +3,7 @@
 // requests to the server, the events of its sessions become updates. One thread; it holds nothing
 // that the server does not, so it may be killed at any time.
 
+#include "cli/acp_ask.h"
 #include "cli/acp_prompt.h"
 #include "cli/acp_updates.h"
 #include "cli/client.h"
@@ -49,14 +50,9 @@ private:
         Prompt prompt = {};
         std::uint64_t used = 0;                          // when, for who is dropped first
         std::map<std::string, std::uint64_t> asks = {};  // pendingID → our request
+        std::map<std::string, AcpAsk> words = {};        // pendingID → asked in words
         bool gone = false;                               // it is forgotten at the next round
     };
-    struct Ask {
-        std::string session;
-        std::string pending;
-        std::string digest;
-    };
-
     void wait();
     void take_line(rpc::Line const& line);
     void take(rpc::Message const& message);
@@ -87,7 +83,9 @@ private:
     void end_prompt(Session& session, AcpEnd const& end);
     void ask(std::string const& id, Session& session, std::string const& pending);
     void drop_ask(Session& session, std::string const& pending);
-    void decide(Ask const& asked, bool approved);
+    void say(std::string const& session, std::string const& text);
+    // False: the next prompt answers no question that was asked in words.
+    [[nodiscard]] bool answer_in_words(Json const& id, Session& session, AcpInput const& input);
 
     void answer(Json const& id, Result const& result);
 
@@ -96,7 +94,8 @@ private:
     Stdio& stdio_;
     std::ostream& log_;
     std::map<std::string, Session> sessions_;
-    std::map<std::uint64_t, Ask> asks_;  // our open requests
+    std::map<std::uint64_t, AcpAsk> asks_;  // our open requests
+    bool forms_ = false;                    // the editor can show some
     std::uint64_t requests_ = 0;
     std::uint64_t uses_ = 0;
 };

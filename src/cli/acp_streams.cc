@@ -2,6 +2,8 @@
 
 #include "cli/acp_agent.h"
 
+#include "cli/fault.h"
+
 #include <algorithm>
 #include <ostream>
 
@@ -90,26 +92,17 @@ void AcpAgent::ask(std::string const& id, Session& session, std::string const& p
     json::View const call(reply->body);
     auto const word = call["status"].string_or("");
     if (word != "waiting" && word != "processing") return;  // its end is on its way
-    json::Writer out;
-    out.begin_object().member("sessionId", id).key("toolCall").begin_object();
-    out.member("toolCallId", call["callID"].string_or(""));
-    out.member("title", call["tool"].string_or("")).member("kind", "other");
-    out.member("status", "pending").member_raw("rawInput", call["input"].raw());
-    if (auto const message = call["message"].string()) {
-        out.key("content").begin_array().begin_object().member("type", "content");
-        out.key("content").begin_object().member("type", "text").member("text", *message);
-        out.end_object().end_object().end_array();
+    AcpAsk const asked = acp_ask(id, call, session.updates.of_doubt(pending), forms_);
+    if (asked.way == AcpWay::words) {
+        session.updates.ask_in_words(pending);
+        session.words[pending] = asked;
+        return say(id, acp_words_of(asked));
     }
-    out.end_object().key("options").begin_array();
-    out.begin_object().member("optionId", "approve").member("name", "Approve");
-    out.member("kind", "allow_once").end_object();
-    out.begin_object().member("optionId", "deny").member("name", "Deny");
-    out.member("kind", "reject_once").end_object().end_array().end_object();
+    auto const question = acp_question(asked, call);
     auto const number = ++requests_;
     session.asks[pending] = number;
-    asks_[number] = {
-        .session = id, .pending = pending, .digest = call["inputDigest"].string_or("")};
-    stdio_.write(rpc::request(number, "session/request_permission", out.json()));
+    asks_[number] = asked;
+    stdio_.write(rpc::request(number, question.method, question.params));
 }
 
 // Somebody else has decided, or time has.
@@ -135,26 +128,41 @@ void AcpAgent::take_answer(rpc::Message const& message) {
         log_ << "dormouse acp: the editor asked nobody: " << message.fault->message << '\n';
         return;
     }
-    auto const outcome = json::View(message.result)["outcome"];
-    auto const option = outcome["optionId"].string_or("");
-    bool const chosen = outcome["outcome"].string_or("") == "selected";
     // Cancelled: nobody has decided, and the call goes on waiting for somebody who does.
-    if (chosen && (option == "approve" || option == "deny")) decide(asked, option == "approve");
-}
-
-void AcpAgent::decide(Ask const& asked, bool approved) {
-    json::Writer body;
-    body.begin_object().member("pendingID", asked.pending).member("approved", approved);
-    body.member("inputDigest", asked.digest).end_object();
-    auto const reply = client_.post("/async-tool/decision", body.json());
+    auto const body = acp_decision(asked, json::View(message.result));
+    if (!body) return;
+    auto const reply = client_.post("/async-tool/decision", *body);
     if (reply) return;
     log_ << "dormouse acp: the decision was not taken: " << text(reply.error()) << std::flush;
+    say(asked.session, "(The decision was not taken: " + reply.error().what + ".)");
+}
+
+void AcpAgent::say(std::string const& session, std::string const& text) {
     json::Writer told;
     told.begin_object().member("sessionUpdate", "agent_message_chunk").key("content");
-    told.begin_object()
-        .member("type", "text")
-        .member("text", "(The decision was not taken: " + reply.error().what + ".)");
-    update(asked.session, told.end_object().end_object().json());
+    told.begin_object().member("type", "text").member("text", text).end_object();
+    update(session, told.end_object().json());
+}
+
+bool AcpAgent::answer_in_words(Json const& id, Session& session, AcpInput const& input) {
+    auto const& questions = session.updates.questions();
+    auto const found =
+        questions.empty() ? session.words.end() : session.words.find(questions.front());
+    if (input.member != "text" || found == session.words.end()) return false;
+    auto const body = acp_decision_in_words(found->second, json::View(input.value).string_or(""));
+    if (!body) {
+        answer(id, bad_params(body.error()));
+        return true;
+    }
+    auto const reply = client_.post("/async-tool/decision", *body);
+    if (!reply) {
+        answer(id, std::unexpected(fault_of(reply.error())));
+        return true;
+    }
+    session.words.erase(found);
+    session.prompt = {.id = id, .turn = session.updates.open_turn()};
+    session.used = ++uses_;
+    return true;
 }
 
 }  // namespace dormouse::cli

@@ -249,15 +249,16 @@ void AcpUpdates::take_pause(std::string_view type, json::View data, AcpTold& out
             status_update(call, "in_progress", "It may have run before a crash."));
         return;
     }
-    auto const reason = doubt ? "approval" : data["reason"].string_or("tool_result");
+    auto const reason = doubt ? "elicitation" : data["reason"].string_or("tool_result");
     auto const continuation = data["continuation"].string_or("tool_response");
     pauses_[pending] = {.call = call,
                         .reason = reason,
+                        .of_doubt = doubt,
                         .goes_on = type == "gate_asked" || doubt || continuation == "reentry"};
     auto message = data["message"].string_or("");
     if (message.empty() && !data["placeholder"].is_null() && data["placeholder"].exists())
         message = acp_words(data["placeholder"]);
-    if (reason == "approval") {
+    if (reason == "approval" || reason == "elicitation") {
         asked_.push_back(pending);
         out.asked.push_back(pending);
         out.updates.push_back(status_update(call, "pending", message));
@@ -265,12 +266,17 @@ void AcpUpdates::take_pause(std::string_view type, json::View data, AcpTold& out
     }
     out.updates.push_back(
         status_update(call, "in_progress", message.empty() ? "Waits for " + reason : message));
-    if (reason != "user_input" && reason != "elicitation") return;
+    if (reason != "user_input") return;
     questions_.push_back(pending);
     out.updates.push_back(chunk("agent_message_chunk",
                                 (message.empty() ? "There is a question." : message) +
                                     "\n\n(Your next message is the answer.)",
                                 ""));
+}
+
+void AcpUpdates::ask_in_words(std::string const& pending) {
+    std::erase(asked_, pending);
+    questions_.push_back(pending);
 }
 
 void AcpUpdates::settle(std::string const& pending, AcpTold& out) {

@@ -43,12 +43,21 @@ public:
     [[nodiscard]] std::vector<std::string> approvals() const;
     // Questions that wait for an answer in words, oldest first.
     [[nodiscard]] std::deque<std::string> const& questions() const { return questions_; }
+    // One of `asked` that the editor can not show: it is answered with the next message.
+    void ask_in_words(std::string const& pending);
     [[nodiscard]] bool open(std::string const& turn) const { return open_turn_ == turn; }
+    // It asks what became of a call that a crash cut off.
+    [[nodiscard]] bool of_doubt(std::string const& pending) const {
+        auto const found = pauses_.find(pending);
+        return found != pauses_.end() && found->second.of_doubt;
+    }
+    [[nodiscard]] std::string const& open_turn() const { return open_turn_; }
 
 private:
     struct Pause {
         std::string call;
         std::string reason;
+        bool of_doubt = false;
         bool goes_on = false;  // what settles it does not end the call
     };
 

@@ -48,6 +48,7 @@ class RealAgent(Played):
 
     command = ()
     keeps_its_session = True
+    more = ''  # of its [[agent]]
 
     def variables(self):
         raise NotImplementedError
@@ -55,7 +56,7 @@ class RealAgent(Played):
     def setUp(self):
         super().setUp()
         own = {'DO_NOT_TRACK': '1', 'CI': '1', **self.variables()}
-        self.serve(entry('coder', self.command, own), own)
+        self.serve(entry('coder', self.command, own, self.more), own)
 
     def prompted(self, session, text):
         """What it says at the end of the turn; None: the turn waits."""

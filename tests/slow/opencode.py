@@ -7,6 +7,7 @@ import os
 import pathlib
 import platform
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -95,13 +96,12 @@ class OpenCode(real_agent.RealAgent):
                          ['attach', door['url'], '--session', door['acpSessionID'],
                           '--dir', str(self.work.resolve())])
         (password,) = door['environment'].values()
+        key = base64.b64encode(f'opencode:{password}'.encode()).decode()
+        time.sleep(1.5)  # what comes in the second after an answer still belongs to that turn
         said = json.dumps({'parts': [{'type': 'text', 'text': 'remember TOKEN-23'}]}).encode()
         request = urllib.request.Request(
             f'{door["url"]}/session/{door["acpSessionID"]}/message', data=said,
-            headers={
-                'Content-Type': 'application/json',
-                'Authorization': 'Basic ' + base64.b64encode(f'opencode:{password}'.encode()).decode(),
-            },
+            headers={'Content-Type': 'application/json', 'Authorization': f'Basic {key}'},
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
             self.assertEqual(answer.status, 200)
@@ -109,6 +109,12 @@ class OpenCode(real_agent.RealAgent):
         self.assertEqual(self.server.turns(session)[-1]['cause']['type'], 'external')
         self.assertNotIn(password, self.server.tail())
         self.assertIn('TOKEN-23', self.prompted(session, 'what do you remember?'))
+
+
+class Sandboxed(OpenCode):
+    """Behind a wall that lets it keep its own state, and write in its folder and nowhere else."""
+
+    more = 'sandbox = "bwrap"\n'
 
 
 if __name__ == '__main__':

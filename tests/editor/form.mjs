@@ -1,0 +1,30 @@
+// An editor made of the protocol's own library that shows forms: it loads a session that waits for
+// an answer, gives the one it was told to, and says what it was asked.
+import * as acp from '@agentclientprotocol/sdk';
+import { spawn } from 'node:child_process';
+import { Readable, Writable } from 'node:stream';
+
+const [binary, server, data, sessionId, answer] = process.argv.slice(2);
+const child = spawn(binary, ['acp', '--agent', 'ops', '--server', server, '--data', data], {
+  stdio: ['pipe', 'pipe', 'inherit'],
+});
+const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
+let tell;
+const asked = new Promise((resolve) => (tell = resolve));
+await acp
+  .client({ name: 'editor' })
+  .onRequest(acp.methods.client.elicitation.create, (context) => {
+    setTimeout(() => tell(context.params), 500);
+    return JSON.parse(answer);
+  })
+  .onNotification(acp.methods.client.session.update, () => {})
+  .connectWith(stream, async (context) => {
+    await context.request(acp.methods.agent.initialize, {
+      protocolVersion: acp.PROTOCOL_VERSION,
+      clientCapabilities: { elicitation: { form: {} } },
+    });
+    await context.request(acp.methods.agent.session.load, { sessionId, cwd: '/', mcpServers: [] });
+    process.stdout.write(JSON.stringify(await asked));
+  });
+child.kill();
+process.exit(0);
