@@ -142,6 +142,7 @@ struct Agent {
     std::uint32_t tool_concurrency = 8;
     std::uint32_t step_limit = 50;
     AgentProgram program = {};
+    std::uint32_t line = 0;  // of its heading
     friend bool operator==(Agent const&, Agent const&) = default;
 };
 
