@@ -41,7 +41,7 @@ class Init(Folder):
     def test_it_writes_an_example_that_is_right_and_says_nothing(self):
         said = self.dm('config', 'init').stdout
         path = self.folder / 'etc/dormouse/dormouse.toml'
-        self.assertIn(str(path), said)
+        self.assertIn(f'dormouse config check {path}\n', said)
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
         self.assertIn(f'{path} is right', self.dm('config', 'check').stdout)
         self.assertIn('agent      demo ', self.dm('config', 'check').stdout)
@@ -111,6 +111,46 @@ class Check(Folder):
         for part in ('m (scripted)', 'ops (1 tool)', 'ask_human', 'after 7d'):
             self.assertIn(part, said)
         self.assertNotIn('demo', said)
+
+    def test_what_can_not_work_on_this_machine_is_a_warning(self):
+        hook = 'secret_env = "S_HOOK"\nevents = ["turn_ended"]\n'
+        path = self.write(
+            '[server]\nwebhook_hosts = ["Ok.Internal"]\n'
+            f'[[webhook]]\nurl = "http://example.org/x"\n{hook}'
+            f'[[webhook]]\nurl = "https://10.0.0.1/x"\n{hook}'
+            f'[[webhook]]\nurl = "http://ok.internal/x"\n{hook}'
+            '[[notify]]\nkind = "slack"\nurl_env = "S_NOTIFY"\n'
+            '[[source]]\nid = "ci"\nkind = "standard"\nsecrets_env = ["S_NOT_SET"]\n'
+            '[[agent]]\nid = "gone"\nacp = ["no-such-program"]\n'
+            '[[agent]]\nid = "other"\nacp = ["sh"]\nrun_as = "no-such-user"\n'
+        )
+        said = self.dm(
+            'config', 'check', path, S_HOOK='whsec_MDEyMzQ1Njc4OWFiY2RlZg==', S_NOTIFY='http://x.org/secret'
+        )
+        self.assertNotIn('secret', said.stderr.replace('secrets_env', ''))
+        wanted = (
+            r':3: \[\[webhook\]\] http://example.org/x gets nothing: it is not https',
+            r':7: \[\[webhook\]\] https://10.0.0.1/x gets nothing: its address is not a public',
+            r':15: \[\[notify\]\] tells nobody: it is not https',
+            r':18: \[\[source\]\] ci: none of its secrets_env is set',
+            r':22: \[\[agent\]\] gone can not be used: there is no program no-such-program',
+            r':25: \[\[agent\]\] other can not be used: run_as: there is no user no-such-user',
+        )
+        lines = said.stderr.splitlines()
+        self.assertEqual(len(lines), len(wanted), lines)
+        for line, pattern in zip(lines, wanted):
+            self.assertRegex(line, pattern)
+            self.assertTrue(line.endswith('(warning)'), line)
+
+    def test_one_mistake_is_one_line(self):
+        for text in (
+            '[[tool]]\ncommand = []\nname = "t"\nkind = "http"\nurl = "http://x/y"\n',
+            '[[tool]]\ncwd = "x y"\nname = "t"\nkind = "http"\nurl = "http://x/y"\n',
+            '[[agent]]\njoin = "no"\nid = "a"\nacp = ["sh"]\n',
+            '[[agent]]\nstep_limit = ""\nid = "a"\nacp = ["sh"]\n',
+        ):
+            refused = self.dm('config', 'check', self.write(text), exits=2)
+            self.assertIn('1 mistake in', refused.stderr)
 
     def test_a_callback_url_that_nobody_reaches_is_a_warning(self):
         text = '[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\nurl = "%s"\n'

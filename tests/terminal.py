@@ -7,7 +7,18 @@ import shlex
 import subprocess
 import tempfile
 
-from cli import DONE, FAILED, INTERRUPTED, SLEEPS, UNREACHABLE, USAGE, Cli, Terminal
+from cli import (
+    CONFLICT,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    NOT_FOUND,
+    SLEEPS,
+    UNREACHABLE,
+    USAGE,
+    Cli,
+    Terminal,
+)
 from dormouse import BINARY, Server, environment, main, run, wait_for
 
 UNREAD = 141
@@ -164,6 +175,123 @@ class Dying(Cli):
         self.assertIn(f'because   {why}\n', self.dm('show', session))
         ended = run('prompt', 'again', '-s', session, *self.where())
         self.assertIn('dormouse retry ', ended.stderr)
+
+
+class Advice(Cli):
+    def told(self, *words, exits=USAGE):
+        ended = run(*words, *self.where())
+        self.assertEqual(ended.returncode, exits, ended)
+        return ended.stderr
+
+    def test_a_queued_prompt_says_behind_what(self):
+        _, session, call = self.asleep()
+        said = self.dm('prompt', 'hello', '-s', session, exits=SLEEPS)
+        self.assertIn(f'queued behind {call["turnID"]}\n', said)
+
+    def test_https_where_http_is_spoken(self):
+        url = f'https://127.0.0.1:{self.server.port}'
+        ended = run('agents', '--server', url, '--data', self.server.directory)
+        self.assertEqual(ended.returncode, UNREACHABLE, ended)
+        self.assertIn('it speaks plain http there', ended.stderr)
+
+    def test_options_are_named_as_they_are_written(self):
+        _, session, call = self.asleep()
+        self.assertIn('dormouse: --for: must be', self.told('claim', call['id'], '--for', '9h'))
+        said = self.told('prompt', 'x', '--agent', 'nobody')
+        self.assertEqual(
+            said,
+            "dormouse: --agent: there is no agent 'nobody' (bad_value)\n"
+            '  See them: dormouse agents.\n',
+        )
+
+    def test_what_is_not_there_is_said_once_with_the_list_that_has_it(self):
+        for words, hint in (
+            (('show', 'ses_AAAAAAHCQBGvepH5AAurTA'), 'dormouse sessions --all'),
+            (('tasks', '--output', 'tsk_x'), 'dormouse tasks SESSION'),
+            (('sent', 'mail_x'), 'dormouse sent'),
+            (('deliveries', '--retry', 'dlv_x'), 'dormouse deliveries'),
+            (('mail', 'nobody', 'hi'), 'dormouse alias'),
+        ):
+            said = self.told(*words, exits=NOT_FOUND)
+            self.assertIn(hint, said)
+            self.assertNotIn('nothing with this id or path', said)
+
+    def test_a_completed_session_is_opened_again(self):
+        session = self.server.create('hello')['id']
+        self.dm('end', session)
+        said = self.told('prompt', 'x', '-s', session, exits=CONFLICT)
+        self.assertIn('--reopen', said)
+        self.dm('prompt', 'x', '-s', session, '--reopen')
+
+    def test_names_that_other_programs_have(self):
+        for word, ours in (('events', 'tail'), ('ls', 'sessions'), ('sesions', 'sessions')):
+            self.assertIn(f'Did you mean: dormouse {ours}\n', self.told(word))
+
+    def test_output_that_can_not_be_written_is_a_failure(self):
+        with open('/dev/full', 'w') as full:
+            for words in (('--help',), ('prompt', '--help'), ('--version',)):
+                ended = subprocess.run([BINARY, *words], stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual(ended.returncode, FAILED, ended)
+            ended = subprocess.run(
+                [BINARY, 'token', 'create', 'ann', *self.where()],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment(),
+            )
+        self.assertEqual(ended.returncode, FAILED, ended)
+        token = re.search(r'dormouse token revoke (\S+)', ended.stderr)[1]
+        self.assertIn('revoked', self.dm('token', 'revoke', token))
+
+    def test_a_dry_run_of_an_import_looks_for_its_agent(self):
+        export = pathlib.Path(self.server.own, 'export.json')
+        export.write_text('{"info": {"id": "ses_1"}, "messages": []}')
+        said = self.told('import', export, '--agent', 'nobody', '--dry-run')
+        self.assertIn("--agent: there is no agent 'nobody'", said)
+        self.dm('import', export, '--agent', 'demo', '--dry-run')
+        data = ['--server', 'http://127.0.0.1:1', '--data', self.server.directory]
+        ended = run('import', export, '--agent', 'nobody', '--dry-run', *data)
+        self.assertEqual(ended.returncode, DONE, ended)
+        self.assertIn('not asked whether there is an agent nobody', ended.stderr)
+
+    def test_flags_of_serve_that_can_not_be(self):
+        for words, why in (
+            (('--ready-fd', '77'), 'there is no descriptor 77'),
+            (('--public-url', 'http://x/'), 'without a slash at its end'),
+        ):
+            ended = run('serve', '--no-config', '--data', self.server.directory + '2', *words)
+            self.assertEqual(ended.returncode, USAGE, ended)
+            self.assertIn(why, ended.stderr)
+
+
+class OneAgent(Cli):
+    """A server with one agent, which is not the demo."""
+
+    def start(self, text):
+        folder = tempfile.mkdtemp(prefix='dormouse-agents-')
+        self.addCleanup(subprocess.run, ['rm', '-rf', folder])
+        config = pathlib.Path(folder, 'dormouse.toml')
+        config.write_text('[[model]]\nid = "m"\nkind = "scripted"\n' + text)
+        # No program of this machine is an agent.
+        server = Server('--config', str(config), env={'PATH': '/nowhere', 'HOME': folder})
+        self.addCleanup(server.clean)
+        return server
+
+    def setUp(self):
+        self.server = self.start('[[agent]]\nid = "ops"\nmodel = "m"\n')
+
+    def test_a_prompt_takes_the_only_one(self):
+        self.assertIn('You said: hello', self.dm('prompt', 'hello'))
+        self.assertEqual(self.server.items('/api/projects/default/sessions')[0]['agentID'], 'ops')
+
+    def test_of_several_it_wants_to_know_which(self):
+        both = ''.join(f'[[agent]]\nid = "{x}"\nmodel = "m"\n' for x in ('ops', 'dev'))
+        server = self.start(both)
+        where = ['--server', f'http://127.0.0.1:{server.port}', '--data', server.directory]
+        ended = run('prompt', 'hello', *where)
+        self.assertEqual(ended.returncode, USAGE, ended)
+        self.assertRegex(ended.stderr, r'which agent\? There are (ops, dev|dev, ops)\n')
+        self.assertIn('--agent ', ended.stderr)
 
 
 if __name__ == '__main__':

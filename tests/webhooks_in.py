@@ -46,8 +46,8 @@ when = { "/action" = "completed" }
 id = "slack"
 kind = "slack"
 secrets_env = ["S_SLACK"]
-pending = "/payload/callback_id"
-output = "/payload/actions"
+pending = "/payload/actions/0/block_id"
+output = "/payload/actions/0/value"
 [[source]]
 id = "elsewhere"
 kind = "standard"
@@ -253,7 +253,7 @@ class OtherKinds(Webhooks):
 
     def test_slack_sends_forms(self):
         session, pending = self.deploy()
-        payload = {'callback_id': pending, 'actions': [{'value': 'go'}]}
+        payload = {'type': 'block_actions', 'actions': [{'block_id': pending, 'value': 'go'}]}
         raw = urllib.parse.urlencode({'payload': json.dumps(payload)}).encode()
         stamp = str(int(time.time()))
         value = hmac.new(b'slack secret', f'v0:{stamp}:'.encode() + raw, hashlib.sha256).hexdigest()
@@ -266,7 +266,7 @@ class OtherKinds(Webhooks):
         self.assertProblem(self.send('slack', raw, bad), 401, 'bad_signature')
         self.assertStatus(self.send('slack', raw, headers), 200)
         self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: [{"value":"go"}]')
+        self.assertEqual(self.server.said(session), 'deploy A: go')
 
 
 class References(Webhooks):

@@ -1,15 +1,21 @@
 // dormouse config: writes the example, checks a file, lists the keys.
+#include "app/agent_programs.h"
 #include "app/assemble.h"
+#include "app/confine.h"
 #include "app/programs.h"
 
+#include "base/text.h"
+#include "cli/settings.h"
 #include "config/example.h"
 #include "config/keys.h"
 #include "config/read.h"
 #include "config/values.h"
 #include "json/json.h"
+#include "webhook/pump.h"
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -47,7 +53,7 @@ int write_example(std::string const& path) {
         return complain("can not write " + path + ": " + std::strerror(errno));
     }
     std::printf("%s written; every line of it is a comment.\n", path.c_str());
-    std::puts("Edit it, then: dormouse config check");
+    std::printf("Edit it, then: dormouse config check %s\n", cli::shell_word(path).c_str());
     return 0;
 }
 
@@ -124,6 +130,54 @@ void print_summary(config::Config const& config, agent::Registry const& registry
     for (config::Gate const& gate : config.gates) std::printf("gate       %s\n", gate.id.c_str());
 }
 
+using Warnings = std::vector<config::Problem>;
+
+// What may never be sent there, while it stands so.
+void check_targets(Warnings& out, config::Config const& config) {
+    auto allowed = config.server.webhook_hosts;
+    for (std::string& host : allowed) host = lower_case(host);
+    for (config::Webhook const& hook : config.webhooks) {
+        auto const why = webhook::way_to(hook.url, allowed).refusal;
+        if (!why.empty())
+            out.push_back({hook.line, "[[webhook]] " + hook.url + " gets nothing: " + why});
+    }
+    for (config::Notify const& notify : config.notifies) {
+        if (!notify.url) continue;
+        auto const why = webhook::way_to(notify.url->value, allowed).refusal;
+        if (!why.empty()) out.push_back({notify.line, "[[notify]] tells nobody: " + why});
+    }
+}
+
+bool is_installed(std::string const& program) {
+    auto const known = installed_agents();
+    return std::ranges::find(known, program, &config::Agent::id) != known.end() ||
+           config_world().is_program(program);
+}
+
+// Programs that are not there, and walls that can not be built.
+void check_programs(Warnings& out, config::Config const& config) {
+    for (config::Agent const& agent : config.agents) {
+        config::AgentProgram const& program = agent.program;
+        if (program.command.empty()) continue;
+        std::string why;
+        if (auto const confined = confine({program.sandbox, program.run_as, {}, {}}); !confined)
+            why = confined.error().detail;
+        if (!is_installed(program.command.front()))
+            why = "there is no program " + program.command.front();
+        if (!why.empty())
+            out.push_back({agent.line, "[[agent]] " + agent.id + " can not be used: " + why});
+    }
+}
+
+// Those of the file, and what only this machine shows.
+Warnings warnings_of(config::Config const& config) {
+    auto out = config::warnings(config);
+    check_targets(out, config);
+    check_programs(out, config);
+    std::ranges::stable_sort(out, {}, &config::Problem::line);
+    return out;
+}
+
 void print_summary_json(config::Config const& config, agent::Registry const& registry) {
     json::Writer out;
     out.begin_object().member("ok", true).member("file", config.file);
@@ -145,7 +199,7 @@ void print_summary_json(config::Config const& config, agent::Registry const& reg
     out.end_array().key("gates").begin_array();
     for (config::Gate const& gate : config.gates) out.value(gate.id);
     out.end_array().key("warnings").begin_array();
-    for (config::Problem const& warning : config::warnings(config))
+    for (config::Problem const& warning : warnings_of(config))
         out.value(config::line_of(config.file, warning));
     std::puts(out.end_array().end_object().take().c_str());
 }
@@ -169,7 +223,7 @@ int check(std::string const& file, bool as_json) {
     if (!config) return print_mistakes(file, config.error(), as_json);
     auto const registry = try_assemble(*config);
     if (!registry) return print_mistakes(file, registry.error(), as_json);
-    for (config::Problem const& warning : config::warnings(*config))
+    for (config::Problem const& warning : warnings_of(*config))
         std::fprintf(stderr, "%s (warning)\n", config::line_of(config->file, warning).c_str());
     as_json ? print_summary_json(*config, *registry) : print_summary(*config, *registry);
     return 0;

@@ -77,7 +77,6 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     store.url = options.store.value_or(store.url);
     if (options.public_url) {
         server.public_url = *options.public_url;
-        if (server.public_url.ends_with('/')) server.public_url.pop_back();
         if (auto const todo = config::misfit(config::Form::url, server.public_url)) {
             return fail(Code::bad_value, "--public-url " + *options.public_url + ": " + *todo);
         }

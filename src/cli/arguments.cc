@@ -169,9 +169,8 @@ void Grammar::add_prompt() {
     auto* const fresh = p->add_flag("--new", args->fresh, "A new session (the default)");
     session->excludes(last)->excludes(fresh);
     last->excludes(fresh);
-    p->add_option("-a,--agent", args->agent, "Agent of a new session")
+    p->add_option("-a,--agent", args->agent, "Agent of a new session (demo, or the only one)")
         ->type_name("AGENT")
-        ->capture_default_str()
         ->excludes(session)
         ->excludes(last);
     p->add_option("--when", args->when, "If a turn is open")
@@ -310,8 +309,7 @@ void Grammar::add_submissions() {
         one->require_option(1);
     }
     r->add_option("--title", result->title, "A title for people")->type_name("TEXT");
-    r->add_option("--metadata", result->metadata, "A JSON object kept beside the result")
-        ->type_name("JSON");
+    r->add_option("--metadata", result->metadata, "JSON kept beside the result")->type_name("JSON");
     g->add_option("--key", progress->key, "Repeating the same key changes nothing")
         ->type_name("KEY");
 }

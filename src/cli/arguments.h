@@ -29,7 +29,7 @@ struct PromptArgs {
     std::string session;
     bool last = false;
     bool fresh = false;
-    std::string agent = "demo";
+    std::string agent = {};  // of a new session; empty: demo, or the only one
     std::string when;
     std::string answers;
     bool no_follow = false;

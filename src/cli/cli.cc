@@ -27,14 +27,21 @@ bool wants_color(Environment const& env) {
     return on_terminal() && env.no_color.empty() && env.term != "dumb";
 }
 
+// What was not written was not said: a full disk must not look like success.
+int flushed(int exit) {
+    if (std::cout.flush()) return exit;
+    std::cerr << "dormouse: cannot write to standard output\n";
+    return exit == status::done ? status::failed : exit;
+}
+
 }  // namespace
 
 int run(int argc, char** argv, Programs const& programs) {
     auto const parsed = parse(std::vector<std::string>(argv + 1, argv + argc), programs.version);
     if (!parsed) {
         auto const& notice = parsed.error();
-        (notice.exit == status::done ? std::cout : std::cerr) << notice.text << std::flush;
-        return notice.exit;
+        (notice.exit == status::done ? std::cout : std::cerr) << notice.text;
+        return flushed(notice.exit);
     }
     auto const env = environment();
     Context const context{.global = parsed->global,
@@ -49,10 +56,7 @@ int run(int argc, char** argv, Programs const& programs) {
                           .may_ask = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0,
                           .output_fd = STDOUT_FILENO};
     int const exit = execute(context, parsed->command);
-    // What was not written was not said: a full disk must not look like success.
-    if (std::cout.flush()) return exit;
-    std::cerr << "dormouse: cannot write to standard output\n";
-    return exit == status::done ? status::failed : exit;
+    return flushed(exit);
 }
 
 }  // namespace dormouse::cli

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 
+#include <fcntl.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -95,6 +96,9 @@ Outcome<Json> json_argument(std::string_view flag, std::string_view text) {
 
 Outcome<int> execute(Context const& context, ServeArgs const& args) {
     auto options = args.options;
+    if (options.ready_fd >= 0 && ::fcntl(options.ready_fd, F_GETFD) < 0)
+        return failure(status::usage,
+                       "--ready-fd: there is no descriptor " + std::to_string(options.ready_fd));
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     options.data = *std::move(directory);

@@ -48,6 +48,11 @@ Outcome<int> create_token(Context const& context, Client& client, AccessArgs con
                     << std::flush;
     }
     context.show(reply->body, made["secret"].string_or("") + "\n");
+    if (!context.out) {
+        return failure(status::failed, "the token was made, and its secret can not be printed",
+                       "Nobody knows it: dormouse token revoke " +
+                           shell_word(made["token"]["id"].string_or("")) + context.flags());
+    }
     return status::done;
 }
 
@@ -60,7 +65,13 @@ std::string names_in_words(json::View names, std::string_view none) {
 Outcome<int> list_tokens(Context const& context, Client& client) {
     auto const reply = client.get("/api/tokens");
     if (!reply) return std::unexpected(reply.error());
-    Table table({{"ID", Narrow::id}, "KIND", "NAME", "ROLE", "PROJECTS", "AGENTS", "EXPIRES"});
+    Table table({{"ID", Narrow::id},
+                 "KIND",
+                 {"NAME", Narrow::words},
+                 "ROLE",
+                 {"PROJECTS", Narrow::words},
+                 {"AGENTS", Narrow::words},
+                 "EXPIRES"});
     json::View(reply->body)["items"].elements([&](json::View one) {
         table.add({one["id"].string_or(""), one["kind"].string_or(""), one["name"].string_or(""),
                    one["role"].string_or(""), names_in_words(one["projects"], "all"),

@@ -86,8 +86,34 @@ int Import::end() const {
 
 }  // namespace
 
+namespace {
+
+// A dry run can do without a server, which knows the agents.
+Outcome<void> look_for(Context const& context, std::string const& agent) {
+    auto client = context.connect();
+    auto const reply =
+        client ? client->get("/api/agents") : Outcome<Reply>(std::unexpected(client.error()));
+    if (!reply) {
+        context.err << "not asked whether there is an agent " << escape_for_terminal(agent) << ": "
+                    << escape_for_terminal(reply.error().what) << '\n';
+        return {};
+    }
+    bool there = false;
+    json::View(reply->body)["items"].elements(
+        [&](json::View one) { there = there || one["id"].string_or("") == agent; });
+    if (there) return {};
+    return failure(status::usage, "--agent: there is no agent '" + agent + "'",
+                   "See them: dormouse agents.");
+}
+
+}  // namespace
+
 Outcome<int> execute(Context const& context, ImportArgs const& args) {
     std::optional<Client> client;
+    if (args.dry_run) {
+        if (auto const known = look_for(context, args.agent); !known)
+            return std::unexpected(known.error());
+    }
     if (!args.dry_run) {
         auto connected = context.connect();
         if (!connected) return std::unexpected(connected.error());

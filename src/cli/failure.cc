@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace dormouse::cli {
 namespace {
@@ -21,7 +22,6 @@ constexpr std::array remedies{
            "DIR."},
     Remedy{"forbidden", "Use a token whose role allows this."},
     Remedy{"not_an_answerer", "Ask somebody who may answer: dormouse pending --json lists them."},
-    Remedy{"not_found", "See what there is: dormouse sessions, dormouse pending."},
     Remedy{"conflict", "See who settled it and how: dormouse explain ID."},
     Remedy{"expired", "Its time was up; see what became of it: dormouse explain ID."},
     Remedy{"cancelled", "It was cancelled; see by whom: dormouse explain ID."},
@@ -55,9 +55,29 @@ std::string_view remedy_of_state(json::View problem) {
     return state == "completed" && prompt ? "Open it again: --reopen." : "";
 }
 
+// Which list shows what there is.
+std::string_view remedy_of_place(std::string_view instance) {
+    constexpr std::pair<std::string_view, std::string_view> places[] = {
+        {"/api/tasks", "See the tasks of a session: dormouse tasks SESSION."},
+        {"/api/mail", "See what there is: dormouse sent, dormouse alias."},
+        {"/api/deliveries", "See them: dormouse deliveries."},
+        {"/api/artifacts", "The messages of a session name its own: dormouse show SESSION."},
+        {"/api/tokens", "See them: dormouse token list."},
+        {"/api/sessions", "See them: dormouse sessions --all."},
+        {"/async-tool", "See what waits: dormouse pending."},
+    };
+    for (auto const& [path, remedy] : places) {
+        if (instance.starts_with(path)) return remedy;
+    }
+    return "See what there is: dormouse sessions, dormouse pending.";
+}
+
 std::string remedy_of(json::View problem) {
     auto const code = problem["code"].string_or("");
     if (code == "wrong_state") return std::string(remedy_of_state(problem));
+    if (code == "not_found") return std::string(remedy_of_place(problem["instance"].string_or("")));
+    if (problem["detail"].string_or("").ends_with("(GET /api/agents)"))
+        return "See them: dormouse agents.";
     auto const* const found = std::find_if(remedies.begin(), remedies.end(),
                                            [&](Remedy const& r) { return r.code == code; });
     if (found == remedies.end()) return general_advice(problem);
@@ -87,6 +107,55 @@ int exit_of(std::string_view code, int http_status) {
         if (row.text == code) return row.exit;
     }
     return exit_of_http(http_status);
+}
+
+// What a person wrote that became this member of the request; empty: it has its own name.
+std::string_view option_of(std::string_view member) {
+    constexpr std::pair<std::string_view, std::string_view> options[] = {
+        {"agentID", "--agent"},
+        {"agents", "--agents"},
+        {"answers", "--answers"},
+        {"arguments", "--arguments"},
+        {"completedAfterMs", "--completed-after"},
+        {"content", "--content"},
+        {"description", "--description"},
+        {"forMs", "--for"},
+        {"key", "--key"},
+        {"parts", "--file"},
+        {"projects", "--projects"},
+        {"reason", "--reason"},
+        {"replyTo", "--reply-to"},
+        {"role", "--role"},
+        {"seq", "--seq"},
+        {"title", "--title"},
+        {"ttl", "--ttl"},
+        {"ttlMs", "--ttl"},
+        {"when", "--when"},
+    };
+    for (auto const& [name, option] : options) {
+        if (name == member) return option;
+    }
+    return member;
+}
+
+// "/forMs: must be …" as "--for: must be …"; routes are left out.
+std::string in_options(std::string detail) {
+    if (detail.starts_with('/')) {
+        auto const end = detail.find(": ");
+        auto const pointer = detail.substr(1, end == detail.npos ? end : end - 1);
+        if (!pointer.contains('/') && end != detail.npos)
+            detail.replace(0, end, option_of(pointer));
+    }
+    constexpr std::string_view route = " (GET /api/";
+    if (auto const at = detail.find(route); at != detail.npos && detail.ends_with(')'))
+        detail.erase(at);
+    return detail;
+}
+
+// A detail that says all needs no title before it.
+bool stands_alone(std::string_view detail) {
+    return detail.starts_with('/') || detail.starts_with("there is no ") ||
+           (detail.front() >= 'A' && detail.front() <= 'Z');
 }
 
 // The place in the request that is wrong, when the problem names one.
@@ -123,7 +192,7 @@ Failure failure_of_reply(int http_status, std::string_view body) {
     auto what = problem["title"].string_or(code);
     if (auto const detail = problem["detail"].string();
         detail && !detail->empty() && *detail != what) {
-        what += ": " + *detail;
+        what = (stands_alone(*detail) ? "" : what + ": ") + in_options(*detail);
     }
     what += place(problem) + " (" + code + ")";
     return Failure{exit_of(code, http_status), std::move(what), remedy_of(problem), *checked};

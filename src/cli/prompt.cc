@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <vector>
 
 namespace dormouse::cli {
 namespace {
@@ -30,6 +31,10 @@ public:
     [[nodiscard]] Outcome<int> follow();
 
 private:
+    // What ends a line of text that was streamed.
+    [[nodiscard]] std::string close() {
+        return context_.global.json ? std::string() : story_.end_line();
+    }
     // When the session rests or has stopped, notes at which event: all up to there is to be told
     // first.
     [[nodiscard]] Outcome<void> look();
@@ -104,13 +109,18 @@ Outcome<int> Follower::follow() {
         auto step = look();
         if (step && (rests_at_ == 0 || after_ < rests_at_)) step = read();
         if (!step && step.error().exit == status::interrupted) {
+            context_.out << close() << std::flush;
             context_.err << (context_.may_ask ? "\n" : "")  // after the terminal's ^C
                          << "interrupted; the turn goes on: dormouse tail " << session_
                          << context_.flags() << '\n';
             return status::interrupted;
         }
-        if (!step) return std::unexpected(step.error());
+        if (!step) {
+            if (step.error().exit != status::unread) context_.out << close() << std::flush;
+            return std::unexpected(step.error());
+        }
         if (!finish_.empty()) return told();
+        context_.out << close();
         if (!stopped_.empty()) return has_stopped();
         auto const waits = what_waits();
         if (!waits) return std::unexpected(waits.error());
@@ -172,13 +182,33 @@ Outcome<std::string> Follower::what_waits() const {
     return text;
 }
 
-Outcome<std::string> new_session(Context const& context, Client& client, std::string const& agent) {
+Outcome<std::string> make_session(Context const& context, Client& client,
+                                  std::string const& agent) {
     json::Writer body;
     body.begin_object().member("agentID", agent).end_object();
     auto const target = "/api/projects/" + encode(context.global.project) + "/sessions";
     auto const reply = client.post(target, body.json(), Keyed::yes);
     if (!reply) return std::unexpected(reply.error());
     return json::View(reply->body)["id"].string_or("");
+}
+
+// Without a name it is the demo, or else the only one that the server has.
+Outcome<std::string> new_session(Context const& context, Client& client, std::string const& agent) {
+    auto made = make_session(context, client, agent.empty() ? "demo" : agent);
+    if (made || !agent.empty() || code_of(made.error()) != "bad_value") return made;
+    auto const reply = client.get("/api/agents");
+    if (!reply) return std::unexpected(reply.error());
+    std::vector<std::string> names;
+    json::View(reply->body)["items"].elements([&](json::View one) {
+        if (one["available"].boolean_or(true)) names.push_back(one["id"].string_or(""));
+    });
+    if (names.size() == 1) return make_session(context, client, names.front());
+    std::string all;
+    for (auto const& name : names) all += (all.empty() ? "" : ", ") + name;
+    return failure(status::usage,
+                   names.empty() ? "the server has no agent" : "which agent? There are " + all,
+                   names.empty() ? "Configure one: docs/how-to/first-agent.md."
+                                 : "Name one: --agent " + shell_word(names.front()) + ".");
 }
 
 Outcome<std::string> session_of(Context const& context, Client& client, PromptArgs const& args) {
@@ -271,6 +301,12 @@ Outcome<int> execute(Context const& context, PromptArgs const& args) {
     }
     if (!context.global.json)
         context.out << context.style(Paint::dim, *session) << '\n' << std::flush;
+    if (auto const behind = json::View(accepted->body)["queuedBehind"].string();
+        behind && !context.global.json) {
+        context.out << context.style(Paint::dim, "queued behind " + escape_for_terminal(*behind))
+                    << '\n'
+                    << std::flush;
+    }
     return Follower(context, *client, *session, json::View(accepted->body)).follow();
 }
 

@@ -163,7 +163,11 @@ std::string tool_arguments(json::View tool) {
 }
 
 std::string agents_table(json::View items, Style style, std::size_t terminal) {
-    Table table({"AGENT", "KIND", {"MODEL", Narrow::words}, "STATE", {"TOOLS", Narrow::words}});
+    Table table({{"AGENT", Narrow::words},
+                 "KIND",
+                 {"MODEL", Narrow::words},
+                 {"STATE", Narrow::words},
+                 {"TOOLS", Narrow::words}});
     items.elements([&](json::View agent) {
         bool const there = agent["available"].boolean_or(false);
         auto const reason = agent["reason"].string_or("not available");
@@ -175,7 +179,11 @@ std::string agents_table(json::View items, Style style, std::size_t terminal) {
 }
 
 std::string tasks_table(json::View items, Style style, std::size_t terminal) {
-    Table table({"TASK", "STATUS", "AGENT", "SESSION", {"DESCRIPTION", Narrow::words}});
+    Table table({"TASK",
+                 {"STATUS", Narrow::words},
+                 {"AGENT", Narrow::words},
+                 {"SESSION", Narrow::id},
+                 {"DESCRIPTION", Narrow::words}});
     items.elements([&](json::View task) {
         std::string status = plain(task["status"]);
         if (task["queued"].boolean_or(false)) status += ", waits for a place";

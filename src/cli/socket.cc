@@ -168,7 +168,11 @@ Outcome<void> Socket::wait(io::TlsStream::State state, Deadline deadline) const 
         case ended: return lost("it was closed");
         case failed: break;
     }
-    return failure(status::unreachable, "no TLS with " + host_ + ": " + tls_->why_failed(),
+    auto const why = tls_->why_failed();
+    if (why.contains("wrong version number") || why.contains("packet length too long"))
+        return failure(status::unreachable, "no TLS with " + host_ + ": it speaks plain http there",
+                       "Write http:// instead of https://, or ask for the server's https address.");
+    return failure(status::unreachable, "no TLS with " + host_ + ": " + why,
                    "A private authority is named by $SSL_CERT_FILE.");
 }
 

@@ -113,10 +113,25 @@ std::string Misspelling::unknown_option(std::string const& name) const {
     return near.empty() ? out : out + "\n  Did you mean " + std::string(near) + "?";
 }
 
+// What has another name elsewhere.
+std::string_view meant(std::string_view word) {
+    constexpr std::pair<std::string_view, std::string_view> names[] = {
+        {"events", "tail"},   {"logs", "tail"},     {"follow", "tail"}, {"list", "sessions"},
+        {"ls", "sessions"},   {"messages", "show"}, {"get", "show"},    {"rm", "delete"},
+        {"submit", "result"}, {"reject", "deny"},   {"stop", "cancel"}, {"run", "serve"},
+        {"start", "serve"},   {"server", "serve"},  {"ask", "prompt"},  {"send", "prompt"},
+        {"check", "doctor"},  {"status", "doctor"},
+    };
+    for (auto const& [other, ours] : names) {
+        if (other == word) return ours;
+    }
+    return {};
+}
+
 std::string Misspelling::unknown_command(std::string const& word) const {
     std::vector<std::string_view> names;
     for (auto const* each : commands_of(*at_)) names.emplace_back(each->get_name());
-    auto const near = nearest(word, names);
+    auto const near = meant(word).empty() ? nearest(word, names) : meant(word);
     auto out = "there is no command " + in_quotes(word);
     return near.empty() ? out : out + "\n  Did you mean: " + path_ + " " + std::string(near);
 }

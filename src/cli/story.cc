@@ -80,7 +80,10 @@ std::string event_line(json::View event, std::size_t columns, Style style) {
            "\n";
 }
 
-std::string TurnStory::end_line() { return std::exchange(streamed_, {}).empty() ? "" : "\n"; }
+std::string TurnStory::end_line() {
+    streamed_.clear();
+    return std::exchange(open_, false) ? "\n" : "";
+}
 
 std::string TurnStory::name_of(json::View data) const {
     auto const id = first_of(data, "callID", "callId");
@@ -105,12 +108,30 @@ std::string TurnStory::reply(json::View data) {
         out = "\n" + escape_for_terminal(text, true);  // another attempt said something else
     }
     if (!text.empty()) out += "\n";
+    open_ = false;
     auto number = data["firstCall"].integer_or(1);
     data["calls"].elements([&](json::View item) {
         auto const id = first_of(item, "callID", "id");
         out += call(item, id.empty() ? "call_" + std::to_string(number) : id);
         ++number;
     });
+    return out;
+}
+
+// A program's own message, piece by piece; its tools stand between its messages.
+std::string TurnStory::update(json::View data) {
+    if (data["kind"].string_or("") != "message") return end_line();
+    auto const text = text_of_parts(data["body"]);
+    if (text.empty()) return {};
+    auto out = data["begins"].boolean_or(false) && streamed_.empty() ? end_line() : std::string();
+    if (streamed_.starts_with(text)) {
+        streamed_.erase(0, text.size());
+        return out;
+    }
+    auto const shown = std::exchange(streamed_, {});
+    out += text.starts_with(shown) ? escape_for_terminal(text.substr(shown.size()), true)
+                                   : "\n" + escape_for_terminal(text, true);
+    open_ = !text.ends_with('\n');
     return out;
 }
 
@@ -150,6 +171,7 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
             return {};
         auto const piece = event["text"].string_or("");
         streamed_ += piece;
+        if (!piece.empty()) open_ = !piece.ends_with('\n');
         return {.text = escape_for_terminal(piece, true)};
     }
     auto const data = event["data"];
@@ -159,6 +181,7 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
     if (event["turnID"].string_or("") != turn_id_ && data["turnID"].string_or("") != turn_id_)
         return told;
     if (type == "model_replied") told.text = reply(data);
+    if (type == "agent_update") told.text = update(data);
     if (type == "model_failed") {
         told.text = end_line() + style_(Paint::red, "the model failed: ") +
                     escape_for_terminal(plain(data["error"]["message"])) + "\n";

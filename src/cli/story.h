@@ -28,18 +28,21 @@ public:
     };
     // `type` and `data` as the stream brings them: an Event, or a provisional delta.
     [[nodiscard]] Told tell(std::string_view type, json::View event);
+    // A line break after text whose line is open; else nothing.
+    [[nodiscard]] std::string end_line();
 
 private:
     [[nodiscard]] std::string reply(json::View data);
+    [[nodiscard]] std::string update(json::View data);
     [[nodiscard]] std::string call(json::View call, std::string const& id);
     [[nodiscard]] std::string outcome(std::string_view type, json::View data) const;
     [[nodiscard]] std::string name_of(json::View data) const;
-    [[nodiscard]] std::string end_line();
 
     std::string turn_id_;
     Style style_;
     std::map<std::string, std::string, std::less<>> calls_;  // callID → "deploy {"target":"A"}"
     std::string streamed_;  // provisional text on the screen, not yet confirmed
+    bool open_ = false;     // what is on the screen ends without a line break
 };
 
 // What the events of a session say about one pending call: the account that `demo` checks.

@@ -68,6 +68,35 @@ TEST(TurnStory, streamed_text_of_an_attempt_that_failed_is_replaced) {
         "\nGood day\n");
 }
 
+TEST(TurnStory, a_line_that_streamed_text_left_open_is_ended_once) {
+    TurnStory story("trn_1", {});
+    EXPECT_EQ(story.end_line(), "");
+    story.tell("delta", json::View(R"({"turnID":"trn_1","kind":"text","text":"Hel"})"));
+    EXPECT_EQ(story.end_line(), "\n");
+    EXPECT_EQ(story.end_line(), "");
+}
+
+TEST(TurnStory, what_a_program_says_is_told_once_and_each_message_on_a_line_of_its_own) {
+    constexpr auto first =
+        R"({"kind":"message","begins":true,"body":[{"type":"text","text":"abc"}]})";
+    constexpr auto more = R"({"kind":"message","body":[{"type":"text","text":"def"}]})";
+    TurnStory story("trn_1", {});
+    story.tell("delta", json::View(R"({"turnID":"trn_1","kind":"text","text":"abcd"})"));
+    EXPECT_EQ(tell(story, "agent_update", first).text, "");
+    EXPECT_EQ(tell(story, "agent_update", more).text, "ef");
+    EXPECT_EQ(tell(story, "agent_update", R"({"kind":"tool","toolCallID":"t"})").text, "\n");
+    EXPECT_EQ(tell(story, "agent_update", first).text, "abc");
+    EXPECT_EQ(tell(story, "agent_update", first).text, "\nabc");
+    EXPECT_EQ(tell(story, "turn_ended", R"({"finishReason":"stop"})").text, "\n");
+}
+
+TEST(TurnStory, a_program_that_is_gone_is_told_with_its_reason) {
+    TurnStory story("trn_1", {});
+    EXPECT_EQ(tell(story, "detached", R"({"error":{"message":"it died"},"retryAt":1})").text,
+              "the agent's program is gone: it died; it is started again\n");
+    EXPECT_TRUE(tell(story, "status_changed", R"({"from":"active","to":"error"})").may_sleep);
+}
+
 TEST(TurnStory, other_turns_are_not_told) {
     TurnStory story("trn_9", {});
     EXPECT_EQ(tell(story, "model_replied", replied_with_call).text, "");

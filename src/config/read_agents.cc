@@ -134,6 +134,7 @@ AgentProgram read_program(Section const& section, Reading const& reading) {
 
 Agent read_agent(Section const& section, Reading const& reading) {
     Agent out;
+    out.line = section.line();
     if (section.given("acp")) {
         out.program = read_program(section, reading);
     } else {
@@ -151,7 +152,7 @@ Agent read_agent(Section const& section, Reading const& reading) {
     section.read("tools", out.tools);
     section.read("tool_concurrency", out.tool_concurrency);
     section.read("step_limit", out.step_limit);
-    if (Node const* const node = section.node("join")) {
+    if (Node const* const node = section.node("join"); node && out.program.command.empty()) {
         if (auto const join = join_of(*node)) {
             out.join = *join;
         } else {

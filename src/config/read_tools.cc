@@ -124,9 +124,13 @@ Tool read_tool(Section const& section, Reading const& reading) {
     out.input_schema = read_schema(section, "input_schema_file", reading);
     if (out.input_schema.is_null()) out.input_schema = Json::trusted(R"({"type":"object"})");
     out.result_schema = read_schema(section, "result_schema_file", reading);
-    out.http = read_http(section, reading);
-    out.command = read_command(section, reading);
-    if (auto const kind = section.word("kind")) {
+    // What is for the other kind is to be left out: nothing more is said of it.
+    auto const kind = section.word("kind");
+    if (!kind || static_cast<ToolKind>(*kind) == ToolKind::http)
+        out.http = read_http(section, reading);
+    if (!kind || static_cast<ToolKind>(*kind) == ToolKind::command)
+        out.command = read_command(section, reading);
+    if (kind) {
         out.kind = static_cast<ToolKind>(*kind);
         check_kind(section, out.kind);
     }

@@ -320,7 +320,8 @@ void Section::report(std::string_view name, std::string const& what,
 }
 
 void Section::forbid(std::string_view name, std::string const& why) const {
-    if (given(name)) report(name, why, "leave it out");
+    bool const reported = std::ranges::find(bad_, name) != bad_.end();
+    if (given(name) && !reported) report(name, why, "leave it out");
 }
 
 void Section::require(std::string_view name, std::string const& why) const {
