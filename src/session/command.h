@@ -277,7 +277,7 @@ struct AgentReply {
     std::uint32_t attempt = 0;
     std::uint32_t updates = 0;
     FinishReason finish = FinishReason::stop;
-    Usage usage;
+    Usage usage = {};
     std::optional<News> last = {};  // what it said at the end
 };
 
