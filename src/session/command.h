@@ -235,6 +235,13 @@ struct TakeMail {
 };
 
 // A mail that waits wakes now.
+// What follows of an import that began the session (Create::fork), in its order.
+struct ImportMore {
+    std::uint32_t part = 0;  // from 2
+    Json messages;
+    std::uint32_t message_count = 0;
+};
+
 struct ReleaseMail {
     MailId mail;
 };
@@ -309,11 +316,11 @@ struct Found {
 };
 
 struct Command {
-    using Body =
-        std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                     GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
-                     Change, Delete, Deliver, Undelivered, Repair, TaskAsk, SendMail, TakeMail,
-                     ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure>;
+    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
+                              GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
+                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair, TaskAsk,
+                              SendMail, TakeMail, ReleaseMail, AgentAttach, AgentNews, AgentReply,
+                              AgentAsk, AgentFailure, ImportMore>;
     Time at{};
     Random random{};
     Actor by{};
