@@ -58,6 +58,7 @@ ROUTES = [
     ('POST', '/api/sessions/{}/attach'),
     ('POST', '/api/sessions/{}/calls'),
     ('POST', '/api/projects/{}/import'),
+    ('POST', '/api/sessions/{}/import'),
     ('POST', '/api/tasks/{}/resume'),
     ('POST', '/api/tasks/{}/cancel'),
     ('GET', '/api/tasks/{}/output'),

@@ -202,6 +202,39 @@ class Mistakes(Import):
         base.close()
         self.assertIn('opencode', self.run_import(self.folder / 'other.db', status=2).stderr)
 
+    def test_a_long_transcript_comes_in_parts_once(self):
+        def write(last):
+            file = self.folder / 'long.json'
+            file.write_text(json.dumps({
+                'info': {'id': 'ses_long', 'title': 'Long', 'directory': '/x',
+                         'time': {'created': 9}},
+                'messages': [{'info': {'id': f'msg_{i}', 'role': 'user', 'time': {'created': i}},
+                              'parts': [part(i, type='text', text=f'{i} ' + 'x' * (1 << 20))]}
+                             for i in range(19)] + [
+                    {'info': {'id': 'msg_z', 'role': 'user', 'time': {'created': 99}},
+                     'parts': [part(99, type='text', text=last)]}]}))
+            return file
+
+        self.run_import(write('the end'))
+        (session,) = self.sessions()
+        self.assertEqual(session['messageCount'], 20)
+        said = [m['parts'][0]['text'] for m in self.server.messages(session['id'])]
+        self.assertEqual([text.split()[0] for text in said[:19]], [str(i) for i in range(19)])
+        self.assertEqual(said[19], 'the end')
+        ids = {m['id'] for m in self.server.messages(session['id'])}
+        self.assertEqual(len(ids), 20)
+        self.assertIn('there already 1', self.run_import(write('the end')).stdout)
+        self.assertIn('changed since', self.run_import(write('another end'), status=1).stderr)
+        self.server.restart()
+        self.assertEqual(self.sessions()[0]['messageCount'], 20)
+        path = f'/api/sessions/{session["id"]}/import'
+        more = [{'role': 'user', 'parts': [{'type': 'text', 'text': 'x'}]}]
+        self.assertProblem(self.server.post(path, {'part': 9, 'messages': more}), 409, 'not_ready')
+        self.assertProblem(self.server.post(path, {'part': 1, 'messages': more}), 400, 'bad_value')
+        self.server.prompt(session['id'], 'go on')
+        self.assertProblem(self.server.post(path, {'part': 5, 'messages': more}), 409,
+                           'wrong_state')
+
     def test_the_route_refuses_what_is_not_right(self):
         path = '/api/projects/default/import'
         good = {'role': 'user', 'parts': [{'type': 'text', 'text': 'x'}]}

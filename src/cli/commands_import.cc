@@ -1,13 +1,49 @@
 // import: sessions of opencode.
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "opencode/source.h"
 
 #include <ostream>
+#include <vector>
 
 namespace dormouse::cli {
 namespace {
+
+constexpr std::size_t part_bytes_max = std::size_t{7} << 20;  // of the messages of one request
+constexpr std::size_t part_messages_max = 20'000;
+
+// Arrays of messages, none empty.
+std::vector<std::string> parts_of(json::View messages) {
+    std::vector<std::string> out;
+    std::size_t count = 0;
+    messages.elements([&](json::View message) {
+        bool const fits = !out.empty() && count < part_messages_max &&
+                          out.back().size() + message.raw().size() < part_bytes_max;
+        if (!fits) {
+            if (!out.empty()) out.back() += "]";
+            out.emplace_back("[");
+            count = 0;
+        }
+        if (count++ > 0) out.back() += ",";
+        out.back() += message.raw();
+    });
+    if (!out.empty()) out.back() += "]";
+    return out;
+}
+
+// With the digest of all, so that a transcript that has changed in a later part is another request.
+Json first_of(Json const& body, std::vector<std::string> const& parts) {
+    json::Writer out;
+    out.begin_object();
+    json::View(body).members([&](std::string_view name, json::View value) {
+        if (name != "messages") out.member_raw(name, value.raw());
+    });
+    out.member("parts", static_cast<std::int64_t>(parts.size()));
+    out.member("digest", digest_text(sha256(body.text())));
+    return out.member_raw("messages", parts.front()).end_object().json();
+}
 
 // Reads one session after the other and hands each to the server under a key of its own, which is
 // its id there: so it may be done again.
@@ -23,6 +59,7 @@ public:
 
 private:
     void name(std::string_view what, std::string const& which);
+    [[nodiscard]] Outcome<Reply> send(opencode::Session const& session, Json const& body);
     void count(Reply const& reply, opencode::Session const& session);
 
     Context const& context_;
@@ -62,8 +99,7 @@ void Import::take(opencode::Session const& session) {
                      << escape_for_terminal(session.title) << '\n';
         return;
     }
-    auto const target = "/api/projects/" + encode(context_.global.project) + "/import";
-    auto const reply = client_->post_as("import-opencode-" + encode(session.id), target, body);
+    auto const reply = send(session, body);
     if (reply) return count(*reply, session);
     auto const code = code_of(reply.error());
     if (code == "idempotency_mismatch") {
@@ -74,6 +110,25 @@ void Import::take(opencode::Session const& session) {
     } else {
         stopped_ = reply.error();
     }
+}
+
+// What one request does not hold follows in others; each is taken once, so all may be sent again.
+Outcome<Reply> Import::send(opencode::Session const& session, Json const& body) {
+    auto const key = "import-opencode-" + encode(session.id);
+    auto const target = "/api/projects/" + encode(context_.global.project) + "/import";
+    auto const parts = parts_of(json::View(body)["messages"]);
+    if (parts.size() == 1) return client_->post_as(key, target, body);
+    auto first = client_->post_as(key, target, first_of(body, parts));
+    if (!first) return first;
+    auto const more = "/api/sessions/" + json::View(first->body)["id"].string_or("") + "/import";
+    for (std::size_t part = 2; part <= parts.size(); ++part) {
+        json::Writer out;
+        out.begin_object().member("part", static_cast<std::int64_t>(part));
+        out.member_raw("messages", parts[part - 1]).end_object();
+        auto const reply = client_->post(more, out.json());
+        if (!reply) return std::unexpected(reply.error());
+    }
+    return first;
 }
 
 int Import::end() const {

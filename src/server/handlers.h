@@ -66,6 +66,7 @@ void delete_task(Api& api, ExchangePtr const& x);
 void get_task_output(Api& api, ExchangePtr const& x);
 // handlers_import.cc
 void import_session(Api& api, ExchangePtr const& x);
+void import_more(Api& api, ExchangePtr const& x);
 // handlers_attach.cc
 void post_attach(Api& api, ExchangePtr const& x);
 // handlers_call.cc

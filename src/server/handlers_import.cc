@@ -31,7 +31,7 @@ public:
         auto const parts = fields.array("parts");
         if (!parts || parts->size() == 0) fields.refuse("parts", "must be an array, and not empty");
         if (fields.error()) return body.refuse(*fields.error());
-        id_ = "import_" + std::to_string(++count_);
+        id_ = "import_" + std::to_string(first_ + ++count_);
         out_.begin_object().member("id", "msg_" + id_).member("sessionID", "ses_import");
         out_.member("turnID", "trn_import").member("role", role).key("source").begin_object();
         out_.member("type", "import").member_null("ref").end_object().key("parts").begin_array();
@@ -41,7 +41,11 @@ public:
         out_.member("created", at_).member("completed", at_).end_object().end_object();
     }
 
-    void begin() { out_.begin_array(); }
+    // `known`: so many messages came before.
+    void begin(std::uint64_t known = 0) {
+        first_ = known;
+        out_.begin_array();
+    }
     [[nodiscard]] std::uint32_t count() const { return count_; }
     [[nodiscard]] Json take() { return out_.end_array().json(); }
 
@@ -87,6 +91,7 @@ private:
     }
 
     json::Writer out_;
+    std::uint64_t first_ = 0;
     std::uint32_t count_ = 0;
     std::uint32_t number_ = 0;
     std::int64_t at_ = 0;
@@ -112,8 +117,19 @@ bool is_project(std::string_view text) {
     return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
 }
 
+void read_messages(Body& body, Transcript& into) {
+    auto const messages = body.array("messages");
+    if (!messages || messages->size() == 0 || messages->size() > messages_max)
+        body.refuse("messages", "must be an array of 1 to 20000 messages");
+    if (body.error()) return;
+    messages->elements([&](json::View each) {
+        if (!body.error()) into.add(body, each);
+    });
+}
+
 std::optional<Create> read_import(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"agentID", "title", "source", "cwd", "messages"});
+    Body body(json::View(x->body), "",
+              {"agentID", "title", "source", "cwd", "messages", "parts", "digest"});
     Create create;
     create.project = x->params[0];
     create.agent = body.required_string("agentID");
@@ -124,15 +140,12 @@ std::optional<Create> read_import(Api& api, ExchangePtr const& x) {
     if (create.title.size() > 1'000) body.refuse("title", "may have 1000 bytes");
     if (!body.error() && !api.services().catalogue.has_agent(create.agent))
         body.refuse("agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
-    auto const messages = body.array("messages");
-    if (!messages || messages->size() == 0 || messages->size() > messages_max)
-        body.refuse("messages", "must be an array of 1 to 20000 messages");
+    // Of all that is to follow: a transcript that has changed there is another request.
+    (void)body.integer("parts");
+    (void)body.string("digest");
     Transcript transcript;
     transcript.begin();
-    if (!body.error())
-        messages->elements([&](json::View each) {
-            if (!body.error()) transcript.add(body, each);
-        });
+    read_messages(body, transcript);
     if (body.error()) {
         x->fail(*body.error());
         return std::nullopt;
@@ -144,6 +157,32 @@ std::optional<Create> read_import(Api& api, ExchangePtr const& x) {
 }
 
 }  // namespace
+
+void import_more(Api& api, ExchangePtr const& x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) return x->fail(not_found());
+    api.services().runner.look(*id, [&api, x](Result<std::shared_ptr<runner::Lane>> lane) {
+        if (!lane) return x->fail(lane.error());
+        State const& state = (*lane)->state();
+        Body body(json::View(x->body), "", {"part", "messages"});
+        auto const part = body.integer("part").value_or(0);
+        if (part < 2) body.refuse("part", "must be 2 or more; the first one makes the session");
+        Transcript transcript;
+        transcript.begin(state.messages);
+        read_messages(body, transcript);
+        if (body.error()) return x->fail(*body.error());
+        ImportMore more{static_cast<std::uint32_t>(std::min<std::int64_t>(part, UINT32_MAX)),
+                        transcript.take(), transcript.count()};
+        api.services().runner.command(
+            state.id, std::move(more), x->asker(), [x, part](Result<Answer> const& answer) {
+                if (!answer) return x->fail(answer.error());
+                bool const again = answer->outcome == Answer::Outcome::duplicate;
+                json::Writer out;
+                out.begin_object().member("part", part).member("duplicate", again);
+                x->json(again ? 200 : 201, out.end_object().take());
+            });
+    });
+}
 
 void import_session(Api& api, ExchangePtr const& x) {
     auto create = read_import(api, x);

@@ -90,6 +90,7 @@ std::vector<Route> session_routes() {
         {"GET", {"api", "sessions", "{}", "tasks"}, usual, list_tasks, "tree", program_read},
         {"POST", {"api", "sessions", "{}", "report"}, usual, post_report, "", program_id},
         {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", program_id},
+        {"POST", {"api", "sessions", "{}", "import"}, large, import_more, "", operate_id},
         {"POST", {"api", "sessions", "{}", "attach"}, usual, post_attach, "", operate_id},
         {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", program_id},
         {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", program_id},

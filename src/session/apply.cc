@@ -348,8 +348,9 @@ struct Fold {
 
     void operator()(Forked const& e) const {
         if (e.from != SessionId()) state.forked_from = e.from;
+        if (e.from == SessionId()) ++state.imports;
         state.messages += e.message_count;
-        state.auto_title = title_in(e.messages);
+        if (state.auto_title.empty()) state.auto_title = title_in(e.messages);
     }
 
     void operator()(SessionChanged const& e) const {

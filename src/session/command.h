@@ -246,6 +246,13 @@ struct TakeMail {
 };
 
 // A mail that waits wakes now.
+// What follows of an import that began the session (Create::fork), in its order.
+struct ImportMore {
+    std::uint32_t part = 0;  // from 2
+    Json messages;
+    std::uint32_t message_count = 0;
+};
+
 struct ReleaseMail {
     MailId mail;
 };
@@ -325,7 +332,7 @@ struct Command {
                               GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
                               Cancel, Move, Change, Delete, Deliver, Undelivered, Repair,
                               CutHistory, TaskAsk, SendMail, TakeMail, ReleaseMail, AgentAttach,
-                              AgentNews, AgentReply, AgentAsk, AgentFailure>;
+                              AgentNews, AgentReply, AgentAsk, AgentFailure, ImportMore>;
     Time at{};
     Random random{};
     Actor by{};

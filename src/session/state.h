@@ -231,6 +231,7 @@ struct State {
     Actor created_by;
     std::string created_idem;  // of the request that created it, if that bore an Idempotency-Key
     std::optional<SessionId> forked_from;
+    std::uint32_t imports = 0;  // parts of an import that it began with
     std::optional<Parent> parent;
     Time created{};
     Time updated{};

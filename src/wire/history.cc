@@ -290,8 +290,14 @@ struct HistoryFold {
         if (!h.steps_.empty() && h.steps_.back().reply == 0) h.steps_.pop_back();
     }
     void operator()(Forked const& e) const {
-        h.forked_ = e.messages;
+        h.forked_ = h.forked_.is_null() ? e.messages : joined(h.forked_, e.messages);
         if (e.from != SessionId()) h.forked_from_ = e.from;
+    }
+    // Of arrays that are not empty.
+    static Json joined(Json const& some, Json const& more) {
+        std::string out(some.text());
+        out.back() = ',';
+        return Json::trusted(out.append(more.text().substr(1)));
     }
     void operator()(ArtifactEmitted const& e) const {
         h.artifacts_.emplace(event.seq, e);

@@ -236,6 +236,7 @@ void read_profile(State& state, json::View v) {
     if (auto const task = parse_numbered("tsk_", string(v, "parent")))
         state.parent = Parent{task->session, static_cast<TaskNo>(task->number),
                               static_cast<std::uint32_t>(v["depth"].integer_or(1))};
+    state.imports = number(v, "imports");
     if (v["forkedFrom"].exists()) state.forked_from = SessionId::parse(string(v, "forkedFrom"));
     state.created = time(v, "created");
     state.updated = time(v, "updated");

@@ -216,6 +216,7 @@ void write_profile(json::Writer& out, State const& state) {
         out.member("parent", numbered_id("tsk_", state.parent->session, state.parent->task));
         out.member("depth", state.parent->depth);
     }
+    if (state.imports != 0) out.member("imports", state.imports);
     if (state.forked_from) out.member("forkedFrom", state.forked_from->text());
     out.member("created", to_ms(state.created)).member("updated", to_ms(state.updated));
     time_member(out, "ended", state.ended);

@@ -1,4 +1,5 @@
 #include "session/decide/decider.h"
+#include "session/limits.h"
 
 namespace dormouse::session {
 
@@ -6,6 +7,25 @@ void begin_as_fork(Decider& d, Create::ForkOf const& from) {
     Json const messages = renamed(d.state.id, from, d.state.head + 2);
     d.emit(Forked{from.from, from.seq, messages, from.message_count});
     for (auto const& [seq, artifact] : from.artifacts) (void)keep(d, 0, {{artifact}, false}, {});
+}
+
+// A part that came before is not taken again, so it may be sent until it is answered.
+Judged judge(Decider& d, ImportMore const& c) {
+    if (d.state.imports == 0) return fail(Code::wrong_kind, "This session was not imported.");
+    if (c.part <= d.state.imports) return Answer{.outcome = Answer::Outcome::duplicate};
+    if (c.part > limits::import_parts_max)
+        return over_limit("An import", "import_parts", limits::import_parts_max);
+    if (c.part != d.state.imports + 1) {
+        Error gap{Code::not_ready,
+                  "Part " + std::to_string(d.state.imports + 1) + " is to come first.",
+                  {},
+                  100};
+        return std::unexpected(std::move(gap));
+    }
+    if (d.state.turns != 0 || d.state.lifecycle != Lifecycle::active)
+        return fail(Code::wrong_state, "The session has gone on; nothing is put before that.");
+    d.emit(Forked{{}, 0, c.messages, c.message_count});
+    return done(d);
 }
 
 // REQUIRES: the state is new, or the session's own: an Idempotency-Key led the repeat to the same
