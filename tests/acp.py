@@ -496,9 +496,12 @@ class Deaths(Programs):
         wait_for(lambda: self.server.session(session)['status'] == 'error', 40, 'error')
         changed = self.of_type(session, 'status_changed')[-1]
         self.assertIn('died 3 times within a minute', changed['why'])
+        error = {'code': 'agent_crashed', 'message': changed['why']}
+        self.assertEqual(self.server.session(session)['error'], error)
         self.assertEqual(len(self.prompts()), 3)
         self.assertProblem(self.server.prompt(session, 'hello', wait=0), 409, 'wrong_state')
-        self.assertStatus(self.server.post(f'/api/sessions/{session}/retry'), 200)
+        retried = self.assertStatus(self.server.post(f'/api/sessions/{session}/retry'), 200)
+        self.assertIsNone(retried['error'])
         wait_for(lambda: self.server.session(session)['status'] == 'error', 40, 'error')
         self.assertEqual(len(self.prompts()), 6)
 

@@ -98,7 +98,8 @@ std::string session_object(State const& state) {
     if (state.base.through != 0) out.member("historyAfter", state.base.through);
     out.member("seq", state.head).member("messageCount", state.messages).key("usage");
     write_usage(out, state.usage, state.steps);
-    out.member_null("error").key("time").begin_object().member("created", to_ms(state.created));
+    write_trouble(out, state.trouble);
+    out.key("time").begin_object().member("created", to_ms(state.created));
     out.member("updated", to_ms(state.updated))
         .member("ended", ms_or_null(state.ended))
         .end_object();

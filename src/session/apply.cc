@@ -340,6 +340,10 @@ struct Fold {
 
     void operator()(StatusChanged const& e) const {
         state.lifecycle = e.to;
+        state.trouble.reset();
+        if (e.to == Lifecycle::error)
+            state.trouble =
+                Trouble{state.program_deaths.empty() ? "agent_gone" : "agent_crashed", e.why};
         if (e.to != Lifecycle::active) return;
         state.ended.reset();
         if (state.turn) state.turn->program.go_on = true;

@@ -261,6 +261,7 @@ struct State {
     Seq program_seen = 0;              // view_seq of the newest prompt that it surely had
     std::string acp_session;           // the agent's program's own id of it
     std::vector<Time> program_deaths;  // the newest ones, oldest first
+    std::optional<Trouble> trouble;    // in status error: why
 
     // Kept by apply(), equal to what the rest of the state says (a property test recomputes them).
     std::set<CallNo> ready;    // phase ready

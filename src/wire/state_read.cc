@@ -285,6 +285,8 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     read_mail_state(state, v);
     state.program_seen = seq(v, "programSeen");
     state.acp_session = string(v, "acpSession");
+    if (auto const why = list(v["trouble"]); why.size() == 2)
+        state.trouble = Trouble{why[0].string_or(""), why[1].string_or("")};
     for (json::View at : list(v["programDeaths"]))
         state.program_deaths.push_back(from_ms(at.integer_or(0)));
     return state;

@@ -258,6 +258,10 @@ std::string write_state(State const& state) {
     write_mail_state(out, state);
     if (state.program_seen != 0) out.member("programSeen", state.program_seen);
     if (!state.acp_session.empty()) out.member("acpSession", state.acp_session);
+    if (state.trouble) {
+        out.key("trouble").begin_array().value(state.trouble->code).value(state.trouble->message);
+        out.end_array();
+    }
     if (!state.program_deaths.empty()) {
         out.key("programDeaths").begin_array();
         for (Time const at : state.program_deaths) out.value(to_ms(at));
