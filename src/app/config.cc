@@ -149,7 +149,7 @@ void check_targets(Warnings& out, config::Config const& config) {
 }
 
 bool is_installed(std::string const& program) {
-    auto const known = installed_agents();
+    auto const known = installed_agents(config::Config());
     return std::ranges::find(known, program, &config::Agent::id) != known.end() ||
            config_world().is_program(program);
 }

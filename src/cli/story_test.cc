@@ -71,7 +71,7 @@ TEST(TurnStory, streamed_text_of_an_attempt_that_failed_is_replaced) {
 TEST(TurnStory, a_line_that_streamed_text_left_open_is_ended_once) {
     TurnStory story("trn_1", {});
     EXPECT_EQ(story.end_line(), "");
-    story.tell("delta", json::View(R"({"turnID":"trn_1","kind":"text","text":"Hel"})"));
+    (void)story.tell("delta", json::View(R"({"turnID":"trn_1","kind":"text","text":"Hel"})"));
     EXPECT_EQ(story.end_line(), "\n");
     EXPECT_EQ(story.end_line(), "");
 }
@@ -81,7 +81,7 @@ TEST(TurnStory, what_a_program_says_is_told_once_and_each_message_on_a_line_of_i
         R"({"kind":"message","begins":true,"body":[{"type":"text","text":"abc"}]})";
     constexpr auto more = R"({"kind":"message","body":[{"type":"text","text":"def"}]})";
     TurnStory story("trn_1", {});
-    story.tell("delta", json::View(R"({"turnID":"trn_1","kind":"text","text":"abcd"})"));
+    (void)story.tell("delta", json::View(R"({"turnID":"trn_1","kind":"text","text":"abcd"})"));
     EXPECT_EQ(tell(story, "agent_update", first).text, "");
     EXPECT_EQ(tell(story, "agent_update", more).text, "ef");
     EXPECT_EQ(tell(story, "agent_update", R"({"kind":"tool","toolCallID":"t"})").text, "\n");
