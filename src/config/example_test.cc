@@ -57,7 +57,8 @@ TEST(Example, IsRightWhenAllOfItIsUsed) {
     }
     ASSERT_TRUE(config) << problems;
     EXPECT_EQ(config->limits, Limits{}) << "the example shows the defaults";
-    EXPECT_EQ(config->retention, Retention{});
+    EXPECT_EQ(config->retention, Retention{.messages_per_session = 1'000})
+        << "all keys, but for a limit that is none unless it is set";
     EXPECT_EQ(config->projects.size(), 1U);
     EXPECT_EQ(config->tools.size(), 2U);
     EXPECT_EQ(config->gates.size(), 1U);

@@ -71,9 +71,6 @@ constexpr auto writes = in_order<Write>({
      "> "
      "0"},
     {Write::erase_secrets_to, "DELETE FROM secrets WHERE no = ?1 AND call <= ?2"},
-    {Write::erase_artifacts_to,
-     "DELETE FROM artifacts WHERE k > ?1 AND k <= ?2 AND k NOT IN (SELECT value FROM "
-     "json_each(?3))"},
     {Write::erase_pending_after, "DELETE FROM pending WHERE no = ?1 AND paused > ?2"},
     {Write::erase_keys_after, "DELETE FROM keys WHERE no = ?1 AND seq > ?2"},
     {Write::erase_pending, "DELETE FROM pending WHERE no = ?1"},

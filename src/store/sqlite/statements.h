@@ -34,7 +34,6 @@ enum class Write : std::uint8_t {
     erase_pending_to,
     erase_keys_to,
     erase_secrets_to,
-    erase_artifacts_to,
     erase_pending_after,
     erase_keys_after,
     erase_pending,

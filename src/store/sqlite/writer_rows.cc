@@ -113,11 +113,19 @@ Result<void> Writer::write_base(Append const& append, std::int64_t number) {
     if (done)
         done = query(Write::erase_secrets_to).bind(number).bind(std::int64_t{base.call}).run();
     if (!done) return done;
-    std::string kept;
-    for (Seq const seq : base.artifacts)
-        kept += (kept.empty() ? "" : ",") + std::to_string(key_of(append.session.number(), seq));
-    auto const last = key_of(append.session.number(), base.through);
-    return query(Write::erase_artifacts_to).bind(start).bind(last).bind("[" + kept + "]").run();
+    // Between those that stay.
+    std::vector<Seq> kept = base.artifacts;
+    kept.push_back(base.through + 1);
+    std::ranges::sort(kept);
+    Seq before = 0;
+    for (Seq const seq : kept) {
+        auto gap = query(Write::erase_artifacts);
+        gap.bind(key_of(append.session.number(), before));
+        done = gap.bind(key_of(append.session.number(), seq)).run();
+        if (!done) return done;
+        before = seq;
+    }
+    return {};
 }
 
 Result<void> Writer::write_artifacts(Append const& append) {
