@@ -68,8 +68,9 @@ class Check(Folder):
         path = self.write('[server]\nlisten = 7\n[[agent]]\nid = "ops"\nmodel = "mian"\n')
         refused = self.dm('config', 'check', path, exits=2)
         lines = refused.stderr.splitlines()
-        self.assertEqual(lines[0], f'{path}:2: [server] listen is a whole number; '
-                                   'write a string in quotes')
+        self.assertEqual(
+            lines[0], f'{path}:2: [server] listen is a whole number; ' 'write a string in quotes'
+        )
         self.assertTrue(lines[1].startswith(f'{path}:5: [[agent]] ops: model is "mian"'), lines)
         self.assertEqual(lines[2], f'dormouse config: 2 mistakes in {path}')
         self.assertEqual(refused.stdout, '')
@@ -125,7 +126,11 @@ class Check(Folder):
             '[[agent]]\nid = "other"\nacp = ["sh"]\nrun_as = "no-such-user"\n'
         )
         said = self.dm(
-            'config', 'check', path, S_HOOK='whsec_MDEyMzQ1Njc4OWFiY2RlZg==', S_NOTIFY='http://x.org/secret'
+            'config',
+            'check',
+            path,
+            S_HOOK='whsec_MDEyMzQ1Njc4OWFiY2RlZg==',
+            S_NOTIFY='http://x.org/secret',
         )
         self.assertNotIn('secret', said.stderr.replace('secrets_env', ''))
         wanted = (
@@ -133,6 +138,7 @@ class Check(Folder):
             r':7: \[\[webhook\]\] https://10.0.0.1/x gets nothing: its address is not a public',
             r':15: \[\[notify\]\] tells nobody: it is not https',
             r':18: \[\[source\]\] ci: none of its secrets_env is set',
+            r':22: \[\[agent\]\] gone: it runs as the server',
             r':22: \[\[agent\]\] gone can not be used: there is no program no-such-program',
             r':25: \[\[agent\]\] other can not be used: run_as: there is no user no-such-user',
         )
@@ -280,8 +286,9 @@ class Serve(Started):
         server.finish()
 
     def test_flags_win_over_the_file(self):
-        server = self.server('[server]\nlisten = "127.0.0.1:1"\n[store]\nurl = "sqlite"\n',
-                             '--store', 'memory')
+        server = self.server(
+            '[server]\nlisten = "127.0.0.1:1"\n[store]\nurl = "sqlite"\n', '--store', 'memory'
+        )
         self.assertFalse((pathlib.Path(server.directory) / 'dormouse.db').exists())
         self.assertEqual(server.get('/healthz').status, 200)
 
@@ -299,10 +306,15 @@ class Serve(Started):
         self.assertFalse((self.folder / 'data').exists())
 
     def test_the_public_url_is_an_allowed_host_and_origin(self):
-        server = self.server('[server]\npublic_url = "https://dm.example.org"\n'
-                             'allowed_hosts = ["other.example.org"]\n')
-        for host, status in (('dm.example.org', 200), ('other.example.org', 200),
-                             ('evil.example.org', 421)):
+        server = self.server(
+            '[server]\npublic_url = "https://dm.example.org"\n'
+            'allowed_hosts = ["other.example.org"]\n'
+        )
+        for host, status in (
+            ('dm.example.org', 200),
+            ('other.example.org', 200),
+            ('evil.example.org', 421),
+        ):
             self.assertEqual(server.get('/healthz', Host=host).status, status, host)
         for origin, status in (('https://dm.example.org', 200), ('https://evil.org', 403)):
             self.assertEqual(server.get('/healthz', Origin=origin).status, status, origin)
@@ -346,7 +358,8 @@ class Tools(Started):
     def test_a_gate_stands_before_it(self):
         self.script('cat > /dev/null; echo shipped\n')
         server = self.server(
-            TOOL + AGENT.replace('"ask_human"', '"deploy"')
+            TOOL
+            + AGENT.replace('"ask_human"', '"deploy"')
             + '[[gate]]\ntools = ["dep*"]\nask = "Ship {input.target}?"\n'
         )
         session = server.create('deploy A', agent='ops')['id']
@@ -361,7 +374,8 @@ class Tools(Started):
         self.script('cat > /dev/null; echo "$SECRET-$SHOWN"\n')
         server = self.server(
             TOOL + 'env_allow = ["SHOWN"]\n' + AGENT.replace('"ask_human"', '"deploy"'),
-            SECRET='s3cr3t', SHOWN='yes',
+            SECRET='s3cr3t',
+            SHOWN='yes',
         )
         session = server.create('deploy A', agent='ops')['id']
         server.at_rest(session)
@@ -380,8 +394,10 @@ class Tools(Started):
             self.assertIn(what, self.refused('--config', path))
 
     def test_a_callback_url_that_nobody_reaches_is_told_in_the_log(self):
-        server = self.server('[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\n'
-                             'url = "https://ci.example.org/go"\n')
+        server = self.server(
+            '[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\n'
+            'url = "https://ci.example.org/go"\n'
+        )
         self.assertIn('callback URL that only this machine reaches', server.tail())
         server.finish()
 

@@ -99,14 +99,14 @@ void post_retention_messages(Api& api, ExchangePtr const& x) {
     if (asked && (*asked < least || *asked > most))
         body.refuse("messagesPerSession",
                     "must be " + std::to_string(least) + " to " + std::to_string(most));
-    if (!asked && !usual)
-        body.refuse("messagesPerSession",
-                    "is missing, and messages_per_session of [retention] is not set");
     auto const named = body.string("sessionID");
     auto const after = body.string("after");
     auto const place = after ? parse_number(*after) : std::optional<std::uint64_t>(0);
     if (!place) body.refuse("after", "must be the next of an earlier answer");
     if (named && after) body.refuse("after", "does not go with sessionID");
+    if (!asked && !usual)
+        body.refuse("messagesPerSession",
+                    "is missing, and messages_per_session of [retention] is not set");
     auto const session = named ? SessionId::parse(*named) : std::nullopt;
     if (body.error()) return x->fail(*body.error());
     if (named && !session) return x->fail(not_found());
