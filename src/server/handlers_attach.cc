@@ -25,6 +25,8 @@ void answer_door(ExchangePtr const& x, port::DoorEntry const& door) {
 void post_attach(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
+    Body const body(json::View(x->body), "", {});
+    if (body.error()) return x->fail(*body.error());
     if (!x->request.peer_is_loopback)
         return x->fail({Code::forbidden,
                         "A program's screen is opened on the machine that it runs on.",
