@@ -159,7 +159,7 @@ Names state_of(Preset const* preset) {
                                                {".cache", "XDG_CACHE_HOME"}}) {
             std::string const value = value_of(variable);
             if (!value.empty() && name.starts_with(folder))
-                name = value + name.substr(std::string_view(folder).size());
+                name.replace(0, std::string_view(folder).size(), value);
         }
     }
     return out;

@@ -2,6 +2,8 @@
 
 #include "cli/commands.h"
 
+#include "base/text.h"
+
 #include <ostream>
 
 namespace dormouse::cli {
