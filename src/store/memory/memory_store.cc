@@ -584,8 +584,11 @@ Result<std::uint64_t> MemoryStore::count_given_up(Time until, std::uint32_t limi
 
 Result<void> MemoryStore::drop_given_up(Time until, std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
+    std::uint32_t dropped = 0;
     std::erase_if(disk_->posts, [&](auto const& one) {
-        return was_given_up(one.second, until) && limit > 0 && limit-- > 0;
+        bool const goes = dropped < limit && was_given_up(one.second, until);
+        if (goes) ++dropped;
+        return goes;
     });
     return {};
 }
