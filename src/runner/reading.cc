@@ -14,6 +14,20 @@ namespace {
 constexpr std::size_t past_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t page_bytes = std::size_t{1} << 20;
 
+// Those of the frames with numbers from `from` to `to`.
+Result<void> add_records(SessionId session, std::vector<port::Frame> const& frames, Seq from,
+                         Seq to, std::vector<wire::RecordPtr>& out) {
+    for (port::Frame const& frame : frames) {
+        auto records = wire::unpack(session, frame.first, frame.bytes);
+        if (!records) return std::unexpected(std::move(records.error()));
+        for (wire::RecordPtr& record : *records) {
+            Seq const seq = record->event.seq;
+            if (seq >= from && seq <= to) out.push_back(std::move(record));
+        }
+    }
+    return {};
+}
+
 Error missing(SessionId session, Seq seq) {
     return {Code::internal,
             "Event " + std::to_string(seq) + " of " + session.text() + " is missing."};
@@ -122,14 +136,8 @@ Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId 
         auto frames = store.page(session, from, from == to ? 1 : page_bytes);
         if (!frames) return std::unexpected(std::move(frames.error()));
         if (frames->empty()) break;
-        for (port::Frame const& frame : *frames) {
-            auto records = wire::unpack(session, frame.first, frame.bytes);
-            if (!records) return std::unexpected(std::move(records.error()));
-            for (wire::RecordPtr& record : *records) {
-                Seq const seq = record->event.seq;
-                if (seq >= from && seq <= to) out.push_back(std::move(record));
-            }
-        }
+        if (auto added = add_records(session, *frames, from, to, out); !added)
+            return std::unexpected(std::move(added.error()));
         from = frames->back().first + frames->back().count;
     }
     return out;
@@ -142,14 +150,8 @@ Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store, Sessi
         auto frames = store.page(session, next, max_bytes);
         if (!frames) return std::unexpected(std::move(frames.error()));
         if (frames->empty()) break;
-        for (port::Frame const& frame : *frames) {
-            auto records = wire::unpack(session, frame.first, frame.bytes);
-            if (!records) return std::unexpected(std::move(records.error()));
-            for (wire::RecordPtr& record : *records) {
-                Seq const seq = record->event.seq;
-                if (seq >= from && seq <= to) out.push_back(std::move(record));
-            }
-        }
+        if (auto added = add_records(session, *frames, from, to, out); !added)
+            return std::unexpected(std::move(added.error()));
         next = frames->back().first + frames->back().count;
     }
     return out;
