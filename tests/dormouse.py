@@ -3,13 +3,16 @@ end of each test (nothing is stuck, it stops in time, the store has no findings)
 
 The binary is $DORMOUSE_BIN, else $DORMOUSE, else build/release/dormouse of this repository.
 """
+import contextlib
 import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -50,6 +53,13 @@ def run(*arguments, stdin='', timeout=60, env=None):
         timeout=timeout,
         env=env or environment(),
     )
+
+
+def tests_of_keys(section, case):
+    """The keys of a section of the configuration ("limits"), and what the tests of `case` are
+    called, one for each key. Both sorted."""
+    keys = re.findall(rf'^{section}\.(\w+) ', run('config', 'keys').stdout, re.M)
+    return sorted(keys), sorted(name[5:] for name in dir(case) if name.startswith('test_'))
 
 
 class Answer:
@@ -274,6 +284,15 @@ class Server:
         self.kill()
         return self.start()
 
+    def while_down(self, *statements):
+        """SQL that changes what is stored, between a stop and a start."""
+        self.term()
+        with contextlib.closing(sqlite3.connect(f'{self.directory}/dormouse.db')) as file:
+            with file:
+                for statement in statements:
+                    file.execute(statement)
+        return self.start()
+
     def alive(self):
         return self.process.poll() is None
 
@@ -398,6 +417,16 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.server = Server(*self.arguments)
         self.addCleanup(self.server.clean)
+
+    def configured(self, text, **env):
+        """The test's server, with this configuration; `setUp` is then to start none."""
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-config-')
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / 'dormouse.toml'
+        path.write_text(text)
+        self.server = Server('--config', str(path), env=env)
+        self.addCleanup(self.server.clean)
+        return self.server
 
     def tearDown(self):
         if self.server.process and self.server.alive():

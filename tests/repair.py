@@ -2,7 +2,6 @@
 """What stands beside a journal and does not agree with it is found and made anew, while the server
 runs, with an entry in the journal; a journal that is damaged is named and left alone."""
 import json
-import sqlite3
 import time
 
 from dormouse import Case, Server, main, run
@@ -10,14 +9,6 @@ from tools_by_config import Tools, eventually
 
 
 class Damaged:
-    def damage(self, *statements):
-        self.server.term()
-        with sqlite3.connect(f'{self.server.directory}/dormouse.db') as file:
-            for statement in statements:
-                file.execute(statement)
-        file.close()
-        self.server.start()
-
     def doctor(self, *flags):
         url = f'http://127.0.0.1:{self.server.port}'
         return run('--server', url, 'doctor', *flags, env={'DORMOUSE_TOKEN': self.server.token})
@@ -27,7 +18,7 @@ class Repair(Damaged, Case):
     def test_rows_that_lie_are_made_anew_and_the_session_goes_on(self):
         session = self.server.create('deploy A within 1h')['id']
         (call,) = self.server.open_calls(session)
-        self.damage(
+        self.server.while_down(
             'UPDATE pending SET status = 1',
             'DELETE FROM owed',
             "UPDATE sessions SET title = 'x'",
@@ -53,7 +44,7 @@ class Repair(Damaged, Case):
     def test_a_journal_that_is_damaged_is_named_and_left_alone(self):
         session = self.server.create('deploy A')['id']
         other = self.server.create('deploy B')['id']
-        self.damage(
+        self.server.while_down(
             'DELETE FROM journal WHERE k = (SELECT min(k) + 1 FROM journal) OR k = '
             '(SELECT k FROM journal ORDER BY k LIMIT 1 OFFSET 1)',
             'DELETE FROM snapshots',
@@ -145,7 +136,7 @@ class Findings(Damaged, Tools):
         numbers = [self.server.create('deploy A')['id'] for _ in range(1_250)]
         broken = numbers[1_020:]
         last = f"(SELECT no FROM sessions WHERE id = '{broken[0][4:]}')"
-        self.damage(
+        self.server.while_down(
             f"UPDATE journal SET data = '[]' WHERE k >> 24 >= {last}",
             f'DELETE FROM snapshots WHERE no >= {last}',
         )
@@ -176,7 +167,7 @@ class Findings(Damaged, Tools):
         child = task['sessionID']
         eventually(lambda: self.server.open_calls(child), 'it waits')
         self.assertEqual(self.found('orphaned'), (True, []))
-        self.damage(
+        self.server.while_down(
             "UPDATE sessions SET status = 'deleted', updated = updated - 60000"
             f" WHERE id = '{parent[4:]}'"
         )
@@ -192,7 +183,7 @@ class Findings(Damaged, Tools):
         session = self.server.create('deploy A within 1h')['id']
         self.assertEqual(self.found('bricked'), (True, []))
         number = f"(SELECT no FROM sessions WHERE id = '{session[4:]}')"
-        self.damage(
+        self.server.while_down(
             f"UPDATE journal SET data = '[]' WHERE k >> 24 = {number}",
             f'DELETE FROM snapshots WHERE no = {number}',
             'UPDATE owed SET wake_at = wake_at - 7200000',

@@ -40,6 +40,12 @@ def standard(secret, body, id='msg_1', seconds=None):
     return {'webhook-id': id, 'webhook-timestamp': str(seconds), 'webhook-signature': f'v1,{value}'}
 
 
+def slack(secret, body):
+    seconds = str(int(time.time()))
+    value = plain(secret, b'v0:' + seconds.encode() + b':' + body)
+    return {'X-Slack-Signature': f'v0={value}', 'X-Slack-Request-Timestamp': seconds}
+
+
 class Receiver:
     """Takes webhooks on a port of its own and keeps them. `answer` gives the status of each."""
 

@@ -2,22 +2,18 @@
 """Results that come as signed webhooks (spec 000 §5, design/04): kinds of signatures and how forged
 ones are answered, times, deliveries that come twice, references, what is kept until its call comes
 (over a SIGKILL), and spec 000's own example."""
-import hashlib
-import hmac
 import http.client
 import json
 import pathlib
-import sqlite3
 import tempfile
 import threading
 import time
-import unittest
 import urllib.parse
 
 import webhook_peers
 from dormouse import Case, Client, Server, main
 from tools_by_config import Service, eventually
-from webhook_peers import WHSEC, plain, standard
+from webhook_peers import WHSEC, plain, slack, standard
 
 OLD = 'whsec_' + 'b2xkLW9sZC1vbGQtb2xkLW9sZC1vbGQ='
 CONFIG = '''
@@ -255,13 +251,8 @@ class OtherKinds(Webhooks):
         session, pending = self.deploy()
         payload = {'type': 'block_actions', 'actions': [{'block_id': pending, 'value': 'go'}]}
         raw = urllib.parse.urlencode({'payload': json.dumps(payload)}).encode()
-        stamp = str(int(time.time()))
-        value = hmac.new(b'slack secret', f'v0:{stamp}:'.encode() + raw, hashlib.sha256).hexdigest()
-        headers = {
-            'Content-Type': 'application/x-www-form-urlencoded',
-            'X-Slack-Request-Timestamp': stamp,
-            'X-Slack-Signature': f'v0={value}',
-        }
+        form = {'Content-Type': 'application/x-www-form-urlencoded'}
+        headers = {**form, **slack('slack secret', raw)}
         bad = {**headers, 'X-Slack-Signature': 'v0=' + '0' * 64}
         self.assertProblem(self.send('slack', raw, bad), 401, 'bad_signature')
         self.assertStatus(self.send('slack', raw, headers), 200)
@@ -356,20 +347,11 @@ url = "{self.service.url}/build"
         self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'duplicate')
         self.assertEqual(self.server.get(f'/async-tool/pending/{later}')['status'], 'waiting')
 
-
-    def while_down(self, *statements):
-        self.server.term()
-        with sqlite3.connect(f'{self.server.directory}/dormouse.db') as file:
-            for statement in statements:
-                file.execute(statement)
-        file.close()
-        self.server.start()
-
     def test_what_no_call_came_for_in_a_day_is_forgotten(self):
         self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
-        self.while_down('UPDATE kept SET at = at - 86390000')
+        self.server.while_down('UPDATE kept SET at = at - 86390000')
         self.assertEqual(self.assertStatus(self.github(), 202)['duplicate'], True)
-        self.while_down('UPDATE kept SET at = at - 20000')
+        self.server.while_down('UPDATE kept SET at = at - 20000')
         _, pending = self.build()
         self.assertEqual(self.server.get(f'/async-tool/pending/{pending}')['status'], 'waiting')
         again = self.assertStatus(self.github(), 200)
@@ -378,14 +360,14 @@ url = "{self.service.url}/build"
     def test_a_day_that_passed_while_down_is_over_for_a_call_that_waits_too(self):
         self.assertEqual(self.assertStatus(self.github(run=4712), 202)['outcome'], 'kept')
         _, pending = self.build()
-        self.while_down("UPDATE kept SET at = at - 86410000, ref = '4711'")
+        self.server.while_down("UPDATE kept SET at = at - 86410000, ref = '4711'")
         time.sleep(0.5)  # until after it would have been offered
         self.assertEqual(self.server.get(f'/async-tool/pending/{pending}')['status'], 'waiting')
         self.assertStatus(self.server.result(pending, 'by hand'), 200)
 
     def test_when_too_many_wait_for_their_calls_the_sender_is_told(self):
         self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
-        self.while_down(
+        self.server.while_down(
             'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9998)'
             ' INSERT INTO kept SELECT randomblob(16), digest, id || i, at, source, project,'
             " 'r' || i, body FROM kept, n"
@@ -556,8 +538,10 @@ class Floods(Webhooks):
         # A good one from there waits too, as it is not looked at, and is taken a second later.
         self.until_limited('127.0.0.2')
         statuses = []
-        eventually(lambda: statuses.append(self.good('127.0.0.2', 'd1')) or statuses[-1] == 200,
-                   'it is taken')
+        eventually(
+            lambda: statuses.append(self.good('127.0.0.2', 'd1')) or statuses[-1] == 200,
+            'it is taken',
+        )
         self.assertLessEqual(set(statuses), {200, 429})
         self.assertLess(statuses.count(200), 2)
 

@@ -116,7 +116,7 @@ constexpr Key all[] = {
     {"limits", "body_time_limit", Kind::duration, "\"60s\"", "Until a whole body has come.", 100,
      3'600 * second},
     {"limits", "idle_time_limit", Kind::duration, "\"75s\"",
-     "A connection without a request is closed after it.", 100, day},
+     "A connection that waits for its next request is closed after it.", 100, day},
     {"limits", "heartbeat", Kind::duration, "\"15s\"",
      "An event stream that is silent for so long gets a comment.", 100, 3'600 * second},
     {"limits", "resident_sessions", Kind::number, "16384",

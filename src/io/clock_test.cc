@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <set>
+#include <vector>
 
 namespace dormouse::io {
 namespace {
@@ -30,6 +34,25 @@ TEST(SystemEntropy, never_repeats_itself) {
     }
     EXPECT_EQ(seen.size(), 2'000U);
     EXPECT_FALSE(seen.contains(Random{}));
+}
+
+// Ids and secrets are made of it, so what one says tells nothing of the next: no value twice in a
+// million, and each bit is set half of the time (six sigma of a fair coin).
+TEST(SystemEntropy, has_no_bit_that_leans) {
+    constexpr int draws = 1'000'000;
+    SystemEntropy entropy;
+    std::array<int, 256> set{};
+    std::vector<std::uint64_t> beginnings;
+    beginnings.reserve(draws);
+    for (int i = 0; i < draws; ++i) {
+        Random const random = entropy.random();
+        beginnings.push_back(std::bit_cast<std::array<std::uint64_t, 4>>(random)[0]);
+        for (std::size_t bit = 0; bit < set.size(); ++bit)
+            set[bit] += random[bit / 8] >> (bit % 8) & 1;
+    }
+    std::ranges::sort(beginnings);
+    EXPECT_EQ(std::ranges::adjacent_find(beginnings), beginnings.end());
+    for (int const times : set) EXPECT_NEAR(times, draws / 2, 3'000);
 }
 
 TEST(FdLimit, is_raised_as_far_as_it_goes) {

@@ -6,10 +6,13 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 namespace dormouse::io {
 namespace {
@@ -82,6 +85,31 @@ TEST_F(FolderTest, NothingOutsideIsReached) {
     EXPECT_EQ(write("up/made", "x"), "bad_value");
     EXPECT_FALSE(fs::exists(top / "made"));
     EXPECT_EQ(get(top / "secret"), "not yours");
+}
+
+// A name that is looked at and then opened is two looks; in between it may become a link.
+TEST_F(FolderTest, ANameThatBecomesALinkMeanwhileLeadsNowhere) {
+    fs::path const name = top / "in/name", link = top / "in/link", file = top / "in/file";
+    std::atomic<bool> done = false;
+    std::thread swapper([&] {
+        while (!done) {
+            put(file, "mine");
+            fs::rename(file, name);
+            fs::create_symlink(top / "secret", link);
+            fs::rename(link, name);
+        }
+    });
+    std::map<std::string, int> seen;
+    for (int i = 0; i < 4'000; ++i) {
+        ++seen[read("name")];
+        ++seen[write("name", "mine")];
+    }
+    done = true;
+    swapper.join();
+    EXPECT_EQ(get(top / "secret"), "not yours");
+    EXPECT_FALSE(seen.contains("not yours"));
+    EXPECT_GT(seen["mine"], 0);
+    EXPECT_GT(seen["bad_value"], 0);
 }
 
 TEST_F(FolderTest, OnlyFilesThatAreThereAndNotTooLargeAreRead) {

@@ -16,9 +16,10 @@ struct Answer {
     std::string body;
 };
 
-// `base` is http://127.0.0.1:PORT.
+// `base` is http://127.0.0.1:PORT; each line of `more` ends with CR LF.
 inline Answer exchange(std::string const& base, std::string const& method, std::string const& path,
-                       std::string const& body, std::string const& token) {
+                       std::string const& body, std::string const& token,
+                       std::string const& more = "") {
     Answer out;
     std::string const host = base.substr(base.find("://") + 3);
     sockaddr_in address{};
@@ -32,7 +33,7 @@ inline Answer exchange(std::string const& base, std::string const& method, std::
         "\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
     if (!body.empty()) request += "Content-Type: application/json\r\n";
     if (!token.empty()) request += "Authorization: Bearer " + token + "\r\n";
-    request += "\r\n" + body;
+    request += more + "\r\n" + body;
     std::string all;
     bool const sent = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
                       ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==

@@ -61,6 +61,12 @@ void refuse_calls(Decider& d, CallNo first) {
     }
 }
 
+std::string too_many_calls(std::size_t asked, std::size_t open, Limits const& limits) {
+    return "The model asked for " + std::to_string(asked) + " calls at once (at most " +
+           std::to_string(limits.calls_per_reply) + "), " + std::to_string(open) +
+           " would be open (at most " + std::to_string(limits.open_calls) + ").";
+}
+
 }  // namespace
 
 void give_up_model(Decider& d) {
@@ -73,10 +79,8 @@ Judged judge(Decider& d, ModelReply const& c) {
     if (!is_current(d.state, c)) return done(d);
     std::size_t const open = d.state.calls.size() + c.calls.size();
     if (c.calls.size() > d.limits.calls_per_reply || open > d.limits.open_calls) {
-        std::string const asked =
-            "The model asked for " + std::to_string(c.calls.size()) + " calls at once";
-        fail_model(d, {"model_failed", asked + ", " + std::to_string(open) + " would be open."},
-                   false, std::nullopt);
+        fail_model(d, {"model_failed", too_many_calls(c.calls.size(), open, d.limits)}, false,
+                   std::nullopt);
         return done(d);
     }
     // Calls of a reply that was cut off are not calls; its text is kept.

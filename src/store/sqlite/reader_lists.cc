@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 namespace dormouse::store::sqlite {
 namespace {
@@ -46,18 +48,24 @@ void bind_filter(Query& query, std::int64_t number, std::optional<PendingId> con
     query.bind(filter.tool).bind(statuses_of(filter)).bind(std::int64_t{filter.limit});
 }
 
+// All rows, each as what `make` reads of it: Result<T>(Query const&).
+template <class Make> auto listed(Query& rows, Make make) {
+    using Item = typename std::invoke_result_t<Make, Query const&>::value_type;
+    std::vector<Item> found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return Result<std::vector<Item>>(std::unexpected(row.error()));
+        if (!*row) return Result<std::vector<Item>>(std::move(found));
+        auto item = make(rows);
+        if (!item) return Result<std::vector<Item>>(std::unexpected(std::move(item.error())));
+        found.push_back(*std::move(item));
+    }
+}
+
 }  // namespace
 
 Result<std::vector<port::SessionRow>> Reader::session_rows(Query& query) const {
-    std::vector<port::SessionRow> found;
-    for (;;) {
-        auto const row = query.next();
-        if (!row) return std::unexpected(row.error());
-        if (!*row) return found;
-        auto read = session_row(query);
-        if (!read) return std::unexpected(read.error());
-        found.push_back(std::move(*read));
-    }
+    return listed(query, [this](Query const& row) { return session_row(row); });
 }
 
 Result<std::vector<port::SessionRow>> Reader::sessions(std::string const& project,
@@ -96,29 +104,17 @@ Result<std::uint64_t> Reader::session_bytes(SessionId session) {
 Result<std::vector<port::SessionHead>> Reader::heads(std::uint64_t after, std::uint32_t limit) {
     auto rows = query(Read::heads);
     rows.bind(static_cast<std::int64_t>(std::min(after, number_end))).bind(std::int64_t{limit});
-    std::vector<port::SessionHead> found;
-    for (;;) {
-        auto const row = rows.next();
-        if (!row) return std::unexpected(row.error());
-        if (!*row) return found;
-        auto const id = session_id(rows.text(0));
+    return listed(rows, [this](Query const& row) -> Result<port::SessionHead> {
+        auto const id = session_id(row.text(0));
         if (!id) return std::unexpected(id.error());
-        found.push_back({*id, static_cast<Seq>(rows.integer(1))});
-    }
+        return port::SessionHead{*id, static_cast<Seq>(row.integer(1))};
+    });
 }
 
 Result<std::vector<SessionId>> Reader::completed_until(Time at, std::uint32_t limit) {
     auto rows = query(Read::completed_until);
     rows.bind(to_ms(at)).bind(std::int64_t{limit});
-    std::vector<SessionId> found;
-    for (;;) {
-        auto const row = rows.next();
-        if (!row) return std::unexpected(row.error());
-        if (!*row) return found;
-        auto const id = session_id(rows.text(0));
-        if (!id) return std::unexpected(id.error());
-        found.push_back(*id);
-    }
+    return listed(rows, [this](Query const& row) { return session_id(row.text(0)); });
 }
 
 Result<std::uint64_t> Reader::largest_number() {

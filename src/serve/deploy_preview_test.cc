@@ -1,0 +1,116 @@
+// The source's own example (spec 000): a deployment is started, its service calls back with the
+// pendingID, and the session goes on. As a tool in code, over HTTP.
+#include <dormouse/dormouse.h>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "serve/testing/http_request.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <filesystem>
+#include <map>
+
+namespace dormouse::serve {
+namespace {
+
+struct Preview {
+    std::string branch;
+    std::map<std::string, std::string> config;
+};
+
+// Somebody else's service: keeps what it was asked, and deploys.
+struct DeploymentService {
+    struct Asked {
+        std::string branch, callback_url, callback_id;
+    };
+    std::vector<Asked> asked = {};
+
+    std::string create(Asked deployment) {
+        asked.push_back(std::move(deployment));
+        return "deploy-123";
+    }
+};
+
+class DeployPreview : public ::testing::Test {
+protected:
+    DeployPreview() {
+        std::string name =
+            (std::filesystem::temp_directory_path() / "dormouse-preview-XXXXXX").string();
+        store = ::mkdtemp(name.data());
+        script.on("main").calls("deploy-preview",
+                                to_json(Preview{"main", {{"size", "small"}}}).value());
+        script.when_waiting("deploy-preview").says("It runs.");
+        script.when_answered("deploy-preview").says("The preview is there.");
+        open();
+    }
+    ~DeployPreview() override {
+        runtime.reset();
+        std::filesystem::remove_all(store);
+    }
+    // What a program does at its start; again after it ended.
+    void open() {
+        runtime.reset();
+        runtime.emplace(
+            Runtime::open(
+                {.store = store,
+                 .agents = {{.name = "ops", .model = script.model(), .tools = {"deploy-preview"}}},
+                 .tools = {deploy}})
+                .value());
+        url = runtime->serve({.listen = "127.0.0.1:0", .token = "a-token-of-this-program"}).value();
+    }
+    testing::Answer call_back(std::string const& body, std::string const& secret) {
+        std::string const signature = hex(hmac_sha256(secret, body));
+        return testing::exchange(url, "POST", "/async-tool/webhook", body, "",
+                                 "X-Webhook-Signature: " + signature + "\r\n");
+    }
+
+    std::string store;
+    std::string url;
+    DeploymentService service;
+    Script script;
+    TypedTool<Preview, std::string> deploy =
+        tool("deploy-preview",
+             [this](Preview const& input, Call const& call) -> Outcome<std::string> {
+                 auto const id = service.create(
+                     {input.branch, url + "/async-tool/webhook", call.pending_id().text()});
+                 return Pending<std::string>{"Deployment " + id + " started",
+                                             {.ref = id,
+                                              .estimated = std::chrono::minutes(5),
+                                              .webhook_secret = "shared-secret"}};
+             },
+             {.description = "Deploy a preview environment"});
+    std::optional<Runtime> runtime;
+};
+
+TEST_F(DeployPreview, RunsAsItIsWritten) {
+    auto const session = runtime->create({.agent = "ops", .prompt = "Deploy main."}).value();
+    auto const waits = runtime->rest(session, Duration(20'000)).value().pending.at(0);
+    ASSERT_EQ(service.asked.size(), 1U);
+    EXPECT_EQ(service.asked[0].branch, "main");
+    EXPECT_EQ(service.asked[0].callback_id, waits.id.text());
+    EXPECT_EQ(waits.external_ref, "deploy-123");
+    std::string const body =
+        R"({"pendingID":")" + service.asked[0].callback_id +
+        R"(","result":{"title":"Deployment Complete",)"
+        R"("output":"Preview deployed to https://preview-123.example.com",)"
+        R"("metadata":{"url":"https://preview-123.example.com","deploymentID":"deploy-123"}}})";
+
+    open();  // five minutes later, in another process
+    EXPECT_EQ(call_back(body, "another-secret").status, 401);
+    EXPECT_TRUE(call_back(body, "shared-secret").body.contains(R"("outcome":"applied")"));
+    EXPECT_TRUE(call_back(body, "shared-secret").body.contains(R"("outcome":"duplicate")"));
+    EXPECT_EQ(runtime->rest(session, Duration(20'000))->pending.size(), 0U);
+    EXPECT_EQ(runtime->said(session).value(), "The preview is there.");
+    EXPECT_EQ(service.asked.size(), 1U);
+    auto const messages = testing::exchange(
+        url, "GET", "/api/sessions/" + session.text() + "/messages", "", "a-token-of-this-program");
+    for (std::string_view const part :
+         {R"("title":"Deployment Complete")", R"("deploymentID":"deploy-123")",
+          "Preview deployed to https://preview-123.example.com"})
+        EXPECT_TRUE(messages.body.contains(part)) << messages.body;
+}
+
+}  // namespace
+}  // namespace dormouse::serve

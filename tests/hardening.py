@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""The binary as it is given out (OpenSSF's list for C++): where it lies in memory is by chance,
+nothing that can be written is run, tables of functions are read-only, and it is linked with what
+Debian keeps mended and nothing else."""
+import re
+import subprocess
+import unittest
+
+from dormouse import BINARY, leave_out, main
+
+# Debian's packages; each new one is one more to be kept mended.
+LIBRARIES = {
+    'libboost_json.so',
+    'libc.so',
+    'libcrypto.so',
+    'libcurl.so',
+    'libfmt.so',
+    'libgcc_s.so',
+    'libm.so',
+    'libqrencode.so',
+    'libspdlog.so',
+    'libssl.so',
+    'libstdc++.so',
+    'ld-linux-x86-64.so',
+    'ld-linux-aarch64.so',
+}
+
+
+def readelf(*flags):
+    return subprocess.run(
+        ['readelf', '--wide', *flags, BINARY], capture_output=True, text=True, check=True
+    ).stdout
+
+
+class Hardening(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.symbols = readelf('--dyn-syms')
+        if '__asan_init' in cls.symbols or '__tsan_init' in cls.symbols:
+            leave_out('built with a sanitizer, and so without these')
+
+    def test_it_lies_where_nobody_knows(self):
+        self.assertRegex(readelf('--file-header'), r'Type: +DYN')
+
+    def test_nothing_that_can_be_written_is_run(self):
+        segments = re.findall(r'^ +([A-Z_]+) +0x.* ([RWE ]{3}) [0x]', readelf('--segments'), re.M)
+        self.assertIn('GNU_STACK', [name for name, _ in segments])
+        self.assertEqual([name for name, flags in segments if 'W' in flags and 'E' in flags], [])
+
+    def test_tables_of_functions_are_bound_at_the_start_and_read_only(self):
+        self.assertIn('GNU_RELRO', readelf('--segments'))
+        self.assertRegex(readelf('--dynamic'), r'BIND_NOW|FLAGS_1.*NOW')
+
+    def test_copies_and_stacks_are_watched(self):
+        for name in ('__stack_chk_fail', '__memcpy_chk'):
+            self.assertIn(name, self.symbols)
+
+    def test_no_library_is_looked_for_in_a_folder_of_its_own(self):
+        self.assertNotRegex(readelf('--dynamic'), r'RPATH|RUNPATH')
+
+    def test_it_uses_what_debian_keeps_mended_and_no_more(self):
+        needed = re.findall(r'NEEDED.*\[(.*?\.so)', readelf('--dynamic'))
+        self.assertEqual(sorted(set(needed) - LIBRARIES), [])
+
+
+if __name__ == '__main__':
+    main()

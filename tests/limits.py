@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Each limit of `[limits]`, set low, and gone beyond against the real server: what it answers, and
+that nothing was changed by it. One test for each key; none can be left out."""
+import socket
+import time
+import unittest
+
+from dormouse import Case, Client, main, tests_of_keys, wait_for
+
+CONFIG = '[server]\ndemo = true\n%s[limits]\n%s\n'
+BEHIND_A_PROXY = 'trusted_proxies = ["127.0.0.1"]\n'
+ELSEWHERE = {'X-Forwarded-For': '198.51.100.7'}
+
+
+class Limits(Case):
+    def setUp(self):
+        """The server is started by each test, with its limits."""
+
+    def started(self, limits, server=''):
+        return self.configured(CONFIG % (server, limits))
+
+    def connected(self, timeout=10):
+        client = socket.create_connection(('127.0.0.1', self.server.port), timeout=timeout)
+        self.addCleanup(client.close)
+        return client
+
+    def ends_after(self, client, least_s, most_s):
+        """The server closes; what it said before."""
+        begin, seen = time.monotonic(), b''
+        while more := client.recv(65536):
+            seen += more
+        self.assertGreater(time.monotonic() - begin, least_s)
+        self.assertLess(time.monotonic() - begin, most_s)
+        return seen.decode()
+
+    def limited(self, ask):
+        """Asks until it is refused by the second; how often it was not."""
+        for done in range(1000):
+            answer = ask(done)
+            if answer.status == 429:
+                self.assertProblem(answer, 429, 'rate_limited')
+                self.assertGreaterEqual(int(answer.headers['Retry-After']), 1)
+                return done
+        self.fail('never refused')
+
+    def waiting(self, text='deploy A', **more):
+        session = self.server.create(text, **more)['id']
+        return session, [call['id'] for call in self.server.open_calls(session)]
+
+    def untouched(self, session, change):
+        before = self.server.events(session)
+        answer = change()
+        self.assertEqual(self.server.events(session), before)
+        return answer
+
+
+class EachOne(Limits):
+    def test_submissions_per_token_per_s(self):
+        server = self.started('submissions_per_token_per_s = 5', BEHIND_A_PROXY)
+        _, calls = self.waiting('deploy A and B and C and D and E and F and G and H')
+        token = server.post('/api/tokens', {'name': 'ci', 'role': 'answer'})['secret']
+        client = Client(server.port, token)
+        self.addCleanup(client.close)
+
+        def settle(i):
+            body = {'pendingID': calls[i % len(calls)], 'result': {'output': i}}
+            return client.call('POST', '/async-tool/result', body, ELSEWHERE)
+
+        self.assertGreaterEqual(self.limited(settle), 5)
+
+    def test_submissions_per_call_per_s(self):
+        server = self.started('submissions_per_call_per_s = 5', BEHIND_A_PROXY)
+        _, (call,) = self.waiting()
+        token = server.post('/api/tokens', {'name': 'ci', 'role': 'answer'})['secret']
+        client = Client(server.port, token)
+        self.addCleanup(client.close)
+        body = {'pendingID': call, 'result': {'output': 'up'}}
+        again = lambda _: client.call('POST', '/async-tool/result', body, ELSEWHERE)
+        self.assertGreaterEqual(self.limited(again), 5)
+        _, (other,) = self.waiting('deploy B')
+        body = {'pendingID': other, 'result': {'output': 'up'}}
+        answer = client.call('POST', '/async-tool/result', body, ELSEWHERE)
+        self.assertStatus(answer, 200)
+
+    def test_failed_auth_per_address_per_s(self):
+        server = self.started('failed_auth_per_address_per_s = 3')
+        nobody = Client(server.port, 'wrong')
+        self.addCleanup(nobody.close)
+        self.assertGreaterEqual(self.limited(lambda _: nobody.get('/api/agents')), 3)
+        self.assertStatus(server.get('/api/agents'), 200)
+
+    def test_connections(self):
+        server = self.started('connections = 2')
+        held = server.new_client()
+        self.assertStatus(held.get('/healthz'), 200)
+        self.assertStatus(server.get('/healthz'), 200)
+        third = server.new_client()
+        self.assertStatus(third.get('/healthz'), 503)
+        held.close()
+        wait_for(lambda: third.get('/healthz').status == 200, what='a place that became free')
+        third.close()
+        server.client.close()
+
+    def test_header_bytes(self):
+        server = self.started('header_bytes = 2048')
+        answer = server.get('/readyz', X='x' * 2048)
+        self.assertProblem(answer, 431, 'headers_too_large')
+        self.assertStatus(server.new_client().get('/readyz', X='x' * 1024), 200)
+
+    def test_header_time_limit(self):
+        self.started('header_time_limit = "500ms"')
+        client = self.connected()
+        client.sendall(b'GET /readyz HTTP/1.1\r\nHost: ')
+        said = self.ends_after(client, 0.3, 8)
+        self.assertIn(said.split('\r\n')[0], ('', 'HTTP/1.1 408 Request Timeout'))
+
+    def test_body_time_limit(self):
+        server = self.started('body_time_limit = "500ms"')
+        session = server.create()['id']
+        client = self.connected()
+        head = (
+            f'POST /api/sessions/{session}/prompt HTTP/1.1',
+            f'Host: 127.0.0.1:{server.port}',
+            f'Authorization: Bearer {server.token}',
+            'Content-Type: application/json',
+            'Content-Length: 100',
+        )
+        client.sendall(('\r\n'.join(head) + '\r\n\r\n{"text":').encode())
+        self.untouched(session, lambda: self.assertIn('408', self.ends_after(client, 0.3, 8)))
+
+    def test_idle_time_limit(self):
+        self.started('idle_time_limit = "500ms"')
+        client = self.connected()
+        client.sendall(
+            f'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n\r\n'.encode()
+        )
+        self.assertTrue(self.ends_after(client, 0.3, 8).startswith('HTTP/1.1 200'))
+
+    def test_heartbeat(self):
+        server = self.started('heartbeat = "100ms"')
+        session = server.create()['id']
+        stream = self.connected()
+        lines = (
+            f'GET /api/sessions/{session}/events HTTP/1.1',
+            f'Host: 127.0.0.1:{server.port}',
+            'Accept: text/event-stream',
+            f'Authorization: Bearer {server.token}',
+        )
+        stream.sendall(('\r\n'.join(lines) + '\r\n\r\n').encode())
+        seen = b''
+        while seen.count(b'\n:') < 3:
+            more = stream.recv(4096)
+            self.assertNotEqual(more, b'')
+            seen += more
+
+    def test_resident_sessions(self):
+        """Beyond it sessions are put away, and are what they were when they are asked again."""
+        server = self.started('resident_sessions = 5')
+        waiting = [self.waiting(f'deploy {i}') for i in range(30)]
+        self.assertLess(server.get('/api/doctor')['nodes'][0]['resident'], 15)
+        for i, (session, (call,)) in enumerate(waiting):
+            self.assertStatus(server.result(call, f'up {i}'), 200)
+            server.at_rest(session)
+            self.assertEqual(server.said(session), f'deploy {i}: up {i}')
+
+    def test_prompt_bytes(self):
+        server = self.started('prompt_bytes = 1024')
+        session = server.create()['id']
+        self.assertStatus(server.prompt(session, 'x' * 1024), 200)
+        answer = self.untouched(session, lambda: server.prompt(session, 'x' * 1025))
+        self.assertProblem(answer, 413, 'too_large')
+
+    def test_output_bytes(self):
+        server = self.started('output_bytes = 1024')
+        session, (call,) = self.waiting()
+        self.assertStatus(server.result(call, 'x' * 1023), 200)  # with its quotes
+        server.at_rest(session)
+        state = server.messages(session)[1]['parts'][0]['state']
+        self.assertEqual(state['output']['bytes'], 1023)
+        self.assertEqual(server.get(f'/api/artifacts/{state["artifactID"]}').raw, b'x' * 1023)
+
+    def test_queued_prompts(self):
+        server = self.started('queued_prompts = 1')
+        session, _ = self.waiting()
+        self.assertStatus(server.prompt(session, 'one', wait=0, when='queue'), 202)
+        full = self.untouched(session, lambda: server.prompt(session, 'two', wait=0, when='queue'))
+        self.assertProblem(full, 429, 'queue_full')
+
+    def failed(self, text):
+        session = self.server.create(text)['id']
+        (turn,) = self.server.turns(session)
+        self.assertEqual(turn['finishReason'], 'error', turn)
+        self.assertEqual(self.server.open_calls(session), [])
+        return turn['error']['message']
+
+    def test_open_calls(self):
+        self.started('open_calls = 2\ncalls_per_reply = 2')
+        self.assertEqual(len(self.waiting('deploy A and B')[1]), 2)
+        self.assertIn('3 would be open (at most 2)', self.failed('deploy A and B and C'))
+
+    def test_calls_per_reply(self):
+        self.started('calls_per_reply = 2')
+        self.assertEqual(len(self.waiting('deploy A and B')[1]), 2)
+        self.assertIn('3 calls at once (at most 2)', self.failed('deploy A and B and C'))
+
+    def test_progress_per_s(self):
+        server = self.started('progress_per_s = 2')
+        session, (call,) = self.waiting()
+        body = {'pendingID': call, 'payload': 1}
+        done = self.limited(lambda _: server.post('/async-tool/progress', body))
+        self.assertGreaterEqual(done, 2)
+        self.assertLess(done, 20)
+        kept = [event for event in server.events(session) if event['type'] == 'progressed']
+        self.assertEqual(len(kept), done)
+
+    def test_progress_per_call(self):
+        server = self.started('progress_per_call = 2')
+        session, (call,) = self.waiting()
+        body = {'pendingID': call, 'payload': 1}
+        for _ in range(2):
+            self.assertStatus(server.post('/async-tool/progress', body), 200)
+        answer = self.untouched(session, lambda: server.post('/async-tool/progress', body))
+        self.assertProblem(answer, 429, 'rate_limited')
+        self.assertStatus(server.result(call, 'up'), 200)
+
+
+class Every(unittest.TestCase):
+    def test_no_key_is_without_a_test(self):
+        self.assertEqual(*tests_of_keys('limits', EachOne))
+
+
+if __name__ == '__main__':
+    main()
