@@ -9,7 +9,7 @@ import subprocess
 import npm
 from dormouse import BINARY, Case, leave_out, main, run
 from rpc_peer import Peer, Refused
-from tools_by_config import Tools, eventually
+from tools_by_config import HELD, Tools, eventually
 
 FOLDER = pathlib.Path(__file__).resolve().parent / 'editor'
 PNG = ('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ'
@@ -345,7 +345,7 @@ class Questions(Tools, Face):
     def setUp(self):
         super().setUp()
         self.serve(self.command(
-            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done; echo ran',
+            HELD + '; echo ran',
             more='crash = "ask"'))
         self.session = self.server.create('deploy A', agent='ops', wait=0)['id']
         eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')

@@ -6,7 +6,7 @@ import threading
 import urllib.parse
 
 from dormouse import Client, Server, main
-from tools_by_config import Tools, eventually
+from tools_by_config import HELD, Tools, eventually
 
 GATE = '''
 [[gate]]
@@ -348,7 +348,7 @@ class Questions(Tools):
 
     def test_what_became_of_a_tool_that_a_crash_cut_off(self):
         tool = self.command(
-            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done; ' 'echo ran',
+            HELD + '; echo ran',
             more='crash = "ask"',
         )
         self.serve(tool)

@@ -5,7 +5,7 @@ import json
 import time
 
 from dormouse import Case, Server, main, run
-from tools_by_config import Tools, eventually
+from tools_by_config import HELD, Tools, eventually
 
 
 class Damaged:
@@ -74,9 +74,7 @@ class Findings(Damaged, Tools):
         return report['ok'], [one['sessionID'] for one in report[name]]
 
     def test_doctor_names_what_is_in_doubt(self):
-        tool = self.command(
-            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done', more='crash = "never"'
-        )
+        tool = self.command(HELD, more='crash = "never"')
         self.serve(tool)
         session = self.server.create('deploy A', agent='ops', wait=0)['id']
         eventually(lambda: (self.folder / 'deploy.sh.begun').exists(), 'it runs')
@@ -94,9 +92,7 @@ class Findings(Damaged, Tools):
     def test_whoever_is_asked_what_became_of_a_call_is_told_and_reminded(self):
         told = self.folder / 'told'
         notify = self.script(f'cat >> {told}', 'tell.sh')
-        tool = self.command(
-            'echo > "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.1; done', more='crash = "ask"'
-        )
+        tool = self.command(HELD, more='crash = "ask"')
         more = f'[[notify]]\nkind = "command"\ncommand = ["{notify}"]\n'
         path = self.configure(tool, more)
         reminders = 'demo = false\nremind_after = "1s"\nremind_every = "1s"'

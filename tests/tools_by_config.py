@@ -38,6 +38,10 @@ def eventually(is_so, what):
     raise AssertionError(f'{what}: not within {PATIENCE_S} s')
 
 
+# A program that runs until a test says so by a file, or its folder is gone with the test.
+HELD = 'echo > "$0.begun"; while [ -e "$0" ] && [ ! -e "$0.go" ]; do sleep 0.1; done'
+
+
 class Service:
     """A web service whose answers the test chooses: a function of the request, on a thread."""
 

@@ -10,6 +10,7 @@ what is slow, `unit` the programs; `agents` runs real agents alone, also those t
 be fetched each time. The last line is `N passed, N failed, N skipped`; the exit
 status is 1 if a test failed or none ran.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -23,6 +24,7 @@ import xml.etree.ElementTree as xml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIMEOUT_S = 600
 TAIL_LINES = 60
+LEFT_OVER_S = 3
 LEFT_OUT = 77
 
 
@@ -41,8 +43,33 @@ class Tally:
         self.broken.append(name)
 
 
+def processes_of(session):
+    """{pid: command line} of those that run in a session of the system's."""
+    found = {}
+    for folder in pathlib.Path('/proc').iterdir():
+        try:
+            fields = (folder / 'stat').read_text().rpartition(')')[2].split()
+            if folder.name.isdigit() and fields[3] == str(session) and fields[0] != 'Z':
+                found[int(folder.name)] = (folder / 'cmdline').read_bytes().replace(b'\0', b' ')
+        except OSError:
+            continue  # it ended meanwhile, or is no process
+    return found
+
+
+def end_left_over(session):
+    """Ends what a test left running, once it had its time; a line for each."""
+    end = time.monotonic() + LEFT_OVER_S
+    while (left := processes_of(session)) and time.monotonic() < end:
+        time.sleep(0.05)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return [f'left running: {command.decode(errors="replace")}' for command in left.values()]
+
+
 def run(command, environment):
-    """(exit status, output, seconds). Past the time limit: 124, and its process group is ended."""
+    """(exit status, output, seconds). Past the time limit: 124, and its process group is ended; 1
+    if it left a process running."""
     begin = time.monotonic()
     process = subprocess.Popen(
         command,
@@ -67,7 +94,9 @@ def run(command, environment):
     finally:
         if status is None:  # we are told to end: what we started ends too
             os.killpg(process.pid, signal.SIGKILL)
-    return status, output, time.monotonic() - begin
+    seconds = time.monotonic() - begin
+    left = end_left_over(process.pid)
+    return status or int(bool(left)), '\n'.join([output, *left]), seconds
 
 
 def say(mark, name, detail, seconds):

@@ -7,6 +7,7 @@ The layer table is read from ARCHITECTURE.md and compared with CMakeLists.txt an
 the document, the build and the code cannot differ. Prints one finding a line; the exit status is 1
 if there is any.
 """
+import os
 import pathlib
 import re
 import sys
@@ -356,6 +357,8 @@ def check_scripts(root, findings):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if len(line) > COLUMNS_MAX and '://' not in line:
                 findings.append(f'{path.relative_to(root)}:{number}: over {COLUMNS_MAX} columns')
+        if path.read_text().startswith('#!') and not os.access(path, os.X_OK):
+            findings.append(f'{path.relative_to(root)}:1: not executable, and so never run')
 
 
 def findings(root):

@@ -110,6 +110,9 @@ class Tidy(unittest.TestCase):
         self.expect('function over 70 lines', method, line=2)
         self.expect_none('namespace a {\n' + 'void f() {\n;\n}\n' * 40 + '}\n')
 
+    def test_a_program_that_nobody_can_start(self):
+        self.expect('never run', '#!/usr/bin/env python3\n', 'tests/x.py')
+
     def test_banned_words(self):
         self.expect('left over', '// TO' + 'DO: later\n')
         self.expect('is banned', 'using namespace std;\n')
