@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What lint.py passes over: a source of which nothing changed since it had no findings."""
+import json
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import unittest
@@ -73,6 +75,34 @@ class Lint(unittest.TestCase):
         self.assertFalse(stamps.knows(None))
         self.assertFalse(stamps.knows('c'))
         self.assertFalse(lint.Stamps(self.root / 'stamps').knows('b'))
+
+    def test_sources_with_the_same_flags_are_looked_at_together(self):
+        flags = {f'/src/{n}.cc': ('-Ia',) for n in range(5)} | {'/src/x.cc': ('-Ib',)}
+        found = lint.batches(flags, flags, most=3)
+        self.assertEqual([len(some) for some in found], [3, 2, 1])
+        self.assertEqual(sorted(sum(found, [])), sorted(flags))
+
+    def test_flags_are_what_is_left_without_the_compiler_the_source_and_the_object(self):
+        command = f'/usr/bin/ccache {COMMAND} -DX="a b"'
+        self.assertEqual(lint.flags_of(command, '/src/a.cc'), ('-O0', '-DX=a b'))
+
+    def test_findings_are_those_of_each_alone(self):
+        """A fault is found in a batch too, and told of its source, with whatever stands alone."""
+        if not shutil.which(lint.TOOL):
+            self.skipTest(f'not installed: {lint.TOOL}')
+        self.write('.clang-tidy', "Checks: '-*,bugprone-*'\nWarningsAsErrors: '*'\n")
+        self.write('src/good.cc', 'namespace { int same() { return 1; } }\n')
+        self.write('src/alike.cc', 'namespace { int same() { return 2; } }\n')
+        self.write('src/bad.cc', 'int f(int a) { if (a) { return 1; } else { return 1; } }\n')
+        names = [str(self.root / f'src/{name}.cc') for name in ('good', 'alike', 'bad')]
+        entries = [{'file': name, 'directory': str(self.root / 'build/clang'),
+                    'command': f'clang++ -o {name}.o -c {name}'} for name in names]
+        self.write('build/clang/compile_commands.json', json.dumps(entries))
+        self.assertTrue(lint.is_clean(self.root, names[:1], ()))
+        self.assertFalse(lint.is_clean(self.root, names[::2], ()))
+        good, alike, bad = lint.lint_batch(self.root, names, ())
+        self.assertEqual((good, alike), ('', ''))
+        self.assertIn('bugprone-branch-clone', bad)
 
 
 if __name__ == '__main__':
