@@ -136,6 +136,8 @@ struct World {
     io::AsioLoop loop;
     io::SystemClock clock;
     io::CurlHttpClient http{loop};
+    // Of webhooks out: their receivers may hang, and nobody else waits behind them.
+    io::CurlHttpClient webhooks{loop, {.active_max = webhook::Pump::at_once}};
     io::ProcessHost processes{loop};
     io::SystemEntropy entropy;
     io::FolderHost folders{loop};
@@ -209,7 +211,7 @@ public:
                 {config_.retention.completed_after, config_.retention.audit_after,
                  config_.retention.dead_deliveries_after},
                 config_.retention.messages_per_session}),
-          pump_({loop_, clock_, entropy_, counted_journal_, world.http, world.processes},
+          pump_({loop_, clock_, entropy_, counted_journal_, world.webhooks, world.processes},
                 pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
           metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}),

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/url.h"
+#include "io/http_client.h"
 #include "io/log.h"
 #include "io/process.h"
 #include "server/api.h"
@@ -104,10 +105,10 @@ public:
           api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_, log_,
                 inside.entropy}),
           processes_(inside.loop),
+          webhooks_(inside.loop, {.active_max = webhook::Pump::at_once}),
           runner_(inside.runner),
-          pump_(
-              {inside.loop, inside.clock, inside.entropy, inside.journal, inside.http, processes_},
-              pump_options(settings)),
+          pump_({inside.loop, inside.clock, inside.entropy, inside.journal, webhooks_, processes_},
+                pump_options(settings)),
           http_(inside.loop, {.address = checked.address.host, .port = checked.address.port}, api_,
                 log_) {
         metrics_.connections = [this] {
@@ -170,6 +171,7 @@ private:
     server::Gate gate_;
     server::Api api_;
     io::ProcessHost processes_;
+    io::CurlHttpClient webhooks_;  // receivers may hang, and nobody else waits behind them
     runner::Runner& runner_;
     webhook::Pump pump_;
     server::HttpServer http_;
