@@ -20,6 +20,7 @@
 #include "io/store_thread.h"
 #include "io/thread_workers.h"
 #include "io/tls.h"
+#include "runner/counted.h"
 #include "runner/runner.h"
 #include "server/api.h"
 #include "server/metrics.h"
@@ -216,6 +217,12 @@ public:
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
           metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}),
           slots_(std::move(slots)) {
+        counted_effects_.count_by(&metrics_);
+        counted_journal_.count_by(&metrics_);
+        counted_journal_.on_failed([this](Error const& error) {
+            log_.warn("the store did not take an append",
+                      {{"code", info(error.code).text}, {"why", error.detail}});
+        });
         slots_.mail->mailer = &api_.mail();
         slots_.programs->servers = [this](SessionId const& session) { return own_tools(session); };
         slots_.programs->ended = [this](SessionId const& session) {
@@ -227,7 +234,7 @@ public:
             return webhook::posts_of(outgoing, state, records, changes);
         });
         runner_.on_post([this](auto const& /*posts*/) { pump_.wake(); });
-        metrics_.models = [this] { return model_loads(registry_, effects_.models()); };
+        metrics_.models = [this] { return agent::model_loads(registry_, effects_.models()); };
         metrics_.connections = [this] {
             auto const counts = http_.counts();
             return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
@@ -458,12 +465,8 @@ private:
     agent::AgentEffects effects_;
     io::StoreThread journal_;
     server::Metrics metrics_{clock_.now()};
-    server::CountedEffects counted_effects_{effects_, metrics_};
-    server::CountedJournal counted_journal_{
-        journal_, clock_, metrics_, [this](Error const& error) {
-            log_.warn("the store did not take an append",
-                      {{"code", info(error.code).text}, {"why", error.detail}});
-        }};
+    runner::CountedEffects counted_effects_{effects_};
+    runner::CountedJournal counted_journal_{journal_, clock_};
     runner::Runner runner_;
     server::Gate gate_;
     server::Api api_;
