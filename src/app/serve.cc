@@ -6,9 +6,11 @@
 
 #include "agent/catalogue.h"
 #include "agent/effects.h"
+#include "agent/model_requests.h"
 #include "base/text.h"
 #include "config/read.h"
 #include "config/values.h"
+#include "external/validator.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
 #include "io/folder.h"
@@ -134,6 +136,10 @@ std::set<std::string, std::less<>> programs_of(config::Config const& config) {
 
 // What tools and models reach the world with.
 struct World {
+    explicit World(config::Limits const& limits)
+        : validators(processes, clock,
+                     {.at_once = limits.validators_at_once, .waiting = limits.validators_waiting}) {
+    }
     io::AsioLoop loop;
     io::SystemClock clock;
     io::CurlHttpClient http{loop};
@@ -142,6 +148,7 @@ struct World {
     io::ProcessHost processes{loop};
     io::SystemEntropy entropy;
     io::FolderHost folders{loop};
+    external::Validators validators;
 };
 
 struct Secrets {
@@ -216,13 +223,15 @@ public:
                 pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
           metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}),
-          slots_(std::move(slots)) {
+          slots_(std::move(slots)),
+          validators_(world.validators) {
         counted_effects_.count_by(&metrics_);
         counted_journal_.count_by(&metrics_);
         counted_journal_.on_failed([this](Error const& error) {
             log_.warn("the store did not take an append",
                       {{"code", info(error.code).text}, {"why", error.detail}});
         });
+        watch_validators();
         slots_.mail->mailer = &api_.mail();
         slots_.programs->servers = [this](SessionId const& session) { return own_tools(session); };
         slots_.programs->ended = [this](SessionId const& session) {
@@ -242,6 +251,7 @@ public:
     }
 
     ~Server() {
+        validators_.on_judged({});
         slots_.mail->mailer = nullptr;
         *slots_.programs = {};
     }
@@ -386,6 +396,18 @@ private:
         return out;
     }
 
+    void watch_validators() {
+        using Word = external::Validators::Word;
+        validators_.on_judged([this](PendingId const& pending, std::string const& tool, Word word,
+                                     std::string const& why) {
+            metrics_.validated(external::text(word));
+            if (word == Word::fits || word == Word::misfit) return;
+            log_.warn(word == Word::failed ? "a validator failed"
+                                           : "a result found no room before its validator",
+                      {{"pendingID", pending.text()}, {"tool", tool}, {"why", why}});
+        });
+    }
+
     void announce() {
         // First, so that whoever has read the ready line can read these.
         for (config::Problem const& warning : config::warnings(config_))
@@ -475,6 +497,7 @@ private:
     server::MetricsFace metrics_face_;
     std::unique_ptr<server::HttpServer> metrics_http_;  // null: none
     Slots const slots_;
+    external::Validators& validators_;
     std::string address_url_;  // known once it listens
     bool stopping_ = false;
     int status_ = 0;
@@ -511,12 +534,12 @@ int serve(cli::ServeOptions const& options) {
         return complain(open.error());
     auto tls = load_tls(*config);
     if (!tls) return complain(tls.error());
-    World world;
+    World world(config->limits);
     Slots const slots;
     auto registry = assemble(
-        *config, {world.http, world.processes, world.clock, slots.mail, &world.loop, &world.entropy,
-                  &world.folders, servers_from(slots.programs), ended_from(slots.programs),
-                  std::filesystem::absolute(options.data).string()});
+        *config, {world.http, world.processes, world.clock, world.validators, slots.mail,
+                  &world.loop, &world.entropy, &world.folders, servers_from(slots.programs),
+                  ended_from(slots.programs), std::filesystem::absolute(options.data).string()});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

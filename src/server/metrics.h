@@ -23,6 +23,8 @@ public:
     // ---- told as it happens
     void appended(std::vector<wire::RecordPtr> const& records, Time now);
     void submitted(Result<session::Answer> const& answer) override;
+    // A program has judged a result, or not: "fits", "misfit", "failed", "refused".
+    void validated(std::string_view word) { ++validations_[std::string(word)]; }
     // `route` is a pattern of the table, empty for what is none of it.
     void answered(std::string_view method, std::string const& route, int status);
     void committed(std::span<Result<void> const> results, Duration time) override;
@@ -77,6 +79,7 @@ private:
     Counts settled_{{"completed", 0}, {"failed", 0}, {"expired", 0}, {"cancelled", 0}};
     Counts submissions_{{"applied", 0},  {"duplicate", 0}, {"counted", 0},
                         {"conflict", 0}, {"expired", 0},   {"not_found", 0}};
+    Counts validations_{{"fits", 0}, {"misfit", 0}, {"failed", 0}, {"refused", 0}};
     Counts effects_{{"model", 0}, {"tool", 0}, {"gate", 0}, {"poll", 0}};
     std::array<std::uint64_t, 2> model_failures_{};  // [1]: will be tried again
     std::map<std::pair<std::string, std::string>, std::uint64_t> tools_;  // by tool and outcome
