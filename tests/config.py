@@ -220,7 +220,7 @@ class Documents(Folder):
         example = self.dm('config', 'init', '-').stdout
         shown = set(re.findall(r'^#(\w+) = ', example, re.M))
         keys = json.loads(self.dm('config', 'keys', '--json').stdout)
-        self.assertEqual(shown | {'poll'}, {key['name'] for key in keys})
+        self.assertEqual(shown | {'poll', 'validator'}, {key['name'] for key in keys})
 
 
 AGENT = (

@@ -66,6 +66,9 @@ class Findings(Damaged, Tools):
         self.server = Server()
         self.addCleanup(self.server.clean)
 
+    def number(self, session):
+        return f"(SELECT no FROM sessions WHERE id = '{session[4:]}')"
+
     def found(self, name):
         report = self.server.get('/api/doctor').json
         self.assertIn(name, report)
@@ -192,6 +195,45 @@ class Findings(Damaged, Tools):
         (call,) = self.server.open_calls(well)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(well)
+        self.server.kill()  # damaged on purpose
+
+    def test_doctor_names_what_is_bricked_and_owes_although_no_call_of_it_waits(self):
+        """Found through the times at which sessions wake, also those to come; sessions that only
+        rest are not read."""
+        self.demo()
+        far = 2_000_000_000_000
+        rests, now, *later = [self.server.create('hi')['id'] for _ in range(130)]
+        for one in rests, now, *later:
+            self.server.at_rest(one)
+        waits = self.server.create('deploy A')['id']  # read once, although it owes as well
+        self.damage(
+            *(
+                f"UPDATE journal SET data = '[]' WHERE k >> 24 = {self.number(one)}"
+                for one in (rests, now, later[-1])
+            ),
+            f'INSERT INTO owed(no, wake_at) VALUES ({self.number(now)}, 0)',
+            *(
+                f'INSERT INTO owed(no, wake_at) VALUES ({self.number(one)}, {far + n})'
+                for n, one in enumerate(later)
+            ),
+            'DELETE FROM snapshots',
+        )
+        report = self.server.get('/api/doctor').json
+        named = sorted(one['sessionID'] for one in report['bricked'])
+        self.assertEqual(named, sorted([now, later[-1]]))
+        self.assertEqual((report['ok'], report['next']), (False, None))
+        self.assertEqual(report['lookedAt'], 130, 'all but the one that rests')
+        self.assertIn('2 bricked', self.doctor().stdout)
+        seen, cursor = [], ''
+        while cursor is not None:
+            page = self.server.get(f'/api/doctor?calls=20{cursor and "&cursor=" + cursor}').json
+            seen += [one['sessionID'] for one in page['bricked']]
+            self.assertLessEqual(page['lookedAt'], 20)
+            cursor = page['next']
+        self.assertIn(now, seen)
+        self.assertIn(later[-1], seen)
+        for wrong in ('owed', 'owed_x', 'owed_1', 'owed_1_ses_x', 'owed_1x_' + waits):
+            self.assertEqual(self.server.get('/api/doctor?cursor=' + wrong).status, 400, wrong)
         self.server.kill()  # damaged on purpose
 
 

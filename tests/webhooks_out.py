@@ -499,6 +499,59 @@ class Silence(Fairness):
         self.assertEqual(len(hanging), self.receivers)
 
 
+class Crowd(Fairness):
+    """A thousand that nobody knows and that all hang."""
+
+    more = '''
+[[webhook]]
+url = "RECEIVER/live"
+secret_env = "S_EVENTS"
+events = ["turn_ended"]
+[[webhook]]
+url = "RECEIVER/late"
+secret_env = "S_EVENTS"
+events = ["progressed"]
+'''
+    dead = '''
+[[webhook]]
+url = "%s/dead/%d"
+secret_env = "S_EVENTS"
+events = ["call_paused"]
+'''
+    receivers = 1_000
+
+    def came(self, path):
+        return [one for one in self.receiver.received if one['path'] == path]
+
+    def dead_ones(self):
+        waiting = self.server.items('/api/deliveries?state=pending&limit=200')
+        return [one for one in waiting if '/dead/' in one['url']]
+
+    def test_many_dead_receivers_hold_up_none_that_lives(self):
+        self.server.create('hi')
+        eventually(lambda: self.came('/live'), 'it is known to answer')
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        self.assertEqual(len(self.dead_ones()), self.receivers)
+        begin = time.monotonic()
+        progress = {'pendingID': call['id'], 'payload': 1}
+        self.assertStatus(self.server.post('/async-tool/progress', progress), 200)
+        for n in range(5):
+            asked = time.monotonic()
+            self.server.create('hi')
+            eventually(lambda: len(self.came('/live')) == n + 2, 'word of it')
+            self.assertLess(time.monotonic() - asked, 4)
+        untried = [one for one in self.dead_ones() if one['attempts'] == 0]
+        self.assertGreater(len(untried), 320, 'they hang, and others wait behind them')
+        # It has its turn like each of them: 1,001 by 320, each at most 5 s and the next look.
+        eventually(lambda: self.came('/late'), 'word to one that nobody knows')
+        self.assertLess(time.monotonic() - begin, 26)
+        eventually(lambda: all(one['attempts'] for one in self.dead_ones()), 'all had their turn')
+        cut = [one for one in self.dead_ones() if 'others waited' in (one['lastError'] or '')]
+        self.assertGreater(len(cut), 320)
+        self.server.kill()
+
+
 class Reminders(Sent):
     demo = True
     more = '''

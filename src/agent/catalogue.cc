@@ -58,14 +58,18 @@ std::optional<Json> RegistryCatalogue::result_schema(std::string const& tool) co
 
 bool RegistryCatalogue::has_validator(std::string const& tool) const {
     Tool const* const found = registry_.tool(tool);
-    return workers_ && found && found->validate;
+    return found && (found->check || (workers_ && found->validate));
 }
 
-void RegistryCatalogue::validate(std::string const& tool, Json result,
-                                 port::Fn<void(std::optional<std::string>)> then) {
-    Tool const* const found = registry_.tool(tool);
-    auto const why = std::make_shared<std::optional<std::string>>("too much waits to run");
-    auto job = [found, why, result = std::move(result)](std::stop_token const&) {
+void RegistryCatalogue::validate(port::Offered what, port::Fn<void(port::Judged)> then) {
+    Tool const* const found = registry_.tool(what.tool);
+    if (found->check) {
+        // Asked to the end: who offers a result can not take it back.
+        static_cast<void>(found->check(std::move(what), std::move(then)));
+        return;
+    }
+    auto const why = std::make_shared<std::optional<std::string>>();
+    auto job = [found, why, result = std::move(what.output)](std::stop_token const&) {
         try {
             *why = found->validate(result);
         } catch (std::exception const& error) {
@@ -74,8 +78,12 @@ void RegistryCatalogue::validate(std::string const& tool, Json result,
             *why = "its validator threw something that is no exception";
         }
     };
-    static_cast<void>(workers_->run(
-        std::move(job), [why, then = std::move(then)](bool) mutable { then(std::move(*why)); }));
+    auto done = [why, then = std::move(then)](bool ran) mutable {
+        if (ran) return then(std::move(*why));
+        then(std::unexpected(Error{
+            Code::overloaded, "Too much waits to run; the call goes on waiting.", {}, 1'000}));
+    };
+    static_cast<void>(workers_->run(std::move(job), std::move(done)));
 }
 
 }  // namespace dormouse::agent

@@ -8,7 +8,7 @@ namespace dormouse::agent {
 
 class RegistryCatalogue final : public port::Catalogue {
 public:
-    // Both outlive this. Without workers no validator is asked.
+    // Both outlive this. Without workers no validator is asked that may block.
     explicit RegistryCatalogue(Registry const& registry, port::Workers* workers = nullptr)
         : registry_(registry), workers_(workers) {}
     [[nodiscard]] std::vector<port::AgentEntry> agents() const override;
@@ -23,8 +23,7 @@ public:
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> result_schema(std::string const& tool) const override;
     [[nodiscard]] bool has_validator(std::string const& tool) const override;
-    void validate(std::string const& tool, Json result,
-                  port::Fn<void(std::optional<std::string>)> then) override;
+    void validate(port::Offered what, port::Fn<void(port::Judged)> then) override;
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return registry_.gate(gate) != nullptr;
     }

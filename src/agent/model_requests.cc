@@ -4,6 +4,7 @@
 #include "session/limits.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace dormouse::agent {
@@ -145,6 +146,20 @@ void ModelRequests::end(RequestPtr const& request) {
     } else {
         std::erase(line.waiting, request);
     }
+}
+
+std::vector<port::ModelLoad> model_loads(Registry const& registry, ModelRequests const& requests) {
+    std::vector<port::ModelLoad> out;
+    std::set<Model const*> seen;
+    for (Agent const& agent : registry.agents()) {
+        if (!agent.model || !seen.insert(agent.model.get()).second) continue;
+        auto const same = std::ranges::find(out, agent.model_id, &port::ModelLoad::model);
+        port::ModelLoad& load =
+            same != out.end() ? *same : out.emplace_back(port::ModelLoad{agent.model_id});
+        load.running += requests.running(*agent.model);
+        load.waiting += requests.waiting(*agent.model);
+    }
+    return out;
 }
 
 }  // namespace dormouse::agent

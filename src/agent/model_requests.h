@@ -3,6 +3,7 @@
 // others oldest first.
 
 #include "agent/tool.h"
+#include "port/meter.h"
 
 #include <deque>
 #include <map>
@@ -65,5 +66,9 @@ private:
     std::map<Key, RequestPtr> requests_;
     std::map<Model const*, Line> lines_;
 };
+
+// Of each model once, by the name that lists show; models of one name are one.
+[[nodiscard]] std::vector<port::ModelLoad> model_loads(Registry const& registry,
+                                                       ModelRequests const& requests);
 
 }  // namespace dormouse::agent

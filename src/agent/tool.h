@@ -7,6 +7,7 @@
 #include "agent/model.h"
 #include "agent/program.h"
 #include "json/schema.h"
+#include "port/catalogue.h"
 #include "port/effects.h"
 #include "session/vocabulary.h"
 
@@ -92,6 +93,9 @@ struct Tool {
     Json result_schema = {};
     // Why a result from outside is refused; nullopt: it is not. On a worker thread; may block.
     std::function<std::optional<std::string>(Json const& result)> validate = {};
+    // The asynchronous form, for what is asked by other means than a call; else as `start`. With it
+    // `validate` is not asked.
+    std::function<StopTool(port::Offered what, port::Fn<void(port::Judged)> done)> check = {};
 };
 
 struct GateCall {

@@ -163,7 +163,8 @@ std::expected<agent::Registry, Mistakes> try_assemble(config::Config const& conf
     NoHttp http;
     NoProcesses processes;
     NoClock const clock;
-    return assemble(config, {http, processes, clock});
+    external::Validators validators(processes, clock, {});
+    return assemble(config, {http, processes, clock, validators});
 }
 
 }  // namespace dormouse::app

@@ -3,6 +3,7 @@
 
 #include "acp/settings.h"
 #include "agent/builtin.h"
+#include "external/validator.h"
 #include "port/folder.h"
 #include "port/http.h"
 #include "port/process.h"
@@ -15,6 +16,7 @@ struct Means {
     port::HttpClient& http;
     port::Processes& processes;
     port::Clock const& clock;
+    external::Validators& validators;
     std::shared_ptr<agent::MailSlot> mail = {};
     // Without them agents that are programs can be named, and not run.
     port::Loop* loop = nullptr;

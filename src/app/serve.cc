@@ -6,9 +6,11 @@
 
 #include "agent/catalogue.h"
 #include "agent/effects.h"
+#include "agent/model_requests.h"
 #include "base/text.h"
 #include "config/read.h"
 #include "config/values.h"
+#include "external/validator.h"
 #include "io/clock.h"
 #include "io/fd_limit.h"
 #include "io/folder.h"
@@ -20,6 +22,7 @@
 #include "io/store_thread.h"
 #include "io/thread_workers.h"
 #include "io/tls.h"
+#include "runner/counted.h"
 #include "runner/runner.h"
 #include "server/api.h"
 #include "server/metrics.h"
@@ -133,12 +136,19 @@ std::set<std::string, std::less<>> programs_of(config::Config const& config) {
 
 // What tools and models reach the world with.
 struct World {
+    explicit World(config::Limits const& limits)
+        : validators(processes, clock,
+                     {.at_once = limits.validators_at_once, .waiting = limits.validators_waiting}) {
+    }
     io::AsioLoop loop;
     io::SystemClock clock;
     io::CurlHttpClient http{loop};
+    // Of webhooks out: their receivers may hang, and nobody else waits behind them.
+    io::CurlHttpClient webhooks{loop, {.active_max = webhook::Pump::at_once}};
     io::ProcessHost processes{loop};
     io::SystemEntropy entropy;
     io::FolderHost folders{loop};
+    external::Validators validators;
 };
 
 struct Secrets {
@@ -209,11 +219,19 @@ public:
                 {config_.retention.completed_after, config_.retention.audit_after,
                  config_.retention.dead_deliveries_after},
                 config_.retention.messages_per_session}),
-          pump_({loop_, clock_, entropy_, counted_journal_, world.http, world.processes},
+          pump_({loop_, clock_, entropy_, counted_journal_, world.webhooks, world.processes},
                 pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
           metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}),
-          slots_(std::move(slots)) {
+          slots_(std::move(slots)),
+          validators_(world.validators) {
+        counted_effects_.count_by(&metrics_);
+        counted_journal_.count_by(&metrics_);
+        counted_journal_.on_failed([this](Error const& error) {
+            log_.warn("the store did not take an append",
+                      {{"code", info(error.code).text}, {"why", error.detail}});
+        });
+        watch_validators();
         slots_.mail->mailer = &api_.mail();
         slots_.programs->servers = [this](SessionId const& session) { return own_tools(session); };
         slots_.programs->ended = [this](SessionId const& session) {
@@ -225,7 +243,7 @@ public:
             return webhook::posts_of(outgoing, state, records, changes);
         });
         runner_.on_post([this](auto const& /*posts*/) { pump_.wake(); });
-        metrics_.models = [this] { return model_loads(registry_, effects_.models()); };
+        metrics_.models = [this] { return agent::model_loads(registry_, effects_.models()); };
         metrics_.connections = [this] {
             auto const counts = http_.counts();
             return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
@@ -233,6 +251,7 @@ public:
     }
 
     ~Server() {
+        validators_.on_judged({});
         slots_.mail->mailer = nullptr;
         *slots_.programs = {};
     }
@@ -377,6 +396,18 @@ private:
         return out;
     }
 
+    void watch_validators() {
+        using Word = external::Validators::Word;
+        validators_.on_judged([this](PendingId const& pending, std::string const& tool, Word word,
+                                     std::string const& why) {
+            metrics_.validated(external::text(word));
+            if (word == Word::fits || word == Word::misfit) return;
+            log_.warn(word == Word::failed ? "a validator failed"
+                                           : "a result found no room before its validator",
+                      {{"pendingID", pending.text()}, {"tool", tool}, {"why", why}});
+        });
+    }
+
     void announce() {
         // First, so that whoever has read the ready line can read these.
         for (config::Problem const& warning : config::warnings(config_))
@@ -456,12 +487,8 @@ private:
     agent::AgentEffects effects_;
     io::StoreThread journal_;
     server::Metrics metrics_{clock_.now()};
-    server::CountedEffects counted_effects_{effects_, metrics_};
-    server::CountedJournal counted_journal_{
-        journal_, clock_, metrics_, [this](Error const& error) {
-            log_.warn("the store did not take an append",
-                      {{"code", info(error.code).text}, {"why", error.detail}});
-        }};
+    runner::CountedEffects counted_effects_{effects_};
+    runner::CountedJournal counted_journal_{journal_, clock_};
     runner::Runner runner_;
     server::Gate gate_;
     server::Api api_;
@@ -470,6 +497,7 @@ private:
     server::MetricsFace metrics_face_;
     std::unique_ptr<server::HttpServer> metrics_http_;  // null: none
     Slots const slots_;
+    external::Validators& validators_;
     std::string address_url_;  // known once it listens
     bool stopping_ = false;
     int status_ = 0;
@@ -506,12 +534,12 @@ int serve(cli::ServeOptions const& options) {
         return complain(open.error());
     auto tls = load_tls(*config);
     if (!tls) return complain(tls.error());
-    World world;
+    World world(config->limits);
     Slots const slots;
     auto registry = assemble(
-        *config, {world.http, world.processes, world.clock, slots.mail, &world.loop, &world.entropy,
-                  &world.folders, servers_from(slots.programs), ended_from(slots.programs),
-                  std::filesystem::absolute(options.data).string()});
+        *config, {world.http, world.processes, world.clock, world.validators, slots.mail,
+                  &world.loop, &world.entropy, &world.folders, servers_from(slots.programs),
+                  ended_from(slots.programs), std::filesystem::absolute(options.data).string()});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

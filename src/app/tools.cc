@@ -3,6 +3,7 @@
 #include "external/command_tool.h"
 #include "external/gate_rule.h"
 #include "external/http_tool.h"
+#include "external/validator.h"
 
 #include <cstdlib>
 
@@ -32,9 +33,9 @@ void add_variable(std::vector<std::string>& environment, std::string const& name
 }
 
 // What the configuration allows, and nothing else of ours: least of all DORMOUSE_TOKEN.
-std::vector<std::string> environment_of(config::CommandTool const& command) {
+std::vector<std::string> environment_of(std::vector<std::string> const& env_allow) {
     std::vector<std::string> out = usual_environment();
-    for (std::string const& name : command.env_allow) add_variable(out, name);
+    for (std::string const& name : env_allow) add_variable(out, name);
     return out;
 }
 
@@ -63,6 +64,16 @@ Result<agent::Tool> make_http(config::Tool const& tool, Means const& means) {
     return external::make_http_tool(std::move(out), means.http, means.clock);
 }
 
+agent::Tool make_command(config::Tool const& tool, Means const& means) {
+    external::CommandTool out;
+    out.declared = declared_of(tool);
+    out.declared.later = tool.command.later;
+    out.argv = tool.command.command;
+    out.cwd = tool.command.cwd;
+    out.environment = environment_of(tool.command.env_allow);
+    return external::make_command_tool(std::move(out), means.processes);
+}
+
 }  // namespace
 
 std::vector<std::string> usual_environment() {
@@ -73,14 +84,13 @@ std::vector<std::string> usual_environment() {
 }
 
 Result<agent::Tool> make_tool(config::Tool const& tool, Means const& means) {
-    if (tool.kind == config::ToolKind::http) return make_http(tool, means);
-    external::CommandTool out;
-    out.declared = declared_of(tool);
-    out.declared.later = tool.command.later;
-    out.argv = tool.command.command;
-    out.cwd = tool.command.cwd;
-    out.environment = environment_of(tool.command);
-    return external::make_command_tool(std::move(out), means.processes);
+    bool const http = tool.kind == config::ToolKind::http;
+    Result<agent::Tool> made = http ? make_http(tool, means) : make_command(tool, means);
+    if (!made || !tool.validator) return made;
+    external::Validator validator{tool.validator->command, tool.validator->cwd,
+                                  environment_of(tool.validator->env_allow),
+                                  tool.validator->time_limit};
+    return external::with_validator(*std::move(made), std::move(validator), means.validators);
 }
 
 agent::Gate make_gate(config::Gate const& gate) {

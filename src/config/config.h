@@ -67,6 +67,8 @@ struct Limits {
     Duration idle_time_limit{75'000};
     Duration heartbeat{15'000};
     std::uint32_t resident_sessions = 16'384;
+    std::uint32_t validators_at_once = 8;
+    std::uint32_t validators_waiting = 1'000;
     std::uint32_t prompt_bytes = 1'048'576;
     std::uint32_t output_bytes = 1'048'576;
     std::uint32_t queued_prompts = 100;
@@ -186,12 +188,22 @@ struct CommandTool {
     friend bool operator==(CommandTool const&, CommandTool const&) = default;
 };
 
+// Checks results before they are taken.
+struct Validator {
+    std::vector<std::string> command = {};  // the program and its arguments; no shell
+    std::string cwd = {};                   // absolute; empty: the server's own
+    std::vector<std::string> env_allow = {};
+    Duration time_limit{10'000};
+    friend bool operator==(Validator const&, Validator const&) = default;
+};
+
 struct Tool {
     std::string name;
     ToolKind kind = ToolKind::http;
     std::string description = {};
     Json input_schema = {};   // {"type":"object"} when no file is named
     Json result_schema = {};  // null: any result
+    std::optional<Validator> validator = {};
     session::CrashPolicy crash = session::CrashPolicy::never;
     // Of a pause; nullopt: the reason's own default; Duration::max(): none.
     std::optional<Duration> timeout = {};

@@ -59,6 +59,8 @@ constexpr std::string_view text =
 #heartbeat = "15s"
 # Sessions kept in memory; those at work come on top.
 #resident_sessions = 16384
+#validators_at_once = 8
+#validators_waiting = 1000
 #prompt_bytes = 1048576
 #output_bytes = 1048576
 # Prompts that wait behind a session's open turn; more are 429.
@@ -216,6 +218,13 @@ constexpr std::string_view text =
 #every = "30s"
 #done = "/conclusion"
 #output = ""
+# A program that checks each result before it is taken: JSON on its standard input; exit status 0:
+# it fits; 1: it does not, and standard output says why.
+#[tool.validator]
+#command = ["./check-deploy.py"]
+#cwd = "."
+#env_allow = []
+#time_limit = "10s"
 
 # A tool that is a program: arguments as JSON on its standard input, result on its standard output.
 #[[tool]]

@@ -33,6 +33,7 @@ TestWorld world_of_the_example() {
     world.files["/etc/d/deploy.in.json"] = R"({"type":"object"})";
     world.files["/etc/d/deploy.out.json"] = R"({"type":"object"})";
     world.programs.emplace_back("/etc/d/lint.sh");
+    world.programs.emplace_back("/etc/d/check-deploy.py");
     world.programs.emplace_back("/etc/d/tell.sh");
     world.folders.emplace_back("/etc/d/");
     world.folders.emplace_back("/src");
@@ -80,8 +81,10 @@ TEST(Example, HasEveryKeyAndNoOther) {
         if (list == nullptr) add(section.name, section.node);
         for (Node const& element : list ? *list : Node::Array{}) {
             add(section.name, element);
-            Node const* const poll = find(*element.get<Node::Table>(), "poll");
-            if (poll) add("tool.poll", *poll);
+            for (std::string const part : {"poll", "validator"}) {
+                Node const* const node = find(*element.get<Node::Table>(), part);
+                if (node) add("tool." + part, *node);
+            }
         }
     }
     std::set<std::string> expected;

@@ -17,11 +17,11 @@ constexpr std::int64_t mib = 1'048'576;
 constexpr std::int64_t many = 1'000'000;
 
 constexpr std::array all_sections{
-    std::string_view("server"),    std::string_view("store"),   std::string_view("limits"),
-    std::string_view("retention"), std::string_view("project"), std::string_view("model"),
-    std::string_view("agent"),     std::string_view("tool"),    std::string_view("tool.poll"),
-    std::string_view("gate"),      std::string_view("source"),  std::string_view("webhook"),
-    std::string_view("notify")};
+    std::string_view("server"),         std::string_view("store"),   std::string_view("limits"),
+    std::string_view("retention"),      std::string_view("project"), std::string_view("model"),
+    std::string_view("agent"),          std::string_view("tool"),    std::string_view("tool.poll"),
+    std::string_view("tool.validator"), std::string_view("gate"),    std::string_view("source"),
+    std::string_view("webhook"),        std::string_view("notify")};
 
 // section, name, kind, fallback, about, {min, max}, words, form, required, none
 constexpr Key all[] = {
@@ -121,6 +121,10 @@ constexpr Key all[] = {
      "An event stream that is silent for so long gets a comment.", 100, 3'600 * second},
     {"limits", "resident_sessions", Kind::number, "16384",
      "Sessions kept in memory (about 10 KB each); those at work come on top.", 1, many},
+    {"limits", "validators_at_once", Kind::number, "8", "Validators of results that run at once.",
+     1, 1'000},
+    {"limits", "validators_waiting", Kind::number, "1000",
+     "Results that wait for their validator; more are 503.", 0, 100'000},
     {"limits", "prompt_bytes", Kind::number, "1048576", "A prompt's text; longer ones are 413.",
      1'024, mib},
     {"limits", "output_bytes", Kind::number, "1048576",
@@ -400,6 +404,32 @@ constexpr Key all[] = {
      {},
      Form::file},
 
+    {"tool", "validator", Kind::table, "", "A program that checks results before they are taken."},
+
+    {"tool.validator",
+     "command",
+     Kind::texts,
+     "",
+     "The program and its arguments; no shell.",
+     0,
+     text_max,
+     {},
+     Form::any,
+     true},
+    {"tool.validator", "cwd", Kind::text, "", "The folder to run in; the server's own.", 1,
+     text_max},
+    {"tool.validator",
+     "env_allow",
+     Kind::texts,
+     "[]",
+     "Environment variables that it gets.",
+     1,
+     128,
+     {},
+     Form::variables},
+    {"tool.validator", "time_limit", Kind::duration, "\"10s\"", "How long one check may run.", 100,
+     60 * second},
+
     {"tool.poll",
      "url",
      Kind::text,
@@ -651,9 +681,11 @@ bool is_list(std::string_view section) {
            section == "gate" || section == "source" || section == "webhook" || section == "notify";
 }
 
+bool is_part_of_tool(std::string_view section) { return section.starts_with("tool."); }
+
 std::string heading(std::string_view section) {
     if (section.empty()) return "the file";
-    if (section == "tool.poll") return "poll of [[tool]]";
+    if (is_part_of_tool(section)) return std::string(section.substr(5)) + " of [[tool]]";
     std::string const name(section);
     return is_list(section) ? "[[" + name + "]]" : "[" + name + "]";
 }

@@ -62,7 +62,8 @@ struct Key {
 [[nodiscard]] bool comes_later(std::string_view section, std::string_view name);
 // How a section is written: "[server]", "[[tool]]"; "" for the top of the file.
 [[nodiscard]] std::string heading(std::string_view section);
-[[nodiscard]] bool is_list(std::string_view section);  // [[…]]
+[[nodiscard]] bool is_list(std::string_view section);          // [[…]]
+[[nodiscard]] bool is_part_of_tool(std::string_view section);  // a table of a [[tool]]
 [[nodiscard]] std::span<std::string_view const> sections();
 [[nodiscard]] std::vector<std::string> split_words(std::string_view words);
 

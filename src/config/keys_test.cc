@@ -56,6 +56,8 @@ Sample sample(Key const& key) {
     if (key.section == "tool.poll") {
         return {tool, "[tool.poll]", {{"url", "\"http://x/{input.n}\""}, {"done", "\"/done\""}}};
     }
+    if (key.section == "tool.validator")
+        return {tool, "[tool.validator]", {{"command", "[\"node\"]"}}};
     if (key.section == "gate") {
         return {tool, "[[gate]]", {{"tools", "[\"t\"]"}, {"ask", "\"Go?\""}}};
     }
@@ -142,6 +144,7 @@ std::string good_value(Key const& key) {
         case Kind::word: return other_word(key);
         case Kind::table:
             if (key.name == "poll") return R"({ url = "http://x/y", done = "/done" })";
+            if (key.name == "validator") return R"({ command = ["node"] })";
             if (key.name == "when") return R"({ "/a" = "b" })";
             return R"({ Name = "value" })";
         case Kind::mixed: return "\"any\"";

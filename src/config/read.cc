@@ -45,7 +45,7 @@ private:
     void check(Member const& member) {
         std::string_view const name = member.name;
         bool const known =
-            name != "tool.poll" && std::ranges::find(sections(), name) != sections().end();
+            !is_part_of_tool(name) && std::ranges::find(sections(), name) != sections().end();
         if (!known) return unknown(member);
         if (!is_list(name) || member.node.get<Node::Array>()) return;
         reading_.report.add(member.line, heading(name) + " is written as [" + member.name + "]",
@@ -61,7 +61,7 @@ private:
         std::vector<std::string_view> names;
         std::string list;
         for (std::string_view const name : sections()) {
-            if (name == "tool.poll") continue;
+            if (is_part_of_tool(name)) continue;
             names.push_back(name);
             list += (list.empty() ? "" : ", ") + heading(name);
         }

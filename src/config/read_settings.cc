@@ -46,6 +46,8 @@ Limits read_limits(Section const& section) {
     section.read("idle_time_limit", out.idle_time_limit);
     section.read("heartbeat", out.heartbeat);
     section.read("resident_sessions", out.resident_sessions);
+    section.read("validators_at_once", out.validators_at_once);
+    section.read("validators_waiting", out.validators_waiting);
     section.read("prompt_bytes", out.prompt_bytes);
     section.read("output_bytes", out.output_bytes);
     section.read("queued_prompts", out.queued_prompts);

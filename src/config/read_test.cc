@@ -339,6 +339,33 @@ TEST(ReadConfig, FilesThatAreNoSchemaSayWhy) {
               std::string::npos);
 }
 
+TEST(ReadConfig, AValidatorIsSeenFromTheFoldersOfTheFile) {
+    auto const config = read(tool + R"([tool.validator]
+command = ["./run.sh", "--check"]
+cwd = "work"
+env_allow = ["KEY"]
+time_limit = "3s"
+)");
+    ASSERT_TRUE(config) << line_of("f", config.error().front());
+    Validator const expected{{"/etc/d/run.sh", "--check"}, "/etc/d/work", {"KEY"}, Duration(3'000)};
+    EXPECT_EQ(config->tools.at(0).validator, expected);
+    EXPECT_FALSE(read(tool)->tools.at(0).validator);
+}
+
+TEST(ReadConfig, AValidatorMustBeThereToBeRun) {
+    auto const said = [](std::string const& more) {
+        return problems(tool + "[tool.validator]\n" + more);
+    };
+    EXPECT_EQ(said("command = [\"./run.sh\"]\n"), "");
+    EXPECT_TRUE(said("command = [\"./gone.sh\"]\n")
+                    .contains("names no program that can be run: /etc/d/gone.sh"));
+    EXPECT_TRUE(said("command = []\n").contains("names no program"));
+    EXPECT_TRUE(said("cwd = \"nowhere\"\ncommand = [\"node\"]\n").contains("is no folder"));
+    EXPECT_TRUE(said("").contains("command"));
+    EXPECT_TRUE(said("command = [\"node\"]\ntime_limit = \"2m\"\n").contains("time_limit"));
+    EXPECT_TRUE(said("comand = [\"node\"]\n").contains("command")) << "did you mean";
+}
+
 TEST(ReadConfig, ASecretOfTheEnvironmentIsInNoProblem) {
     auto const text = problems(tool +
                                "headers = { \"a b\" = { env = \"KEY\" }, B = { env = "

@@ -77,31 +77,48 @@ std::string beside(Reading const& reading, std::string const& name) {
     return (std::filesystem::path(reading.folder) / name).lexically_normal().string();
 }
 
-CommandTool read_command(Section const& section, Reading const& reading) {
-    CommandTool out;
-    section.read("command", out.command);
-    section.read("cwd", out.cwd);
-    section.read("env_allow", out.env_allow);
-    if (auto const later = section.word("later"))
-        out.later = static_cast<Later>(*later) != Later::never;
-    if (!out.cwd.empty()) {
-        out.cwd = beside(reading, out.cwd);
-        if (!reading.world.is_folder(out.cwd)) {
-            section.report("cwd", "is no folder: " + out.cwd, "make it, or name another one");
-        }
+// Those two of a table that has both: seen from the file's folder, and there.
+void read_program(Section const& section, Reading const& reading, std::vector<std::string>& command,
+                  std::string& cwd) {
+    section.read("command", command);
+    section.read("cwd", cwd);
+    if (!cwd.empty()) {
+        cwd = beside(reading, cwd);
+        if (!reading.world.is_folder(cwd))
+            section.report("cwd", "is no folder: " + cwd, "make it, or name another one");
     }
-    if (section.node("command") == nullptr) return out;
-    if (out.command.empty() || out.command.front().empty()) {
+    if (section.node("command") == nullptr) return;
+    if (command.empty() || command.front().empty()) {
         section.report("command", "names no program", "write for example [\"./deploy.sh\"]");
-        return out;
+        return;
     }
-    std::string& program = out.command.front();
+    std::string& program = command.front();
     if (program.contains('/')) program = beside(reading, program);
     if (!reading.world.is_program(program)) {
         section.report("command", "names no program that can be run: " + program,
                        "name one in $PATH, or a file (as seen from the folder of this one) that "
                        "may be executed");
     }
+}
+
+CommandTool read_command(Section const& section, Reading const& reading) {
+    CommandTool out;
+    section.read("env_allow", out.env_allow);
+    if (auto const later = section.word("later"))
+        out.later = static_cast<Later>(*later) != Later::never;
+    read_program(section, reading, out.command, out.cwd);
+    return out;
+}
+
+std::optional<Validator> read_validator(Section const& section, Reading const& reading) {
+    Node const* const node = section.node("validator");
+    if (node == nullptr) return std::nullopt;
+    Section const table(reading.report, reading.world, "tool.validator", *node,
+                        section.line("validator"));
+    Validator out;
+    read_program(table, reading, out.command, out.cwd);
+    table.read("env_allow", out.env_allow);
+    table.read("time_limit", out.time_limit);
     return out;
 }
 
@@ -124,6 +141,7 @@ Tool read_tool(Section const& section, Reading const& reading) {
     out.input_schema = read_schema(section, "input_schema_file", reading);
     if (out.input_schema.is_null()) out.input_schema = Json::trusted(R"({"type":"object"})");
     out.result_schema = read_schema(section, "result_schema_file", reading);
+    out.validator = read_validator(section, reading);
     // What is for the other kind is to be left out: nothing more is said of it.
     auto const kind = section.word("kind");
     if (!kind || static_cast<ToolKind>(*kind) == ToolKind::http)

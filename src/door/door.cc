@@ -22,12 +22,23 @@ std::string violations_json(std::vector<json::Violation> const& violations) {
     return out.end_array().take();
 }
 
+// The call for which the command brings a result that is to be judged; nullptr: none. A person who
+// says that an attempt in doubt succeeded may say what it gave.
+Call const* judged_call(State const& state, Submit const& command) {
+    Call const* const call = open_pause(state, command.pending);
+    if (!call || command.what.output.size() > limits::artifact_bytes_max) return nullptr;
+    bool const question = call->question && call->question->pending == command.pending;
+    bool const told = command.what.kind == SubmissionKind::decision &&
+                      command.what.action == "succeeded" && !command.what.output.is_null();
+    bool const result = command.what.kind == SubmissionKind::result;
+    return (question ? told : result) ? call : nullptr;
+}
+
 // Where a result does not fit the schema of its call; null: it does. The schema stands with the
 // pause; an early result, or one of a call in doubt, is measured by what the tool declares.
 Json misfits(port::Catalogue const& catalogue, State const& state, Submit const& command) {
-    Call const* const call = open_pause(state, command.pending);
-    bool const question = call && call->question && call->question->pending == command.pending;
-    if (!call || question || command.what.output.size() > limits::artifact_bytes_max) return {};
+    Call const* const call = judged_call(state, command);
+    if (!call) return {};
     Json schema = call->pause ? call->pause->terms.schema : Json();
     bool const undeclared = !call->pause || call->in_doubt;
     if (undeclared && schema.is_null())
@@ -157,12 +168,11 @@ namespace {
 // Whose code is to judge a result that fits its schema; empty: nobody's.
 std::string validator_of(port::Catalogue const& catalogue, State const& state,
                          Submit const& command) {
-    if (command.what.kind != SubmissionKind::result || !command.invalid.is_null()) return {};
-    Call const* const call = open_pause(state, command.pending);
-    bool const question = call && call->question && call->question->pending == command.pending;
-    if (!call || question || command.what.output.size() > limits::artifact_bytes_max) return {};
+    Call const* const call = judged_call(state, command);
+    if (!call || !command.invalid.is_null()) return {};
     bool const goes_on =
-        call->pause && call->pause->terms.continuation != Continuation::tool_response;
+        call->pause && !call->in_doubt &&
+        (call->pause->by_gate || call->pause->terms.continuation != Continuation::tool_response);
     return !goes_on && catalogue.has_validator(call->spec.tool) ? call->spec.tool : "";
 }
 
@@ -172,13 +182,26 @@ Json refused(std::string const& why) {
     return out.end_object().end_array().json();
 }
 
+// What the core knows to refuse it refuses; of what a person tells it knows no schema.
+void offer(runner::Runner& runner, Submit command, runner::Asker asker,
+           runner::Runner::Reply reply) {
+    bool const told = command.what.kind == SubmissionKind::decision;
+    if (told && !command.invalid.is_null()) {
+        return reply(fail(
+            Code::invalid_result, "What it gave does not fit the tool; the call goes on waiting.",
+            Json::trusted("{\"errors\":" + std::string(command.invalid.text()) + "}")));
+    }
+    SessionId const session = command.pending.session;
+    runner.command(session, std::move(command), std::move(asker), std::move(reply));
+}
+
 }  // namespace
 
 void submit(runner::Runner& runner, port::Catalogue& catalogue, Submit command, runner::Asker asker,
             runner::Runner::Reply reply) {
     SessionId const session = command.pending.session;
     // Offered from within the look: nothing comes between the check and the command.
-    runner.look(session, [&runner, &catalogue, session, command = std::move(command),
+    runner.look(session, [&runner, &catalogue, command = std::move(command),
                           asker = std::move(asker), reply = std::move(reply)](
                              Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
@@ -189,19 +212,20 @@ void submit(runner::Runner& runner, port::Catalogue& catalogue, Submit command, 
         } else if (command.what.kind == SubmissionKind::result) {
             if (auto error = nobody_there(catalogue, state, command))
                 return reply(std::unexpected(std::move(*error)));
-            command.invalid = misfits(catalogue, state, command);
         }
+        command.invalid = misfits(catalogue, state, command);
         std::string const tool = validator_of(catalogue, state, command);
         if (tool.empty())
-            return runner.command(session, std::move(command), std::move(asker), std::move(reply));
+            return offer(runner, std::move(command), std::move(asker), std::move(reply));
+        Call const& call = *open_pause(state, command.pending);
+        port::Offered offered{call.pending, tool, call.spec.input, command.what.output};
         // What is judged meanwhile by another outcome is found out by the core.
-        Json const output = command.what.output;
         catalogue.validate(
-            tool, output,
-            [&runner, session, command = std::move(command), asker = std::move(asker),
-             reply = std::move(reply)](std::optional<std::string> const& why) mutable {
-                if (why) command.invalid = refused(*why);
-                runner.command(session, std::move(command), std::move(asker), std::move(reply));
+            std::move(offered), [&runner, command = std::move(command), asker = std::move(asker),
+                                 reply = std::move(reply)](port::Judged why) mutable {
+                if (!why) return reply(std::unexpected(std::move(why.error())));
+                if (*why) command.invalid = refused(**why);
+                offer(runner, std::move(command), std::move(asker), std::move(reply));
             });
     });
 }

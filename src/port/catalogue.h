@@ -41,6 +41,16 @@ struct DoorEntry {
     std::string password;
 };
 
+// A result that came from outside, as those see it who judge it.
+struct Offered {
+    PendingId pending;
+    std::string tool;
+    Json arguments;
+    Json output;
+};
+// Why it is refused; nullopt: it is not. Error: nobody knows, and another time it may be known.
+using Judged = Result<std::optional<std::string>>;
+
 class Catalogue {
 public:
     virtual ~Catalogue() = default;
@@ -67,10 +77,8 @@ public:
     }
     // Some code of the tool's judges results besides its schema.
     [[nodiscard]] virtual bool has_validator(std::string const& /*tool*/) const { return false; }
-    // Asks it where it may block; then, on the loop, why the result is refused, or nullopt.
-    // REQUIRES: has_validator(tool).
-    virtual void validate(std::string const& /*tool*/, Json /*result*/,  // NOLINT(*-value-param)
-                          Fn<void(std::optional<std::string>)> then) {
+    // Asks it where it may block; `then` comes on the loop. REQUIRES: has_validator(what.tool).
+    virtual void validate(Offered /*what*/, Fn<void(Judged)> then) {  // NOLINT(*-value-param)
         then(std::nullopt);
     }
     [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;

@@ -69,7 +69,7 @@ Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
                {[this](PendingId const& pending) { return callback_url(pending); },
                 [this] { return clock_.now(); }}),
       journal_(*store_, loop_),
-      runner_({loop_, clock_, entropy_, journal_, effects_},
+      runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_},
               {.epoch = store_->epoch(),
                .next_session_number = store_->next_session_number(),
                .resident_max = settings_.resident_sessions,
@@ -117,7 +117,21 @@ std::string Runtime::Engine::callback_url(PendingId const& pending) const {
 }
 
 runtime::Inside Runtime::Engine::inside() {
-    return {loop_, clock_, entropy_, http_, journal_, catalogue_, runner_, settings_.store};
+    return {loop_,
+            clock_,
+            entropy_,
+            journal_,
+            catalogue_,
+            runner_,
+            settings_.store,
+            [this](port::Meter* meter) { count_by(meter); },
+            [this] { return agent::model_loads(registry_, effects_.models()); }};
+}
+
+void Runtime::Engine::count_by(port::Meter* meter) {
+    meter_ = meter;
+    counted_effects_.count_by(meter);
+    counted_journal_.count_by(meter);
 }
 
 Result<void> Runtime::Engine::assemble() {
@@ -281,7 +295,8 @@ void Runtime::Engine::submit(std::string tool, PendingId pending, session::Submi
     auto offer = [this, pending, held, by, what = std::move(what), shown]() mutable {
         session::Submit command{pending, std::move(what), "library", "", shown, {}};
         door::submit(runner_, catalogue_, std::move(command), asker(by, "", "", ""),
-                     [held, pending](Result<session::Answer> answer) {
+                     [this, held, pending](Result<session::Answer> answer) {
+                         if (meter_) meter_->submitted(answer);
                          if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
                          (*held)(runtime::receipt(*answer, pending));
                      });

@@ -12,6 +12,7 @@
 #include "io/loop.h"
 #include "io/store_thread.h"
 #include "io/thread_workers.h"
+#include "runner/counted.h"
 #include "runner/runner.h"
 #include "runtime/reply.h"
 
@@ -27,11 +28,13 @@ struct Inside {
     io::AsioLoop& loop;
     io::SystemClock& clock;
     io::SystemEntropy& entropy;
-    io::CurlHttpClient& http;
     port::Journal& journal;
     port::Catalogue& catalogue;
     runner::Runner& runner;
     std::string const& store;  // the directory, or ":memory:"
+    // On the loop. nullptr: nobody counts.
+    std::function<void(port::Meter*)> count_by;
+    std::function<std::vector<port::ModelLoad>()> models;
 };
 
 // What else runs on a runtime's loop, and is shut down with it: the HTTP server.
@@ -99,6 +102,7 @@ private:
     struct Gathering;  // a list that is read from one session after the other
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 
+    void count_by(port::Meter* meter);
     void submit_one(Offer& offer, std::string const& by, runtime::Reply<Receipt> reply);
     [[nodiscard]] Result<void> assemble();
     void add_task_tools();
@@ -128,6 +132,9 @@ private:
     agent::RegistryCatalogue catalogue_{registry_, &workers_};
     agent::AgentEffects effects_;
     io::StoreThread journal_;
+    runner::CountedEffects counted_effects_{effects_};
+    runner::CountedJournal counted_journal_{journal_, clock_};
+    port::Meter* meter_ = nullptr;  // nullptr: nobody counts
     runner::Runner runner_;
     runtime::Blocked blocked_;
     std::map<SessionId, std::vector<std::weak_ptr<Follow>>> listeners_;  // of text

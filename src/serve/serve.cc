@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/url.h"
+#include "io/http_client.h"
 #include "io/log.h"
 #include "io/process.h"
 #include "server/api.h"
@@ -104,12 +105,15 @@ public:
           api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_, log_,
                 inside.entropy}),
           processes_(inside.loop),
+          webhooks_(inside.loop, {.active_max = webhook::Pump::at_once}),
           runner_(inside.runner),
-          pump_(
-              {inside.loop, inside.clock, inside.entropy, inside.journal, inside.http, processes_},
-              pump_options(settings)),
+          count_by_(inside.count_by),
+          pump_({inside.loop, inside.clock, inside.entropy, inside.journal, webhooks_, processes_},
+                pump_options(settings)),
           http_(inside.loop, {.address = checked.address.host, .port = checked.address.port}, api_,
                 log_) {
+        count_by_(&metrics_);
+        metrics_.models = inside.models;
         metrics_.connections = [this] {
             auto const counts = http_.counts();
             return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
@@ -117,6 +121,7 @@ public:
     }
 
     ~Serving() override {
+        count_by_(nullptr);
         runner_.on_outgoing({});
         runner_.on_post({});
     }
@@ -170,7 +175,9 @@ private:
     server::Gate gate_;
     server::Api api_;
     io::ProcessHost processes_;
+    io::CurlHttpClient webhooks_;  // receivers may hang, and nobody else waits behind them
     runner::Runner& runner_;
+    std::function<void(port::Meter*)> const count_by_;
     webhook::Pump pump_;
     server::HttpServer http_;
 };

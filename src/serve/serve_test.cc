@@ -181,6 +181,34 @@ TEST_F(ServeTest, AValidatorIsAskedAboutWhatComesOverHttp) {
     EXPECT_EQ(submit("live").status, 200);
 }
 
+// The value of a sample of /metrics; empty: there is none.
+std::string sample(std::string const& text, std::string const& name) {
+    auto const at = text.find("\n" + name + " ");
+    if (at == std::string::npos) return {};
+    auto const begin = at + name.size() + 2;
+    return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST_F(ServeTest, MetricsCountWhatSessionsDo) {
+    serve();
+    auto const call = waiting();
+    EXPECT_TRUE(runtime->submit(deploy, call.id, {"live"}));
+    EXPECT_FALSE(runtime->submit(deploy, call.id, {"dead"}));
+    ASSERT_TRUE(runtime->rest(call.id.session, Duration(20'000)));
+    std::string const text = ask("GET", "/metrics").body;
+    EXPECT_EQ(sample(text, R"(dormouse_effects_started_total{kind="tool"})"), "1") << text;
+    EXPECT_NE(sample(text, R"(dormouse_effects_started_total{kind="model"})"), "0");
+    EXPECT_EQ(sample(text, R"(dormouse_tool_attempts_total{tool="deploy",outcome="paused"})"), "1");
+    EXPECT_EQ(sample(text, R"(dormouse_calls_paused_total{reason="tool_result"})"), "1");
+    EXPECT_EQ(sample(text, R"(dormouse_calls_settled_total{status="completed"})"), "1");
+    EXPECT_EQ(sample(text, R"(dormouse_submissions_total{outcome="applied"})"), "1");
+    EXPECT_EQ(sample(text, R"(dormouse_submissions_total{outcome="conflict"})"), "1");
+    EXPECT_GE(std::stoi("0" + sample(text, "dormouse_appends_total")), 4);
+    EXPECT_EQ(sample(text, "dormouse_commit_appends_sum"), sample(text, "dormouse_appends_total"));
+    EXPECT_TRUE(text.contains("dormouse_model_requests_running{model="));
+    EXPECT_TRUE(text.contains("dormouse_resume_seconds_count 1"));
+}
+
 TEST_F(ServeTest, WithoutATokenThatOfTheStoreIsUsed) {
     open();
     auto const address = runtime->serve({.listen = "127.0.0.1:0"});

@@ -7,9 +7,11 @@
 #include "wire/post_json.h"
 
 #include <algorithm>
+#include <charconv>
 
 // GET /api/doctor: what does not go on by itself, and what to do about it. Sessions in which a call
-// waits are read a few at a time, so that others have their turn in between.
+// waits, and then the others that will owe something, are read a few at a time, so that others have
+// their turn in between. Those that only rest are not read: nothing is lost before they are asked.
 namespace dormouse::server {
 
 using namespace dormouse::session;
@@ -20,7 +22,7 @@ namespace {
 constexpr Duration overdue{10'000};
 constexpr std::size_t held_max = 1'000;
 constexpr std::uint32_t due_max = 100'000;
-constexpr std::uint32_t step = 64;       // so many waiting calls are looked at in one go
+constexpr std::uint32_t step = 64;       // so many calls, then times, are looked at in one go
 constexpr std::uint64_t most = 100'000;  // and so many by one request
 constexpr std::size_t shown_max = 200;   // of each kind; all are counted
 
@@ -73,8 +75,10 @@ struct Findings {
 struct Doctor {
     Api& api;
     ExchangePtr x;
-    std::uint64_t left = 0;  // so many waiting calls may still be looked at
+    std::uint64_t left = 0;  // so many waiting calls and times may still be looked at
     std::optional<SessionId> after = {};
+    bool by_time = false;  // all that wait were looked at; now those that owe
+    std::optional<port::Due> after_time = {};
     std::uint64_t looked_at = 0;
     Findings stuck = {};
     Findings held = {};
@@ -132,6 +136,81 @@ Result<void> find_orphan(port::Store& store, State const& state, Time now, Waiti
     return {};
 }
 
+constexpr std::string_view by_time_prefix = "owed_";
+
+// Where the next request goes on: behind a session in which a call waits, or behind a time.
+std::string cursor_of(Doctor const& d) {
+    if (!d.by_time) return d.after->text();
+    if (!d.after_time) return std::string(by_time_prefix);
+    return std::string(by_time_prefix) + std::to_string(to_ms(d.after_time->at)) + "_" +
+           d.after_time->session.text();
+}
+
+// False: it is none of ours.
+bool read_cursor(std::string_view text, Doctor& d) {
+    if (!text.starts_with(by_time_prefix)) {
+        d.after = SessionId::parse(text);
+        return d.after.has_value();
+    }
+    d.by_time = true;
+    text.remove_prefix(by_time_prefix.size());
+    if (text.empty()) return true;
+    auto const end = std::min(text.find('_'), text.size());
+    std::int64_t ms = 0;
+    auto const [stop, error] = std::from_chars(text.data(), text.data() + end, ms);
+    auto const session = SessionId::parse(text.substr(std::min(end + 1, text.size())));
+    if (error != std::errc() || stop != text.data() + end || !session) return false;
+    d.after_time = port::Due{from_ms(ms), *session};
+    return true;
+}
+
+Finding bricked(SessionId session, Error const& error) {
+    return {session,
+            {},
+            "it can not be read: " + error.detail,
+            "restore a backup, or delete the session; dormouse doctor --check names what is "
+            "damaged"};
+}
+
+// Of sessions that will owe something, also in time to come.
+struct Owing {
+    std::optional<port::Due> last = {};  // of those that were looked at; nullopt: there were none
+    std::uint64_t read = 0;
+    std::vector<Finding> bricked = {};
+    std::vector<Finding> orphaned = {};
+};
+
+bool waits(std::vector<port::PendingRow> const& calls) {
+    return std::ranges::find(calls, port::PendingStatus::waiting, &port::PendingRow::status) !=
+           calls.end();
+}
+
+// Where reading may block. Those in which a call waits have been read already.
+Result<Owing> look_at_owing(port::Store& store, std::optional<port::Due> const& after,
+                            std::uint32_t times, Time now) {
+    auto const due = store.due(Time::max(), after, times);
+    if (!due) return std::unexpected(due.error());
+    Owing out;
+    Waiting found;
+    for (port::Due const& one : *due) {
+        auto const calls = store.pending_rows(one.session);
+        if (!calls) return std::unexpected(calls.error());
+        out.last = one;
+        if (waits(*calls)) continue;
+        ++out.read;
+        auto const loaded = runner::read_session(store, one.session);
+        if (!loaded && loaded.error().code == Code::store_unavailable)
+            return std::unexpected(loaded.error());
+        if (!loaded) {
+            out.bricked.push_back(bricked(one.session, loaded.error()));
+        } else if (auto const done = find_orphan(store, loaded->state, now, found); !done) {
+            return std::unexpected(done.error());
+        }
+    }
+    out.orphaned = std::move(found.orphaned);
+    return out;
+}
+
 // Where reading may block.
 Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> const& after,
                                 std::uint32_t calls, Time now) {
@@ -143,11 +222,7 @@ Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> con
         if (!loaded && loaded.error().code == Code::store_unavailable)
             return std::unexpected(loaded.error());
         if (!loaded) {
-            out.bricked.push_back({session,
-                                   {},
-                                   "it can not be read: " + loaded.error().detail,
-                                   "restore a backup, or delete the session; dormouse doctor "
-                                   "--check names what is damaged"});
+            out.bricked.push_back(bricked(session, loaded.error()));
             continue;
         }
         for (auto const& [no, call] : loaded->state.calls) {
@@ -248,7 +323,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
     out.key("counts").begin_object();
     for (auto const& [name, findings] : all) out.member(name, findings.count);
     out.end_object().member("lookedAt", d.looked_at);
-    out.member("next", at_end ? std::nullopt : std::optional(d.after->text()));
+    out.member("next", at_end ? std::nullopt : std::optional(cursor_of(d)));
     out.key("nodes").begin_array().begin_object().member(
         "resident", static_cast<std::uint64_t>(runner.resident()));
     out.member("clockHeld", runner.clock().holding()).end_object().end_array();
@@ -259,16 +334,42 @@ void answer_doctor(Doctor const& d, bool at_end) {
     d.x->json(200, out.end_object().take());
 }
 
-void look_on(DoctorPtr const& d) {
+std::uint32_t next_step(Doctor& d) {
+    auto const calls = static_cast<std::uint32_t>(std::min<std::uint64_t>(d.left, step));
+    d.left -= calls;
+    return calls;
+}
+
+void look_on_by_time(DoctorPtr const& d) {
     if (d->x->responder->gone()) return;
     if (d->left == 0) return answer_doctor(*d, false);
-    auto const calls = static_cast<std::uint32_t>(std::min<std::uint64_t>(d->left, step));
-    d->left -= calls;
-    auto question = [after = d->after, calls, now = d->api.services().runner.now()](
+    auto question = [after = d->after_time, times = next_step(*d),
+                     now = d->api.services().runner.now()](port::Store& store) {
+        return look_at_owing(store, after, times, now);
+    };
+    port::ask(d->api.services().journal, std::move(question), [d](Result<Owing> found) {
+        if (!found) return d->x->fail(found.error());
+        if (!found->last) return answer_doctor(*d, true);
+        d->after_time = found->last;
+        d->looked_at += found->read;
+        for (Finding& one : found->orphaned) d->orphaned.add(std::move(one));
+        for (Finding& one : found->bricked) d->bricked.add(std::move(one));
+        look_on_by_time(d);
+    });
+}
+
+void look_on(DoctorPtr const& d) {
+    if (d->by_time) return look_on_by_time(d);
+    if (d->x->responder->gone()) return;
+    if (d->left == 0) return answer_doctor(*d, false);
+    auto question = [after = d->after, calls = next_step(*d), now = d->api.services().runner.now()](
                         port::Store& store) { return look_at_waiting(store, after, calls, now); };
     port::ask(d->api.services().journal, std::move(question), [d](Result<Waiting> found) {
         if (!found) return d->x->fail(found.error());
-        if (found->sessions.empty()) return answer_doctor(*d, true);
+        if (found->sessions.empty()) {
+            d->by_time = true;
+            return look_on_by_time(d);
+        }
         d->after = found->sessions.back();
         d->looked_at += found->sessions.size();
         for (Need const& need : found->needs) add_unmet(d->held, d->api.services().catalogue, need);
@@ -285,12 +386,11 @@ void get_doctor(Api& api, ExchangePtr const& x) {
     Query query{x->request};
     auto const d = std::make_shared<Doctor>(Doctor{api, x, query.number("calls", most, 1, most)});
     if (auto const cursor = x->request.query_value("cursor")) {
-        d->after = SessionId::parse(*cursor);
-        if (!d->after && !query.error)
+        if (!read_cursor(*cursor, *d) && !query.error)
             query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
     }
     if (query.error) return x->fail(*query.error);
-    if (d->after) return look_on(d);  // the first answer told the rest
+    if (d->after || d->by_time) return look_on(d);  // the first answer told the rest
     auto question = [now = api.services().runner.now()](port::Store& store) {
         return look_at_times(store, now);
     };

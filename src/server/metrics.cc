@@ -112,46 +112,4 @@ Result<Metrics::Stored> Metrics::ask(port::Store& store, Time now) {
     return Stored{*pending, due->size(), *next};
 }
 
-void CountedEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
-                               port::Outcome done) {
-    metrics_.started("model");
-    to_.ask_model(std::move(request), std::move(delta), std::move(done));
-}
-
-void CountedEffects::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
-                              port::Outcome done) {
-    metrics_.started("tool");
-    auto counted = [&metrics = metrics_, tool = run.tool,
-                    done = std::move(done)](Command::Body outcome) mutable {
-        if (auto const* what = std::get_if<ToolOutcome>(&outcome)) metrics.tool_ended(tool, *what);
-        done(std::move(outcome));
-    };
-    to_.run_tool(session, id, std::move(agent), std::move(run), std::move(counted));
-}
-
-void CountedEffects::ask_gate(SessionId session, EffectId id, std::string agent, AskGate ask,
-                              port::Outcome done) {
-    metrics_.started("gate");
-    to_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
-}
-
-void CountedEffects::poll_tool(SessionId session, EffectId id, std::string agent, PollTool poll,
-                               port::Outcome done) {
-    metrics_.started("poll");
-    to_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
-}
-
-void CountedJournal::commit(std::vector<port::Append> appends,
-                            port::Fn<void(std::vector<Result<void>>)> done) {
-    to_.commit(std::move(appends), [this, begun = clock_.monotonic(), done = std::move(done)](
-                                       std::vector<Result<void>> results) mutable {
-        metrics_.committed(results, clock_.monotonic() - begun);
-        auto const failed = std::ranges::find_if(results, [](Result<void> const& result) {
-            return !result && result.error().code != Code::conflict;
-        });
-        if (failed != results.end()) failed_(failed->error());
-        done(std::move(results));
-    });
-}
-
 }  // namespace dormouse::server

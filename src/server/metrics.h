@@ -4,6 +4,7 @@
 // secret. On the loop.
 
 #include "port/effects.h"
+#include "port/meter.h"
 #include "runner/runner.h"
 #include "server/exposition.h"
 
@@ -15,25 +16,23 @@
 
 namespace dormouse::server {
 
-class Metrics {
+class Metrics final : public port::Meter {
 public:
     explicit Metrics(Time start) : start_(start) {}
 
     // ---- told as it happens
     void appended(std::vector<wire::RecordPtr> const& records, Time now);
-    void submitted(Result<session::Answer> const& answer);
+    void submitted(Result<session::Answer> const& answer) override;
+    // A program has judged a result, or not: "fits", "misfit", "failed", "refused".
+    void validated(std::string_view word) { ++validations_[std::string(word)]; }
     // `route` is a pattern of the table, empty for what is none of it.
     void answered(std::string_view method, std::string const& route, int status);
-    void committed(std::span<Result<void> const> results, Duration time);
-    void started(std::string_view kind) { ++effects_[std::string(kind)]; }
-    void tool_ended(std::string const& tool, session::ToolOutcome const& outcome);
+    void committed(std::span<Result<void> const> results, Duration time) override;
+    void started(std::string_view kind) override { ++effects_[std::string(kind)]; }
+    void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) override;
 
     // ---- asked at a scrape
-    struct ModelLoad {
-        std::string model;
-        std::size_t running = 0;
-        std::size_t waiting = 0;
-    };
+    using ModelLoad = port::ModelLoad;
     struct Connections {
         std::size_t open = 0;
         std::size_t streams = 0;
@@ -80,6 +79,7 @@ private:
     Counts settled_{{"completed", 0}, {"failed", 0}, {"expired", 0}, {"cancelled", 0}};
     Counts submissions_{{"applied", 0},  {"duplicate", 0}, {"counted", 0},
                         {"conflict", 0}, {"expired", 0},   {"not_found", 0}};
+    Counts validations_{{"fits", 0}, {"misfit", 0}, {"failed", 0}, {"refused", 0}};
     Counts effects_{{"model", 0}, {"tool", 0}, {"gate", 0}, {"poll", 0}};
     std::array<std::uint64_t, 2> model_failures_{};  // [1]: will be tried again
     std::map<std::pair<std::string, std::string>, std::uint64_t> tools_;  // by tool and outcome
@@ -90,74 +90,6 @@ private:
     Histogram resume_{latency_bounds};
     Histogram batch_{batch_bounds};
     Histogram commit_{latency_bounds};
-};
-
-// Passes on to `to` and counts: starts by kind, outcomes of tools.
-class CountedEffects final : public port::Effects {
-public:
-    // Both outlive this.
-    CountedEffects(port::Effects& to, Metrics& metrics) : to_(to), metrics_(metrics) {}
-
-    void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
-                   port::Outcome done) override;
-    void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
-                  port::Outcome done) override;
-    void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
-                  port::Outcome done) override;
-    void poll_tool(SessionId session, session::EffectId id, std::string agent,
-                   session::PollTool poll, port::Outcome done) override;
-    void ask_turn(port::TurnRequest request, port::Outcome done) override {
-        to_.ask_turn(std::move(request), std::move(done));
-    }
-    void tell_agent(SessionId session, std::string const& agent,
-                    session::TellAgent const& what) override {
-        to_.tell_agent(session, agent, what);
-    }
-    void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
-    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
-        std::string const& agent) const override {
-        return to_.view_tokens(agent);
-    }
-    [[nodiscard]] std::optional<Time> model_until(SessionId session,
-                                                  session::EffectId id) const override {
-        return to_.model_until(session, id);
-    }
-    [[nodiscard]] bool has_gate(std::string const& gate) const override {
-        return to_.has_gate(gate);
-    }
-    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
-        return to_.terms(agent);
-    }
-
-private:
-    port::Effects& to_;
-    Metrics& metrics_;
-};
-
-// Passes on to `to` and counts commits. `failed` is told of each commit that the store did not take
-// for a reason of its own (a head that moved is none).
-class CountedJournal final : public port::Journal {
-public:
-    // All outlive this.
-    CountedJournal(port::Journal& to, port::Clock const& clock, Metrics& metrics,
-                   std::function<void(Error const&)> failed)
-        : to_(to), clock_(clock), metrics_(metrics), failed_(std::move(failed)) {}
-
-    void commit(std::vector<port::Append> appends,
-                port::Fn<void(std::vector<Result<void>>)> done) override;
-    void write(port::Fn<Result<void>(port::Store&)> work,
-               port::Fn<void(Result<void>)> done) override {
-        to_.write(std::move(work), std::move(done));
-    }
-    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
-        to_.read(std::move(work), std::move(done));
-    }
-
-private:
-    port::Journal& to_;
-    port::Clock const& clock_;
-    Metrics& metrics_;
-    std::function<void(Error const&)> failed_;
 };
 
 }  // namespace dormouse::server

@@ -1,5 +1,7 @@
 #include "server/metrics.h"
 
+#include "runner/counted.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,8 +50,9 @@ TEST(CountedJournal, tells_of_a_store_that_failed_and_not_of_a_head_that_moved) 
     StillClock const clock;
     Metrics metrics{from_ms(0)};
     std::vector<Code> told;
-    CountedJournal journal(direct, clock, metrics,
-                           [&](Error const& error) { told.push_back(error.code); });
+    runner::CountedJournal journal(direct, clock);
+    journal.count_by(&metrics);
+    journal.on_failed([&](Error const& error) { told.push_back(error.code); });
     std::size_t passed = 0;
     auto const commit = [&](std::vector<Result<void>> results) {
         direct.results = std::move(results);

@@ -95,6 +95,10 @@ void Metrics::write_calls(Exposition& out) const {
                 "Outcomes that were offered, by what became of them: applied, duplicate, counted "
                 "(a vote), or the code of the refusal");
     write_counts(out, submissions_, "outcome");
+    out.counter("dormouse_validations_total",
+                "Results that programs were to check, by what became of it: fits, misfit, failed "
+                "(the program), refused (too many waited)");
+    write_counts(out, validations_, "outcome");
     out.histogram("dormouse_resume_seconds",
                   "From an outcome that lets a session go on to its next request, tool or end",
                   resume_);

@@ -120,27 +120,38 @@ port::Fn<Result<Pump::Due>(port::Store&)> Pump::question() const {
     std::set<PostKey> busy;
     for (auto const& [key, work] : at_work_) busy.insert(key);
     return [until = world_.clock.now(), after = next_, busy = std::move(busy), to = to_,
-            newest = newest_, failing = failing_](port::Store& store) mutable -> Result<Due> {
-        auto const due = store.due_by_target(until, after, 2 * at_once_each, look_at);
+            newest = newest_, failing = failing_,
+            turn = turn_](port::Store& store) mutable -> Result<Due> {
+        auto due = store.due_by_target(until, after, 2 * at_once_each, look_at);
         if (!due) return std::unexpected(due.error());
         Due out;
+        out.turn = turn;
         if (due->size() >= look_at) out.next = due->back().target;
         std::set<std::string> tried;
         for (port::DuePost const& one : *due) {
             if (one.attempts > 0) tried.insert(one.target);
         }
+        // Whoever is new and comes first by name does not keep the others from their turn.
+        std::ranges::stable_partition(*due, [&](port::DuePost const& one) {
+            return one.target > turn ||
+                   standing_of(newest, tried, one.target) != Standing::stranger;
+        });
         for (port::DuePost const& one : *due) {
             if (busy.contains(one.key)) continue;
             auto const standing = standing_of(newest, tried, one.target);
             std::size_t const on_way = busy.size() + out.rows.size();
-            if (!has_room(standing, to[one.target], on_way, failing)) continue;
+            if (!has_room(standing, to[one.target], on_way, failing)) {
+                bool const waits = standing == Standing::stranger && to[one.target] == 0;
+                out.crowded = out.crowded || waits;
+                continue;
+            }
             auto row = store.post(one.key);
             if (!row) return std::unexpected(std::move(row.error()));
             if (!*row) continue;
-            bool const fails = standing == Standing::failing;
             ++to[one.target];
-            failing += fails ? 1 : 0;
-            out.rows.push_back({std::move(**row), fails});
+            failing += standing == Standing::failing ? 1 : 0;
+            if (standing == Standing::stranger) out.turn = one.target;
+            out.rows.push_back({std::move(**row), standing});
         }
         return out;
     };
@@ -159,6 +170,8 @@ void Pump::scanned(Result<Due> due) {
     scanning_ = false;
     if (due) {
         next_ = std::move(due->next);
+        turn_ = std::move(due->turn);
+        if (due->crowded && !stopped_) make_room();
         if (!next_.empty() && at_work_.size() + due->rows.size() < at_once) again_ = true;
     }
     if (due) {
@@ -211,9 +224,10 @@ void Pump::begin(Next next) {
     auto letter = read_letter(next.row.body);
     if (!letter) return;  // of a newer release: it waits for that
     ++to_[next.row.target];
-    failing_ += next.failing ? 1 : 0;
+    failing_ += next.standing == Standing::failing ? 1 : 0;
     Work work{std::move(next.row), std::move(*letter)};
-    work.failing = next.failing;
+    work.standing = next.standing;
+    work.begun = world_.clock.monotonic();
     at_work_.emplace(key, std::move(work));
     switch (at_work_.at(key).letter.kind) {
         case Letter::Kind::call: return send_call(key);
@@ -282,7 +296,9 @@ void Pump::send(PostKey const& key, std::string const& url, std::string const& s
         at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
     };
     callbacks.done = [this, alive = alive_, key](std::optional<port::HttpFailure> failure) {
-        if (*alive && at_work_.contains(key)) answered(key, std::move(failure));
+        if (!*alive || !at_work_.contains(key)) return;
+        at_work_.at(key).request = 0;
+        answered(key, std::move(failure));
     };
     work.request = world_.http.start(std::move(request), std::move(callbacks));
 }
@@ -314,6 +330,28 @@ void Pump::run(PostKey const& key, Notice const& notice) {
                                             : "it did not end by itself";
             failed(key, why, false);
         });
+}
+
+// Strangers wait for room. Those on their way that have had their chance are tried again later, in
+// the share of those that fail.
+void Pump::make_room() {
+    Duration const now = world_.clock.monotonic();
+    std::vector<PostKey> slow;
+    for (auto const& [key, work] : at_work_) {
+        bool const hangs = work.request != 0 || work.process != 0;
+        if (hangs && work.standing == Standing::stranger && now - work.begun >= chance)
+            slow.push_back(key);
+    }
+    for (PostKey const& key : slow) {
+        Work& work = at_work_.at(key);
+        if (work.process != 0) world_.processes.stop(std::exchange(work.process, 0));
+        if (work.request != 0) world_.http.cancel(std::exchange(work.request, 0));
+        if (work.status >= 200 && work.status < 300) {
+            delivered(key);
+        } else {
+            failed(key, "no answer came within 5 s, and others waited for the place", false);
+        }
+    }
 }
 
 // Whoever is forgotten is a stranger again, or what waits for him says that it failed.
@@ -389,7 +427,7 @@ void Pump::release(PostKey const& key) {
     if (work == at_work_.end()) return;
     auto const busy = to_.find(work->second.row.target);
     if (--busy->second == 0) to_.erase(busy);
-    failing_ -= work->second.failing ? 1 : 0;
+    failing_ -= work->second.standing == Standing::failing ? 1 : 0;
     at_work_.erase(work);
     if (!stopped_) wake();
 }

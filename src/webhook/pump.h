@@ -83,6 +83,10 @@ public:
     [[nodiscard]] static bool has_room(Standing standing, std::size_t to_it, std::size_t busy,
                                        std::size_t failing);
     static constexpr Duration time_limit{15'000};
+    // One that nobody knows is cut off after it while others wait for its place. So the last of n
+    // that come at once has its first attempt within n / at_once_strangers times this and a second,
+    // whatever the others do.
+    static constexpr Duration chance{5'000};
     static constexpr Duration kept_for{7 * 24 * 3'600'000};  // what was delivered
     static constexpr std::uint32_t dropped_at_once = 1'000;  // of those given up
 
@@ -94,23 +98,27 @@ private:
         port::Processes::Number process = 0;
         int status = 0;
         std::optional<Duration> retry_after = {};
-        bool failing = false;  // its receiver, when this began
+        Standing standing = Standing::stranger;  // of its receiver, when this began
+        Duration begun{};
     };
     struct Next {
         port::PostRow row;
-        bool failing = false;
+        Standing standing = Standing::stranger;
     };
 
     // What may begin now, and behind which receiver to look next; empty: from the first one.
     struct Due {
         std::vector<Next> rows;
         std::string next;
+        std::string turn;      // see turn_
+        bool crowded = false;  // a stranger found no room
     };
 
     void scan();
     void scanned(Result<Due> due);
     [[nodiscard]] port::Fn<Result<Due>(port::Store&)> question() const;
     void begin(Next next);
+    void make_room();
     void remember(std::string const& target, bool answered);
     void send(port::PostKey const& key, std::string const& url, std::string const& secret,
               bool signed_plain);
@@ -135,6 +143,7 @@ private:
     std::map<std::string, bool> newest_;     // by receiver: whether its newest attempt succeeded
     std::set<std::string> disabled_;         // receivers of events that said 410
     std::string next_;                       // behind this receiver the next look begins
+    std::string turn_;  // the stranger that had its first attempt last: those behind it come first
     bool scanning_ = false;
     bool again_ = false;
     bool stopped_ = false;

@@ -1,0 +1,283 @@
+#include "external/validator.h"
+
+#include "base/check.h"
+#include "json/json.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::external {
+
+using port::ProcessEnd;
+
+namespace {
+
+constexpr std::size_t reason_lines = 10;
+constexpr std::size_t reason_bytes = 1'000;
+constexpr std::size_t validator_output_max = std::size_t{64} << 10;
+constexpr std::int64_t again_after_ms = 5'000;
+
+struct Verdict {
+    Validators::Word word = Validators::Word::failed;
+    std::string reason = {};  // of a misfit, for whoever sent it
+    std::string why = {};     // it failed: for him too
+    std::string more = {};    // and this for operators only
+};
+
+std::string seconds_text(Duration time) {
+    std::string const ms = std::to_string(time.count() % 1'000);
+    std::string const rest = "." + std::string(3 - ms.size(), '0') + ms;
+    return std::to_string(time.count() / 1'000) + (time.count() % 1'000 == 0 ? "" : rest) + " s";
+}
+
+// Bytes that are no text are replaced: it goes into JSON.
+std::string reason_of(std::string_view output) {
+    std::size_t end = 0;
+    for (std::size_t line = 0; line < reason_lines && end != output.npos; ++line)
+        end = output.find('\n', end == 0 ? 0 : end + 1);
+    std::string const first = head(output.substr(0, end), reason_bytes);
+    return json::View(Json::trusted(json::quote(first))).string_or("");
+}
+
+// A program that dies of a mistake of its own often ends with 1 as well (Python, sh): it says so on
+// standard error, and nothing on standard output.
+bool is_crash(ProcessEnd const& end) {
+    return head(end.output, 1).empty() && !head(end.error, 1).empty();
+}
+
+Verdict exited(ProcessEnd const& end) {
+    using Word = Validators::Word;
+    if (end.status == exit_fits) return {Word::fits};
+    if (end.status != exit_misfit)
+        return {Word::failed, {}, "it ended with exit status " + std::to_string(end.status)};
+    if (is_crash(end))
+        return {Word::failed, {}, "it ended with exit status 1 and said nothing but a complaint"};
+    std::string reason = reason_of(end.output);
+    if (reason.empty()) reason = "the tool's validator refused it and did not say why";
+    return {Word::misfit, std::move(reason)};
+}
+
+Verdict verdict_of(Validator const& validator, ProcessEnd const& end) {
+    using Word = Validators::Word;
+    switch (end.how) {
+        case ProcessEnd::How::exited: break;
+        case ProcessEnd::How::not_started:
+            return {Word::failed, {}, "it can not be started", end.error};
+        case ProcessEnd::How::flooded:
+            return {Word::failed, {}, "it wrote more than it may (64 KiB)"};
+        case ProcessEnd::How::timed_out:
+            return {Word::failed,
+                    {},
+                    "it took longer than its time limit of " + seconds_text(validator.time_limit)};
+        case ProcessEnd::How::signalled:
+            return {Word::failed, {}, "it was ended by signal " + std::to_string(end.status)};
+    }
+    return exited(end);
+}
+
+port::Judged judged(Verdict verdict) {
+    switch (verdict.word) {
+        case Validators::Word::fits: return std::nullopt;
+        case Validators::Word::misfit: return std::move(verdict.reason);
+        case Validators::Word::failed:
+        case Validators::Word::refused: break;
+    }
+    return std::unexpected(
+        Error{Code::held,
+              "The validator of the tool failed: " + verdict.why + "; the call goes on waiting.",
+              {},
+              again_after_ms});
+}
+
+std::string input_of(port::Offered const& what) {
+    json::Writer out;
+    out.begin_object().member("tool", what.tool).member("pendingID", what.pending.text());
+    out.member("sessionID", what.pending.session.text());
+    out.member("callID", "call_" + std::to_string(what.pending.call));
+    out.member("arguments", what.arguments).member("output", what.output);
+    return out.end_object().take() + "\n";
+}
+
+std::vector<std::string> environment_of(Validator const& validator, PendingId const& pending,
+                                        std::string const& tool) {
+    std::vector<std::string> out = validator.environment;
+    out.push_back("DORMOUSE_PENDING_ID=" + pending.text());
+    out.push_back("DORMOUSE_SESSION_ID=" + pending.session.text());
+    out.push_back("DORMOUSE_CALL_ID=call_" + std::to_string(pending.call));
+    out.push_back("DORMOUSE_TOOL=" + tool);
+    return out;
+}
+
+}  // namespace
+
+Validators::~Validators() {
+    *alive_ = false;
+    for (auto const& [number, question] : running_) processes_.stop(question.process);
+}
+
+agent::StopTool Validators::ask(std::shared_ptr<Validator const> validator, port::Offered what,
+                                port::Fn<void(port::Judged)> then) {
+    Question question;
+    question.number = ++last_;
+    question.validator = std::move(validator);
+    question.input = input_of(what);
+    question.pending = what.pending;
+    question.tool = std::move(what.tool);
+    question.since = clock_.monotonic();
+    question.then = std::move(then);
+    Number const number = question.number;
+    if (running_.size() < limits_.at_once) {
+        start(std::move(question));
+    } else if (waiting_.size() >= limits_.waiting ||
+               waiting_bytes_ + question.input.size() > limits_.waiting_bytes) {
+        refuse(std::move(question), "too much waits already");
+        return {};
+    } else {
+        waiting_bytes_ += question.input.size();
+        waiting_.push_back(std::move(question));
+    }
+    return [this, alive = alive_, number] {
+        if (*alive) drop(number);
+    };
+}
+
+void Validators::start(Question question) {
+    Number const number = question.number;
+    Validator const& validator = *question.validator;
+    port::ProcessSpec spec;
+    spec.argv = validator.argv;
+    spec.cwd = validator.cwd;
+    spec.environment = environment_of(validator, question.pending, question.tool);
+    spec.input = std::exchange(question.input, {});
+    spec.time_limit = validator.time_limit;
+    spec.output_max = validator_output_max;
+    auto const [place, is_new] = running_.emplace(number, std::move(question));
+    CHECK(is_new);
+    place->second.process =
+        processes_.start(std::move(spec), [this, alive = alive_, number](ProcessEnd const& end) {
+            if (*alive) ended(number, end);
+        });
+}
+
+void Validators::ended(Number number, ProcessEnd const& end) {
+    auto node = running_.extract(number);
+    if (node.empty()) return;
+    Question question = std::move(node.mapped());
+    Verdict verdict = verdict_of(*question.validator, end);
+    tell(question, verdict.word, verdict.why + (verdict.more.empty() ? "" : ": ") + verdict.more);
+    next();
+    question.then(judged(std::move(verdict)));
+}
+
+void Validators::next() {
+    while (!waiting_.empty() && running_.size() < limits_.at_once) {
+        Question question = std::move(waiting_.front());
+        waiting_.pop_front();
+        waiting_bytes_ -= question.input.size();
+        bool const late = clock_.monotonic() - question.since > limits_.patience;
+        if (!late) {
+            start(std::move(question));
+        } else {
+            refuse(std::move(question), "it waited too long for its turn");
+        }
+    }
+}
+
+void Validators::refuse(Question question, std::string const& why) {
+    tell(question, Word::refused, why);
+    question.then(std::unexpected(
+        Error{Code::overloaded,
+              "Too many results wait for the validators of their tools; the call goes on waiting.",
+              {},
+              again_after_ms}));
+}
+
+void Validators::drop(Number number) {
+    if (auto const node = running_.extract(number); !node.empty()) {
+        processes_.stop(node.mapped().process);
+        return next();
+    }
+    auto const at = std::ranges::find(waiting_, number, &Question::number);
+    if (at == waiting_.end()) return;
+    waiting_bytes_ -= at->input.size();
+    waiting_.erase(at);
+}
+
+std::string_view text(Validators::Word word) {
+    switch (word) {
+        case Validators::Word::fits: return "fits";
+        case Validators::Word::misfit: return "misfit";
+        case Validators::Word::failed: return "failed";
+        case Validators::Word::refused: break;
+    }
+    return "refused";
+}
+
+namespace {
+
+using Check = std::function<agent::StopTool(port::Offered what, port::Fn<void(port::Judged)> then)>;
+
+// What there is to stop: first the attempt, then the check of what it gave.
+struct Stage {
+    agent::StopTool stop = {};
+};
+
+agent::ToolResult unchecked(agent::ToolResult const* /*which*/, std::string const& why) {
+    return agent::Failed{"the tool has ended, and its output could not be checked: " + why};
+}
+
+// A poll does nothing: it is asked again.
+agent::PollResult unchecked(agent::PollResult const* /*which*/, std::string const& why) {
+    return agent::NotYet{"its output could not be checked: " + why};
+}
+
+template <class Outcome> Outcome checked_outcome(agent::Done done, port::Judged const& judged) {
+    if (!judged) return unchecked(static_cast<Outcome const*>(nullptr), judged.error().detail);
+    if (*judged) return agent::Failed{"the tool's validator refused its output: " + **judged};
+    return done;
+}
+
+// `begin` as it was, but what is done is told only once it is checked.
+template <class Call, class Outcome, class Begin>
+std::function<agent::StopTool(Call, port::Fn<void(Outcome)>)> checking(Begin begin, Check check) {
+    return [begin = std::move(begin), check = std::move(check)](
+               Call call, port::Fn<void(Outcome)> done) -> agent::StopTool {
+        auto const stage = std::make_shared<Stage>();
+        port::Offered what{call.pending, call.tool, call.input, {}};
+        auto ended = [stage, check, what = std::move(what),
+                      done = std::move(done)](Outcome outcome) mutable {
+            auto* const output = std::get_if<agent::Done>(&outcome);
+            if (!output) return done(std::move(outcome));
+            what.output = output->output;
+            auto then = [output = std::move(*output),
+                         done = std::move(done)](port::Judged const& judged) mutable {
+                done(checked_outcome<Outcome>(std::move(output), judged));
+            };
+            stage->stop = check(std::move(what), std::move(then));
+        };
+        agent::StopTool attempt = begin(std::move(call), std::move(ended));
+        if (!stage->stop) stage->stop = std::move(attempt);
+        return [stage] {
+            if (stage->stop) stage->stop();
+        };
+    };
+}
+
+}  // namespace
+
+agent::Tool with_validator(agent::Tool tool, Validator validator, Validators& validators) {
+    auto const shared = std::make_shared<Validator const>(std::move(validator));
+    tool.check = [shared, &validators](port::Offered what, port::Fn<void(port::Judged)> then) {
+        return validators.ask(shared, std::move(what), std::move(then));
+    };
+    if (tool.start)
+        tool.start =
+            checking<agent::ToolCall, agent::ToolResult>(std::move(tool.start), tool.check);
+    if (tool.poll)
+        tool.poll = checking<agent::PollCall, agent::PollResult>(std::move(tool.poll), tool.check);
+    // The core's own limit stays behind all of it.
+    tool.terms.time_limit += validators.longest(*shared);
+    return tool;
+}
+
+}  // namespace dormouse::external

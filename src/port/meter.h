@@ -1,0 +1,32 @@
+#pragma once
+// Who counts what sessions do and what is done for them. On the loop; told as it happens.
+
+#include "session/command.h"
+#include "session/decide.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dormouse::port {
+
+class Meter {
+public:
+    virtual ~Meter() = default;
+    // Work for a session has begun: "model", "tool", "gate", "poll".
+    virtual void started(std::string_view kind) = 0;
+    virtual void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) = 0;
+    // One commit of so many appends.
+    virtual void committed(std::span<Result<void> const> results, Duration time) = 0;
+    // An outcome of a call was offered.
+    virtual void submitted(Result<session::Answer> const& answer) = 0;
+};
+
+// The requests to one model.
+struct ModelLoad {
+    std::string model;
+    std::size_t running = 0;
+    std::size_t waiting = 0;
+};
+
+}  // namespace dormouse::port
