@@ -14,18 +14,11 @@ Programs::~Programs() {
 
 void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                       port::Outcome done) {
-    bool const elsewhere =
-        !settings_.only_project.empty() && request.program->project != settings_.only_project;
-    if (elsewhere || !settings_.unavailable.empty()) {
+    // Such a session was made before the configuration said so.
+    std::string const elsewhere = refusal(request.program->project);
+    if (!elsewhere.empty() || !settings_.unavailable.empty()) {
         AskModel const& ask = request.ask;
-        Trouble why{"agent_unavailable", settings_.unavailable};
-        if (elsewhere)
-            why.message =
-                "This agent's program runs as the server's user and can read every "
-                "project, so it serves sessions of the project \"" +
-                settings_.only_project +
-                "\" only. Give it sandbox = \"bwrap\" or run_as in its [[agent]], or "
-                "name its project in [[project]].";
+        Trouble why{"agent_unavailable", elsewhere.empty() ? settings_.unavailable : elsewhere};
         return done(AgentFailure{ask.turn, ask.step, ask.attempt, std::move(why),
                                  AgentFailure::How::refused});
     }
@@ -36,6 +29,17 @@ void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> de
         return slot.driver->adopt(std::move(prompt));
     slot.waiting = std::move(prompt);
     go_on(session);
+}
+
+std::string Programs::refusal(std::string const& project) const {
+    if (settings_.only_project.empty() || project == settings_.only_project) return {};
+    return "the program of the agent '" + settings_.agent +
+           "' runs as the server's user and can read every project, so it serves sessions of the "
+           "project \"" +
+           settings_.only_project +
+           "\" only. Give it sandbox = \"bwrap\" or run_as in its [[agent]], or name its project "
+           "in "
+           "[[project]].";
 }
 
 void Programs::go_on(SessionId session) {

@@ -23,6 +23,7 @@ public:
     void tell(SessionId session, session::TellAgent const& what) override;
     void stop(SessionId session, session::EffectId id) override;
     [[nodiscard]] bool prompting(SessionId session, session::EffectId id) const override;
+    [[nodiscard]] std::string refusal(std::string const& project) const override;
     [[nodiscard]] std::string unavailable() const override { return settings_.unavailable; }
     [[nodiscard]] std::string path() const override { return settings_.path; }
     [[nodiscard]] About about() const override { return about_; }

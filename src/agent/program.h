@@ -23,6 +23,8 @@ public:
     [[nodiscard]] virtual bool prompting(SessionId session, session::EffectId id) const = 0;
     // Why none can be started; empty: one can.
     [[nodiscard]] virtual std::string unavailable() const = 0;
+    // Why it takes no session of that project; empty: it does.
+    [[nodiscard]] virtual std::string refusal(std::string const& /*project*/) const { return {}; }
     [[nodiscard]] virtual std::string path() const = 0;
     [[nodiscard]] virtual About about() const { return {}; }
     // To its own screen on the process that is prompted.
