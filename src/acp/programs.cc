@@ -52,7 +52,7 @@ void Programs::go_on(SessionId session) {
             });
         };
         Driver::Told told{[later] { later(&Programs::go_on); }, [later] { later(&Programs::gone); },
-                          [this, alive = alive_](About about) {
+                          [this, alive = alive_](About about, Abilities const&) {
                               if (*alive) about_ = std::move(about);
                           }};
         slot.driver = std::make_shared<Driver>(settings_, processes_, loop_, session, told);
