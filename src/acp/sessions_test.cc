@@ -1,5 +1,5 @@
-// What is asked of programs about their sessions, by what they say that they can: to list them, and
-// to let go of one. With programs that lie, hang and refuse.
+// What is asked of programs about their sessions, by what they say that they can: to list them, to
+// let go of one, and to delete what is deleted here. With programs that lie, hang and refuse.
 #include "acp/testing/driver_fixture.h"
 
 #include <gtest/gtest.h>
@@ -51,6 +51,13 @@ protected:
              at = text.find(" " + method + " ", at + 1))
             ++out;
         return out;
+    }
+    void forget(std::vector<std::string> names = {"s1"}, std::string const& cwd = "") {
+        programs->forget({session, std::move(names), cwd}, [this](Result<void> done) {
+            add(done ? "forgotten" : "kept:" + std::string(info(done.error().code).text));
+            if (!done) why = done.error().detail;
+        });
+        loop.run();
     }
 };
 
@@ -254,6 +261,100 @@ TEST_F(SessionsTest, OneThatDoesNotLetGoIsEndedAllTheSame) {
         processes.die();
         loop.run();
     }
+}
+
+TEST_F(SessionsTest, WhatIsDeletedHereIsDeletedAtTheProgramByAProcessOfItsOwn) {
+    forget({"s1", "s0"}, "/src");
+    ASSERT_EQ(processes.all.size(), 1U);
+    EXPECT_EQ(processes.newest().spec.cwd, "/src");
+    ready(all);
+    processes.answer("session/delete", "{}");
+    EXPECT_EQ(taken(), "");
+    processes.refuse("session/delete", -32002, unknown);  // gone is gone
+    EXPECT_EQ(taken(), "forgotten");
+    EXPECT_EQ(processes.methods(), "initialize session/delete session/delete");
+    forget({"s3"});  // by the same process
+    processes.answer("session/delete", "null");
+    EXPECT_EQ(taken(), "forgotten");
+    loop.pass(Duration(2'000));
+    EXPECT_TRUE(processes.newest().asked_to_end);
+    forget({"s4"});
+    EXPECT_EQ(processes.all.size(), 2U);
+}
+
+TEST_F(SessionsTest, AProcessThatWorksAtTheSessionEndsFirst) {
+    prompt();
+    ready(all);
+    processes.answer("session/new", R"({"sessionId":"s1"})");
+    processes.answer("session/prompt", "{}");
+    (void)taken();
+    forget();
+    EXPECT_EQ(processes.all.size(), 1U);
+    processes.answer("session/close", "{}");
+    EXPECT_TRUE(processes.newest().asked_to_end);
+    processes.die();
+    loop.run();
+    ASSERT_EQ(processes.all.size(), 2U);
+    ready(all);
+    processes.answer("session/delete", "{}");
+    EXPECT_EQ(taken(), "forgotten");
+}
+
+TEST_F(SessionsTest, AProgramThatDeletesNoneSaysSo) {
+    forget();
+    ready(lists);
+    EXPECT_EQ(taken(), "kept:wrong_kind");
+    EXPECT_NE(why.find("is still there"), std::string::npos);
+    EXPECT_TRUE(processes.newest().asked_to_end);
+    EXPECT_EQ(processes.methods(), "initialize");
+    processes.die();
+    forget();  // it is not asked again
+    EXPECT_EQ(taken(), "kept:wrong_kind");
+    EXPECT_EQ(processes.all.size(), 1U);
+}
+
+TEST_F(SessionsTest, WhatCouldNotBeDeletedIsToldWithoutSecretsAndTheNextGoesOn) {
+    forget({"s1", "s0"});
+    ready(all);
+    forget({"s3"});
+    processes.refuse("session/delete", -32603, "locked by s3cr3t-value");
+    EXPECT_EQ(taken(), "kept:agent_unavailable");
+    EXPECT_EQ(why, "the program did not delete it: locked by ***");
+    processes.answer("session/delete", "{}");
+    EXPECT_EQ(taken(), "forgotten");
+}
+
+TEST_F(SessionsTest, AnErrandThatDiesOrHangsOrCanNotBeginIsTold) {
+    forget();
+    ready(all);
+    processes.die();
+    EXPECT_EQ(taken(), "kept:agent_unavailable");
+    forget();
+    loop.pass(Duration(90'000));
+    EXPECT_TRUE(processes.newest().asked_to_end);
+    processes.die();
+    EXPECT_EQ(taken(), "kept:agent_unavailable");
+    EXPECT_EQ(why, "it did not answer in 90 s");
+    forget({"s1"}, "/etc");  // a folder that may not be: another does
+    EXPECT_EQ(processes.newest().spec.cwd, "/srv");
+    processes.die();
+    own.unavailable = "There is no program fake.";
+    programs = std::make_unique<Programs>(own, processes, loop);
+    (void)taken();
+    forget();
+    EXPECT_EQ(taken(), "kept:agent_unavailable");
+    EXPECT_EQ(why, "There is no program fake.");
+}
+
+TEST_F(SessionsTest, OneThatWantsALoginIsSignedInFirst) {
+    own.auth_method = "key";
+    programs = std::make_unique<Programs>(own, processes, loop);
+    forget();
+    ready(all);
+    EXPECT_EQ(processes.methods(), "initialize authenticate");
+    processes.answer("authenticate", "{}");
+    processes.answer("session/delete", "{}");
+    EXPECT_EQ(taken(), "forgotten");
 }
 
 TEST_F(SessionsTest, AProgramWithoutAWallServesOneProject) {
