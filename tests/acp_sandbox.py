@@ -47,22 +47,45 @@ class Sandboxed(Programs):
 class OneProject(Programs):
     """Without a wall it can read all that the server keeps, so it serves one project."""
 
-    more = '[[project]]\nid = "team"'
+    more = '[[project]]\nid = "team"\n[server]\ndemo = true'
 
-    def create_in(self, project):
-        body = {'agentID': 'fake', 'prompt': {'text': 'hello'}}
-        return self.server.post(f'/api/projects/{project}/sessions?wait=20', body)['id']
+    def create_in(self, project, agent='fake'):
+        body = {'agentID': agent, 'prompt': {'text': 'hello'}}
+        return self.server.post(f'/api/projects/{project}/sessions?wait=20', body)
 
-    def test_sessions_of_others_are_refused(self):
-        self.ended(self.create_in('team'))
+    def assertRefused(self, answer, only='team', pointer='/agentID'):
+        problem = self.assertProblem(answer, 400, 'bad_value')
+        self.assertEqual(problem['pointer'], pointer)
+        self.assertIn(f'sessions of the project "{only}" only', problem['why'])
+        self.assertIn('sandbox = "bwrap" or run_as', problem['why'])
+
+    def test_sessions_of_others_are_refused_when_they_are_made(self):
+        self.ended(self.create_in('team')['id'])
         self.assertEqual(self.prompts(), ['hello'])
-        other = self.create_in('other')
-        self.ended(other)
-        (turn,) = self.server.turns(other)
-        self.assertEqual(turn['error']['code'], 'agent_unavailable')
-        self.assertIn('sessions of the project "team" only', turn['error']['message'])
+        self.assertRefused(self.create_in('other'))
+        self.assertEqual(self.server.items('/api/projects/other/sessions'), [])
+        messages = [{'role': 'user', 'parts': [{'type': 'text', 'text': 'hello'}]}]
+        body = {'agentID': 'fake', 'messages': messages}
+        self.assertRefused(self.server.post('/api/projects/other/import', body))
+        parent = self.create_in('other', agent='demo')['id']
+        task = {'agentID': 'fake', 'prompt': 'hello', 'description': 'elsewhere'}
+        self.assertRefused(self.server.post(f'/api/sessions/{parent}/tasks', task))
+        self.assertEqual(self.server.items(f'/api/sessions/{parent}/tasks'), [])
         self.assertEqual(self.prompts(), ['hello'])
         self.assertIn('it serves the project \\"team\\" only', self.server.tail())
+
+    def test_those_that_are_there_already_are_refused_when_they_are_prompted(self):
+        session = self.create_in('team')['id']
+        config = self.folder / 'dormouse.toml'
+        config.write_text(config.read_text().replace('id = "team"', 'id = "moved"'))
+        self.server.restart()
+        self.server.prompt(session, 'again')
+        error = self.server.turns(session)[-1]['error']
+        self.assertEqual(error['code'], 'agent_unavailable')
+        self.assertIn('sessions of the project "moved" only', error['message'])
+        self.assertEqual(self.prompts(), ['hello'])
+        fork = self.server.post(f'/api/sessions/{session}/fork', {})
+        self.assertRefused(fork, only='moved', pointer='')
 
     def check(self, more):
         path = self.folder / 'several.toml'

@@ -1,8 +1,10 @@
 #include "acp/driver.h"
 
 #include "acp/prompt.h"
+#include "acp/v1.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "json/json.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,22 +18,9 @@ namespace {
 constexpr Duration flush_every{2'000};
 constexpr std::uint32_t updates_per_second_max = 1'000;
 constexpr std::size_t replay_max = std::size_t{16} << 20;
-constexpr std::size_t error_kept = std::size_t{64} << 10;
 constexpr std::size_t asks_open_max = 64;
 constexpr std::size_t title_max = 200;
-
-FinishReason finish_of(std::string const& reason) {
-    if (reason == "max_tokens") return FinishReason::length;
-    if (reason == "max_turn_requests") return FinishReason::step_limit;
-    if (reason == "refusal") return FinishReason::refusal;
-    if (reason == "cancelled") return FinishReason::cancelled;
-    return FinishReason::stop;
-}
-
-Usage usage_of(json::View usage) {
-    return {usage["inputTokens"].integer_or(0), usage["outputTokens"].integer_or(0),
-            usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)};
-}
+constexpr std::size_t refusal_data_max = 300;
 
 std::string whole_characters(std::string text, std::size_t most) {
     if (text.size() <= most) return text;
@@ -40,12 +29,11 @@ std::string whole_characters(std::string text, std::size_t most) {
     return text;
 }
 
-// Programs say in different places how they call their tool: "bash", "Bash".
-std::vector<std::string> names_of(json::View call) {
+// Of what the program calls its tool, that which a gate could name.
+std::vector<std::string> names_of(Question const& question) {
     std::vector<std::string> out;
-    for (json::View const name :
-         {call["name"], call["_meta"]["claudeCode"]["toolName"], call["title"]}) {
-        std::string const word = lower_case(name.string_or(""));
+    for (std::string const& name : question.names) {
+        std::string const word = lower_case(name);
         bool const one_word =
             !word.empty() && word.size() <= 64 && word.find_first_of(" \n\t") == std::string::npos;
         if (one_word) out.push_back("acp:" + word);
@@ -62,15 +50,12 @@ Driver::Driver(Settings const& settings, port::Processes& processes, port::Loop&
       loop_(loop),
       session_(session),
       told_(std::move(told)),
-      rpc_({[this](std::string const& line) {
-                if (process_) processes_.write(*process_, line);
-            },
-            [this](std::string const& method, Json id, Json const& params) {
-                on_request(method, std::move(id), params);
-            },
-            [this](std::string const& method, Json const& params) {
-                if (method == "session/update") on_update(json::View(params));
-            }}) {}
+      dialect_(dialect_of(settings, processes,
+                          {[this](std::string const& line) {
+                               if (process_) processes_.write(*process_, line);
+                           },
+                           [this](Said said) { on_said(std::move(said)); },
+                           [this](Question question) { on_question(std::move(question)); }})) {}
 
 void Driver::prompt(Prompt prompt) {
     CHECK(idle() && phase_ != Phase::gone);
@@ -109,21 +94,12 @@ void Driver::start() {
     auto const folder = settings_.folder(prompt_->request.program->cwd);
     if (!folder) return fail(AgentFailure::How::refused, "agent_refused", folder.error().detail);
     cwd_ = *folder;
-    port::ProcessSpec spec;
-    if (settings_.before) spec.argv = settings_.before(cwd_);
-    spec.argv.insert(spec.argv.end(), settings_.argv.begin(), settings_.argv.end());
-    spec.cwd = cwd_;
-    spec.environment = settings_.environment;
-    if (!settings_.password_variable.empty()) {
-        password_ = settings_.random();
-        spec.environment.push_back(settings_.password_variable + "=" + password_);
-    }
+    if (!settings_.password_variable.empty()) password_ = settings_.random();
+    port::ProcessSpec spec = process_of(settings_, cwd_, password_);
     if (!settings_.door.empty()) {
         port_ = settings_.free_port();
         spec.argv.insert(spec.argv.end(), {"--port", std::to_string(port_)});
     }
-    spec.time_limit = Duration::max();
-    spec.error_kept = error_kept;
     spec.on_output = [weak = weak_from_this()](std::string_view bytes) {
         if (auto const self = weak.lock()) self->on_output(bytes);
     };
@@ -131,7 +107,7 @@ void Driver::start() {
         std::move(spec),
         [self = shared_from_this()](port::ProcessEnd const& end) { self->on_end(end); });
     limit_start();
-    initialize();
+    greet();
 }
 
 // Programs may take their time to start, but not for ever.
@@ -148,7 +124,7 @@ void Driver::limit_start() {
 
 void Driver::on_output(std::string_view bytes) {
     auto const alive = shared_from_this();
-    if (rpc_.receive(bytes)) return;
+    if (dialect_->receive(bytes)) return;
     why_ended_ = "it wrote a line longer than 32 MiB";
     end();
 }
@@ -156,6 +132,15 @@ void Driver::on_output(std::string_view bytes) {
 void Driver::end() {
     ending_ = true;
     if (process_) processes_.end(*process_);
+}
+
+void Driver::put_away() {
+    if (phase_ != Phase::ready || !can_.close || acp_session_.empty() || ending_) return end();
+    ending_ = true;
+    dialect_->close_session(acp_session_, [this](Dialect::Answer<void> const&) { end(); });
+    loop_.after(settings_.close_limit, [weak = weak_from_this()] {
+        if (auto const self = weak.lock()) self->end();
+    });
 }
 
 void Driver::on_end(port::ProcessEnd const& end) {
@@ -174,8 +159,7 @@ void Driver::on_end(port::ProcessEnd const& end) {
             default: why_ended_ = "it wrote too much"; break;
         }
     }
-    rpc_.close();
-    workplace_.close();
+    dialect_->close();
     if (settings_.ended) settings_.ended(session_);
     if (prompt_) fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
     told_.gone();
@@ -193,13 +177,10 @@ std::string Driver::last_words() const {
 }
 
 std::string Driver::without_secrets(std::string text) const {
-    auto const hide = [&](std::string const& secret) {
-        if (secret.size() < 6) return;
-        for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 3))
-            text.replace(at, secret.size(), "***");
-    };
-    for (std::string const& secret : settings_.secrets) hide(secret);
-    hide(password_);
+    text = acp::without_secrets(settings_, std::move(text));
+    if (password_.size() < 6) return text;
+    for (auto at = text.find(password_); at != std::string::npos; at = text.find(password_, at + 3))
+        text.replace(at, password_.size(), "***");
     return text;
 }
 
@@ -208,7 +189,7 @@ void Driver::send_prompt() {
     AskModel const& ask = request.ask;
     AgentContext const& context = *request.program;
     std::string const marker = marker_of(session_, ask.turn, ask.step);
-    PromptTerms terms{.images = images_, .past_bytes = settings_.past_bytes};
+    PromptTerms terms{.images = can_.images, .past_bytes = settings_.past_bytes};
     terms.tell_past = std::exchange(told_past_, false);
     terms.past_by_tool = has_servers_;
     bool const found = replayed_ && holds_marker(replay_, marker, ask.attempt);
@@ -217,21 +198,18 @@ void Driver::send_prompt() {
     terms.go_on = terms.sure || (context.again && !missed) || !context.turn.verdicts.empty();
     replayed_ = false;
     replay_.clear();
-    json::Writer out;
-    out.begin_object().member("sessionId", acp_session_);
-    out.member("prompt", prompt_blocks(request, terms, marker + std::to_string(ask.attempt)));
     sent_ = true;
-    rpc_.call("session/prompt", out.end_object().json(),
-              [this](RpcPeer::Answer answer) { answered(std::move(answer)); });
+    dialect_->prompt(acp_session_,
+                     prompt_blocks(request, terms, marker + std::to_string(ask.attempt)),
+                     [this](Dialect::Answer<TurnEnd> end) { answered(std::move(end)); });
 }
 
-void Driver::answered(RpcPeer::Answer answer) {
+void Driver::answered(Dialect::Answer<TurnEnd> end) {
     open_asks_.clear();
     sent_ = false;
     if (std::exchange(cancelling_, false)) return after_cancel();
     if (!prompt_) return;
-    if (!answer) return refuse(answer.error());
-    json::View const result(*answer);
+    if (!end) return refuse(end.error());
     AskModel const& ask = prompt_->request.ask;
     AgentReply reply;
     reply.turn = ask.turn;
@@ -245,8 +223,8 @@ void Driver::answered(RpcPeer::Answer answer) {
     }
     keep(std::move(said));
     reply.updates = updates_;
-    reply.finish = finish_of(result["stopReason"].string_or("end_turn"));
-    reply.usage = usage_of(result["usage"]);
+    reply.finish = end->finish;
+    reply.usage = end->usage;
     last_ = std::exchange(prompt_, std::nullopt);
     last_->request.view = {};
     last_->done(std::move(reply));
@@ -279,21 +257,22 @@ void Driver::limit_idle() {
     loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = turn_of_clock_] {
         auto const self = weak.lock();
         if (!self || self->turn_of_clock_ != turn || self->prompt_) return;
-        std::exchange(self->stirred_, false) ? self->limit_idle() : self->end();
+        std::exchange(self->stirred_, false) ? self->limit_idle() : self->put_away();
     });
 }
 
-void Driver::refuse(RpcError const& error) {
-    if (error.code == code::closed) return;  // its end is told
+void Driver::refuse(Refusal const& refusal) {
+    if (refusal.why == Refusal::Why::gone) return;  // its end is told
     if (!prompt_) return rest();
-    std::string const said = without_secrets(
-        error.message + (error.data.empty() || error.data.size() > 300 ? "" : " " + error.data));
-    if (error.code == code::login_required) {
+    bool const more = !refusal.data.empty() && refusal.data.size() <= refusal_data_max;
+    std::string const said =
+        without_secrets(refusal.message + (more ? " " + refusal.data : std::string()));
+    if (refusal.why == Refusal::Why::login) {
         return fail(AgentFailure::How::refused, "agent_login",
                     "The agent wants a login or a key: " + said + "." + ways_to_sign_in());
     }
     // Of a session that it knew a moment ago: it is taken up, or told, anew.
-    bool const lost = phase_ == Phase::ready && says_unknown(error);
+    bool const lost = phase_ == Phase::ready && refusal.why == Refusal::Why::unknown;
     if (lost) acp_session_.clear();
     fail(lost ? AgentFailure::How::died : AgentFailure::How::refused,
          lost ? "agent_crashed" : "agent_refused", "The agent refused: " + said);
@@ -319,10 +298,9 @@ void Driver::cancel() {
     keep(scribe_.flush());
     if (!sent_) return rest();
     cancelling_ = true;
-    for (Ask const& ask : std::exchange(open_asks_, {})) answer_ask(ask, false, true);
-    json::Writer out;
-    out.begin_object().member("sessionId", acp_session_).end_object();
-    rpc_.notify("session/cancel", out.json());
+    for (Ask const& ask : std::exchange(open_asks_, {}))
+        dialect_->answer(ask.question, Decision::cancelled);
+    dialect_->cancel(acp_session_);
     ++turn_of_clock_;
     loop_.after(settings_.cancel_limit, [weak = weak_from_this(), turn = turn_of_clock_] {
         auto const self = weak.lock();
@@ -332,18 +310,15 @@ void Driver::cancel() {
     });
 }
 
-void Driver::on_update(json::View params) {
-    if (params["sessionId"].string_or("") != acp_session_) return;  // not ours
-    json::View const update = params["update"];
+void Driver::on_said(Said said) {
     if (replaying_) {
-        bool const user = update["sessionUpdate"].string_or("") == "user_message_chunk";
-        if (user && replay_.size() < replay_max)
-            replay_ += update["content"]["text"].string_or("") + "\n";
+        auto const* const user = std::get_if<UserText>(&said);
+        if (user && replay_.size() < replay_max) replay_ += user->text + "\n";
         return;
     }
     stirred_ = true;
     bool const brief = too_many();
-    auto heard = scribe_.hear(update, brief);
+    auto heard = scribe_.hear(std::move(said), brief);
     if (heard.delta) show(*std::move(heard.delta), brief);
     keep(std::move(heard.news));
     if (!heard.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
@@ -401,38 +376,23 @@ void Driver::keep(std::vector<News> news) {
     }
 }
 
-void Driver::on_request(std::string const& method, Json id, Json const& params) {
-    if (method == "session/request_permission")
-        return ask_permission(std::move(id), json::View(params));
-    json::View const given(params);
-    bool const ours = !acp_session_.empty() && given["sessionId"].string_or("") == acp_session_;
-    if (ours && workplace_.request(method, id, given, cwd_)) return;
-    rpc_.refuse(id, rpc::code::method_not_found, "This client has no " + method + ".");
-}
-
-void Driver::ask_permission(Json id, json::View params) {
-    Ask ask{asks_ + 1, std::move(id),
-            params["options"].exists() ? params["options"].copy() : Json()};
-    bool const ours = params["sessionId"].string_or("") == acp_session_;
-    if (!ours || !prompt_ || !sent_ || open_asks_.size() >= asks_open_max)
-        return answer_ask(ask, false, true);
-    ++asks_;
-    json::View const call = params["toolCall"];
-    json::View const input = call["rawInput"];
+void Driver::on_question(Question question) {
+    if (!prompt_ || !sent_ || open_asks_.size() >= asks_open_max)
+        return dialect_->answer(question.number, Decision::cancelled);
     keep(scribe_.flush());
     scribe_.end_message();
     AskModel const& owed = prompt_->request.ask;
-    AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}, names_of(call)};
-    out.spec.model_id = call["toolCallId"].string_or("");
-    out.spec.tool = "acp:" + call["kind"].string_or("other");
-    out.spec.input = input.exists() ? json::compact(input.copy()) : Json();
+    AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}, names_of(question)};
+    out.spec.model_id = std::move(question.call);
+    out.spec.tool = "acp:" + question.kind;
+    out.spec.input = std::move(question.input);
     out.spec.input_digest = sha256(json::canonical(out.spec.input));
-    out.spec.ask = ask.number;
+    out.spec.ask = ++asks_;
     out.spec.ask_attempt = owed.attempt;
     out.terms.reason = PauseReason::approval;
-    out.terms.message = call["title"].string_or("");
+    out.terms.message = std::move(question.title);
     if (out.terms.message.empty()) out.terms.message = "The agent asks for " + out.spec.tool;
-    open_asks_.push_back(std::move(ask));
+    open_asks_.push_back({asks_, question.number});
     prompt_->done(std::move(out));
 }
 
@@ -442,27 +402,8 @@ void Driver::tell(TellAgent const& what) {
     if (found == open_asks_.end()) return;
     Ask const ask = std::move(*found);
     open_asks_.erase(found);
-    answer_ask(ask, what.approved, what.cancelled);
-}
-
-// By kind, never by id: each program names them as it likes. Once is preferred to always.
-void Driver::answer_ask(Ask const& ask, bool approved, bool cancelled) {
-    std::string once, always;
-    json::View(ask.options).elements([&](json::View option) {
-        std::string const kind = option["kind"].string_or("");
-        std::string const id = option["optionId"].string_or("");
-        if (kind == (approved ? "allow_once" : "reject_once") && once.empty()) once = id;
-        if (kind == (approved ? "allow_always" : "reject_always") && always.empty()) always = id;
-    });
-    std::string const chosen = once.empty() ? always : once;
-    json::Writer out;
-    out.begin_object().key("outcome").begin_object();
-    if (cancelled || chosen.empty()) {
-        out.member("outcome", "cancelled");
-    } else {
-        out.member("outcome", "selected").member("optionId", chosen);
-    }
-    rpc_.respond(ask.id, out.end_object().end_object().json());
+    Decision const said = what.approved ? Decision::allowed : Decision::denied;
+    dialect_->answer(ask.question, what.cancelled ? Decision::cancelled : said);
 }
 
 }  // namespace dormouse::acp

@@ -3,10 +3,9 @@
 // its own that it is given to the prompts, one at a time. A state machine over port::Processes; on
 // the loop.
 
-#include "acp/json_rpc.h"
+#include "acp/dialect.h"
 #include "acp/scribe.h"
 #include "acp/settings.h"
-#include "acp/workplace.h"
 #include "agent/program.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
@@ -27,8 +26,8 @@ struct Prompt {
 
 // A setting of a session that is asked for before it is prompted.
 struct Wish {
-    std::string method;
-    Json params;
+    std::string option;  // empty: the mode
+    Json value;
     std::string what;    // for people
     std::string choice;  // what there is instead; perhaps nothing is known
 };
@@ -39,7 +38,7 @@ public:
     // once, when the process has ended and its prompt was answered, perhaps from inside prompt().
     struct Told {
         std::function<void()> rested, gone;
-        std::function<void(agent::Program::About)> about;  // what it said of itself
+        std::function<void(agent::Program::About, Abilities)> about;  // what it said of itself
     };
     Driver(Settings const& settings, port::Processes& processes, port::Loop& loop,
            SessionId session, Told told);
@@ -52,6 +51,8 @@ public:
     // The prompt is not wanted any more: the program is asked to stop, and ended if it does not.
     void cancel();
     void end();  // the process
+    // As end(), but the program may let go of its session first.
+    void put_away();
 
     [[nodiscard]] bool prompting(session::EffectId id) const {
         return prompt_ && prompt_->request.id == id;
@@ -65,45 +66,66 @@ private:
     enum class Phase : std::uint8_t { none, starting, attaching, ready, gone };
     struct Ask {
         std::uint32_t number = 0;
-        Json id;       // of the request
-        Json options;  // an array
+        std::uint64_t question = 0;  // as the dialect calls it
+    };
+    // What the program's list says, as far as it was read.
+    using Entries = std::vector<Listed::Entry>;
+    struct Listing {
+        Entries entries = {};
+        std::size_t pages = 0;
+        bool over = false;
+        port::Fn<void(Entries)> then = {};
+    };
+    // For a session that was perhaps made before a kill, and whose id nobody wrote down.
+    struct Search {
+        std::deque<std::string> to_see = {};
+        std::vector<std::string> mine = {};
+        std::string marker = {};
+        std::uint32_t attempt = 0;
+        bool over = false;
     };
 
     void start();
     void on_output(std::string_view bytes);
     void on_end(port::ProcessEnd const& end);
-    void on_request(std::string const& method, Json id, Json const& params);
-    void on_update(json::View params);
+    void on_said(Said said);
+    void on_question(Question question);
     [[nodiscard]] bool too_many();
     void show(port::Delta delta, bool brief);
     void show_held();
     void keep(std::vector<session::News> news);
 
-    void initialize();
-    void initialized(json::View result);
+    void greet();
+    void greeted(Hello hello);
     void sign_in();
     void attach();
     void open_new(bool told);
-    void take_up(std::string const& method, std::string const& how);
-    void attached(std::string how, bool told, json::View result);
+    // `last`: it has said before that it does not know the session.
+    void take_up(std::string const& known, bool with_past, bool last);
+    void attached(std::string how, bool told, Opened const& opened);
     void grant_wishes();
     void ready();
     void send_prompt();
-    void answered(RpcPeer::Answer answer);
+    void answered(Dialect::Answer<TurnEnd> end);
     void after_cancel();
     void rest();
     void limit_idle();
 
-    void ask_permission(Json id, json::View params);
-    void answer_ask(Ask const& ask, bool approved, bool cancelled);
+    void read_list(port::Fn<void(Entries)> then);
+    void read_page(std::shared_ptr<Listing> const& listing, std::string const& cursor);
+    void look_for(std::string const& known, bool with_past);
+    void find_mine();
+    void limit_search(std::shared_ptr<Search> const& search);
+    void see_next(std::shared_ptr<Search> const& search);
+    void seen(std::shared_ptr<Search> const& search, std::string const& name, bool shown);
 
     void fail(session::AgentFailure::How how, std::string code, std::string message);
-    void refuse(RpcError const& error);
+    void refuse(Refusal const& refusal);
     void limit_start();
     [[nodiscard]] std::string without_secrets(std::string text) const;
     [[nodiscard]] std::string last_words() const;
     [[nodiscard]] std::string ways_to_sign_in() const;
-    [[nodiscard]] Json session_params(std::string const& acp_session);
+    [[nodiscard]] Place place();
 
     Settings const& settings_;
     port::Processes& processes_;
@@ -113,8 +135,7 @@ private:
 
     Phase phase_ = Phase::none;
     std::optional<port::Processes::Number> process_;
-    RpcPeer rpc_;
-    Workplace workplace_{settings_, processes_, rpc_};
+    std::unique_ptr<Dialect> const dialect_;
     Scribe scribe_;
     std::optional<Prompt> prompt_;
     std::optional<Prompt> last_;       // answered; what comes late is told to whoever asked it
@@ -130,11 +151,11 @@ private:
     std::string cwd_;
     std::string acp_session_;
     std::string program_;  // name and version
-    Json sign_in_methods_;
+    std::vector<Login> logins_;
     std::string how_;  // the session was made or taken up
     bool told_lost_ = false;
     std::deque<Wish> wishes_;
-    bool can_load_ = false, can_resume_ = false, images_ = false;
+    Abilities can_;
     bool replaying_ = false;
     std::string replay_;        // the user's messages in it
     bool has_servers_ = false;  // ours, of its session

@@ -1,7 +1,9 @@
 // The way of a driver from its program's first word to a session of the program's own.
 #include "acp/driver.h"
 #include "acp/prompt.h"
+#include "json/json.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::acp {
@@ -14,105 +16,64 @@ constexpr std::size_t methods_told = 8;
 constexpr std::size_t method_bytes_told = 200;
 constexpr std::size_t choice_bytes_told = 500;
 
-std::string version_of(json::View info) {
-    std::string out = info["name"].string_or("");
-    std::string const version = info["version"].string_or("");
-    return version.empty() ? out : out + " " + version;
-}
-
-bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
-
-void add_choice(std::string& to, json::View one) {
-    if (!one.exists() || to.size() > choice_bytes_told) return;
-    to += (to.empty() ? "" : ", ") + one.string_or("");
+std::string joined(std::vector<std::string> const& choice) {
+    std::string out;
+    for (std::string const& one : choice) {
+        if (out.size() > choice_bytes_told) break;
+        out += (out.empty() ? "" : ", ") + one;
+    }
+    return out;
 }
 
 // What is set already is not set again.
-void wish_for_mode(std::deque<Wish>& out, Settings const& settings, std::string const& session,
-                   json::View modes) {
-    if (settings.mode.empty() || modes["currentModeId"].string_or("") == settings.mode) return;
-    Wish wish{"session/set_mode", {}, "mode \"" + settings.mode + "\"", {}};
-    modes["availableModes"].elements([&](json::View mode) { add_choice(wish.choice, mode["id"]); });
-    json::Writer params;
-    params.begin_object().member("sessionId", session).member("modeId", settings.mode);
-    wish.params = params.end_object().json();
-    out.push_back(std::move(wish));
-}
-
-void wish_for_option(std::deque<Wish>& out, std::string const& session, std::string_view name,
-                     json::View value, json::View known) {
-    Wish wish{"session/set_config_option", {}, {}, {}};
-    wish.what = "option " + std::string(name) + " = " + std::string(value.raw());
-    bool is_set = false;
-    known.elements([&](json::View option) {
-        if (option["id"].string_or("") != name) return;
-        is_set = option["currentValue"].exists() && option["currentValue"].raw() == value.raw();
-        option["options"].elements([&](json::View one) {
-            add_choice(wish.choice, one["value"]);
-            one["options"].elements([&](json::View in) { add_choice(wish.choice, in["value"]); });
-        });
-    });
-    if (is_set) return;
-    json::Writer params;
-    params.begin_object().member("sessionId", session).member("configId", name);
-    if (value.kind() == json::Kind::boolean) params.member("type", "boolean");
-    params.member_raw("value", value.raw());
-    wish.params = params.end_object().json();
-    out.push_back(std::move(wish));
-}
-
-std::deque<Wish> wishes_of(Settings const& settings, std::string const& session,
-                           json::View result) {
+std::deque<Wish> wishes_of(Settings const& settings, Opened const& opened) {
     std::deque<Wish> out;
-    wish_for_mode(out, settings, session, result["modes"]);
+    if (!settings.mode.empty() && opened.mode != settings.mode)
+        out.push_back({"", Json(), "mode \"" + settings.mode + "\"", joined(opened.modes)});
     json::View(settings.options).members([&](std::string_view name, json::View value) {
-        wish_for_option(out, session, name, value, result["configOptions"]);
+        Json const wanted = value.copy();
+        std::string choice;
+        for (Option const& option : opened.options) {
+            if (option.id != name) continue;
+            if (option.value == wanted) return;
+            choice = joined(option.choice);
+        }
+        std::string what = "option " + std::string(name) + " = " + std::string(value.raw());
+        out.push_back({std::string(name), wanted, std::move(what), std::move(choice)});
     });
     return out;
 }
 
 }  // namespace
 
-void Driver::initialize() {
+void Driver::greet() {
     phase_ = Phase::starting;
-    json::Writer out;
-    out.begin_object().member("protocolVersion", 1).key("clientCapabilities").begin_object();
-    workplace_.offer(out);
-    out.end_object().key("clientInfo").begin_object();
-    out.member("name", "dormouse").member("version", "0.1").end_object().end_object();
-    rpc_.call("initialize", out.json(), [this](RpcPeer::Answer answer) {
-        if (!answer) return refuse(answer.error());
-        initialized(json::View(*answer));
+    dialect_->greet([this](Dialect::Answer<Hello> hello) {
+        if (!hello) return refuse(hello.error());
+        greeted(*std::move(hello));
     });
 }
 
-void Driver::initialized(json::View result) {
-    auto const version = result["protocolVersion"].integer();
-    if (version != 1) {
+void Driver::greeted(Hello hello) {
+    if (!hello.other_version.empty()) {
         return fail(AgentFailure::How::refused, "agent_refused",
-                    "The agent speaks version " + std::string(result["protocolVersion"].raw()) +
-                        " of ACP, and this release version 1.");
+                    "The agent speaks version " + hello.other_version +
+                        " of ACP, and this release version " + dialect_->version() + ".");
     }
-    json::View const can = result["agentCapabilities"];
-    can_load_ = can["loadSession"].boolean_or(false);
-    can_resume_ = offers(can["sessionCapabilities"]["resume"]);
-    images_ = can["promptCapabilities"]["image"].boolean_or(false);
-    program_ = version_of(result["agentInfo"]);
+    can_ = hello.can;
+    program_ = hello.version.empty() ? hello.name : hello.name + " " + hello.version;
     bool const loses = settings_.never_load || program_.starts_with("gemini");
-    can_load_ = can_load_ && !loses;
-    sign_in_methods_ = result["authMethods"].exists() ? result["authMethods"].copy() : Json();
-    told_.about({result["agentInfo"]["version"].string_or(""), can_load_, can_resume_});
+    can_.load = can_.load && !loses;
+    logins_ = std::move(hello.logins);
+    told_.about({std::move(hello.version), can_.load, can_.resume}, can_);
     settings_.auth_method.empty() ? attach() : sign_in();
 }
 
 // By a way that needs no person here: what it shows and asks, nobody would see.
 void Driver::sign_in() {
-    std::string const& method = settings_.auth_method;
-    json::Writer out;
-    out.begin_object().member("methodId", method);
-    rpc_.call("authenticate", out.end_object().json(), [this](RpcPeer::Answer answer) {
+    dialect_->sign_in(settings_.auth_method, [this](Dialect::Answer<void> const& answer) {
         if (answer) return attach();
-        if (answer.error().code == code::closed) return;
+        if (answer.error().why == Refusal::Why::gone) return;
         fail(AgentFailure::How::refused, "agent_login",
              "The agent did not take the login \"" + settings_.auth_method +
                  "\": " + without_secrets(answer.error().message) + "." + ways_to_sign_in());
@@ -124,12 +85,11 @@ std::string Driver::ways_to_sign_in() const {
     std::string ways;
     for (std::string const& name : settings_.wants) keys += (keys.empty() ? "" : ", ") + name;
     std::size_t count = 0;
-    json::View(sign_in_methods_).elements([&](json::View method) {
-        std::string const about = method["description"].string_or(method["name"].string_or(""));
-        if (++count <= methods_told)
-            ways += (ways.empty() ? "" : "; ") + method["id"].string_or("?") +
-                    (about.empty() ? "" : " (" + about.substr(0, method_bytes_told) + ")");
-    });
+    for (Login const& login : logins_) {
+        if (++count > methods_told) break;
+        ways += (ways.empty() ? "" : "; ") + login.id +
+                (login.about.empty() ? "" : " (" + login.about.substr(0, method_bytes_told) + ")");
+    }
     std::string out = keys.empty() ? "" : " Not passed to it: " + keys + ".";
     if (!ways.empty())
         out += " Its logins: " + ways +
@@ -144,83 +104,73 @@ void Driver::attach() {
     AgentContext const& context = *prompt_->request.program;
     bool const looks = context.again && !context.turn.heard;
     phase_ = Phase::attaching;
-    if (context.acp_session.empty()) return open_new(false);
-    if (can_load_ && (looks || !can_resume_)) return take_up("session/load", "load");
-    if (can_resume_) return take_up("session/resume", "resume");
+    if (context.acp_session.empty())
+        return looks && can_.list && can_.load ? find_mine() : open_new(false);
+    std::string const known = context.acp_session;
+    if (can_.load && (looks || !can_.resume)) return take_up(known, true, false);
+    if (can_.resume) return take_up(known, false, false);
     open_new(true);
 }
 
-Json Driver::session_params(std::string const& acp_session) {
-    has_servers_ = false;
-    json::Writer out;
-    out.begin_object();
-    if (!acp_session.empty()) out.member("sessionId", acp_session);
-    out.member("cwd", cwd_).key("mcpServers").begin_array();
-    if (settings_.mcp_servers) {
-        for (McpServer const& server : settings_.mcp_servers(session_)) {
-            has_servers_ = true;
-            out.begin_object().member("name", server.name).member("command", server.command);
-            out.key("args").begin_array();
-            for (std::string const& argument : server.args) out.value(argument);
-            out.end_array().key("env").begin_array();
-            for (auto const& [name, value] : server.env)
-                out.begin_object().member("name", name).member("value", value).end_object();
-            out.end_array().end_object();
-        }
-    }
-    return out.end_array().end_object().json();
+Place Driver::place() {
+    Place out{cwd_, {}};
+    if (settings_.mcp_servers) out.servers = settings_.mcp_servers(session_);
+    has_servers_ = !out.servers.empty();
+    return out;
 }
 
 // `told`: it had a session of its own, which is lost.
 void Driver::open_new(bool told) {
-    rpc_.call("session/new", session_params(""), [this, told](RpcPeer::Answer answer) {
-        if (!answer) return refuse(answer.error());
-        json::View const result(*answer);
-        acp_session_ = result["sessionId"].string_or("");
+    dialect_->open(place(), [this, told](Dialect::Answer<Opened> opened) {
+        if (!opened) return refuse(opened.error());
+        acp_session_ = opened->session;
         if (acp_session_.empty())
             return fail(AgentFailure::How::refused, "agent_refused",
-                        "The agent answered session/new without a sessionId.");
-        attached("new", told, result);
+                        "The agent made a session and gave no id of it.");
+        attached("new", told, *opened);
     });
 }
 
-void Driver::take_up(std::string const& method, std::string const& how) {
-    std::string const known = prompt_->request.program->acp_session;
+void Driver::take_up(std::string const& known, bool with_past, bool last) {
     acp_session_ = known;
-    replaying_ = how == "load";
+    replaying_ = with_past;
     replay_.clear();
-    rpc_.call(method, session_params(known), [this, how](RpcPeer::Answer answer) {
-        replaying_ = false;
-        if (answer) {
-            replayed_ = how == "load";
-            return attached(how, false, json::View(*answer));
-        }
-        acp_session_.clear();
-        if (says_unknown(answer.error())) return open_new(true);
-        refuse(answer.error());
-    });
+    dialect_->take_up(known, place(), with_past,
+                      [this, known, with_past, last](Dialect::Answer<Opened> opened) {
+                          replaying_ = false;
+                          if (opened) {
+                              replayed_ = with_past;
+                              return attached(with_past ? "load" : "resume", false, *opened);
+                          }
+                          acp_session_.clear();
+                          if (opened.error().why != Refusal::Why::unknown)
+                              return refuse(opened.error());
+                          last || !can_.list ? open_new(true) : look_for(known, with_past);
+                      });
 }
 
-void Driver::attached(std::string how, bool told, json::View result) {
+void Driver::attached(std::string how, bool told, Opened const& opened) {
     how_ = std::move(how);
     told_lost_ = told;
-    wishes_ = wishes_of(settings_, acp_session_, result);
+    wishes_ = wishes_of(settings_, opened);
     grant_wishes();
 }
 
 // One after the other; then it is ready.
 void Driver::grant_wishes() {
     if (wishes_.empty() || !prompt_) return ready();
-    Wish const wish = std::move(wishes_.front());
+    Wish wish = std::move(wishes_.front());
     wishes_.pop_front();
-    rpc_.call(wish.method, wish.params, [this, wish](RpcPeer::Answer answer) {
+    auto granted = [this, what = wish.what, choice = wish.choice](Dialect::Answer<void> answer) {
         if (answer) return grant_wishes();
-        if (answer.error().code == code::closed) return;
+        if (answer.error().why == Refusal::Why::gone) return;
         fail(AgentFailure::How::refused, "agent_refused",
-             "The agent did not take " + wish.what + ": " +
-                 without_secrets(answer.error().message) + "." +
-                 (wish.choice.empty() ? "" : " It has: " + wish.choice + "."));
-    });
+             "The agent did not take " + what + ": " + without_secrets(answer.error().message) +
+                 "." + (choice.empty() ? "" : " It has: " + choice + "."));
+    };
+    if (wish.option.empty())
+        return dialect_->set_mode(acp_session_, settings_.mode, std::move(granted));
+    dialect_->set_option(acp_session_, wish.option, wish.value, std::move(granted));
 }
 
 void Driver::ready() {

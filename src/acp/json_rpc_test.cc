@@ -5,7 +5,7 @@
 namespace dormouse::acp {
 namespace {
 
-class RpcPeerTest : public testing::Test {
+class RpcPeerTest : public ::testing::Test {
 protected:
     RpcPeer peer{{[this](std::string const& line) { sent.push_back(line); },
                   [this](std::string const& method, Json const& id, Json const& params) {

@@ -10,22 +10,16 @@ Programs::~Programs() {
     *alive_ = false;
     for (auto const& [session, slot] : slots_)
         if (slot.driver) slot.driver->end();
+    if (errand_) errand_->end();
 }
 
 void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                       port::Outcome done) {
-    bool const elsewhere =
-        !settings_.only_project.empty() && request.program->project != settings_.only_project;
-    if (elsewhere || !settings_.unavailable.empty()) {
+    // Such a session was made before the configuration said so.
+    std::string const elsewhere = refusal(request.program->project);
+    if (!elsewhere.empty() || !settings_.unavailable.empty()) {
         AskModel const& ask = request.ask;
-        Trouble why{"agent_unavailable", settings_.unavailable};
-        if (elsewhere)
-            why.message =
-                "This agent's program runs as the server's user and can read every "
-                "project, so it serves sessions of the project \"" +
-                settings_.only_project +
-                "\" only. Give it sandbox = \"bwrap\" or run_as in its [[agent]], or "
-                "name its project in [[project]].";
+        Trouble why{"agent_unavailable", elsewhere.empty() ? settings_.unavailable : elsewhere};
         return done(AgentFailure{ask.turn, ask.step, ask.attempt, std::move(why),
                                  AgentFailure::How::refused});
     }
@@ -38,6 +32,17 @@ void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> de
     go_on(session);
 }
 
+std::string Programs::refusal(std::string const& project) const {
+    if (settings_.only_project.empty() || project == settings_.only_project) return {};
+    return "the program of the agent '" + settings_.agent +
+           "' runs as the server's user and can read every project, so it serves sessions of the "
+           "project \"" +
+           settings_.only_project +
+           "\" only. Give it sandbox = \"bwrap\" or run_as in its [[agent]], or name its project "
+           "in "
+           "[[project]].";
+}
+
 void Programs::go_on(SessionId session) {
     Slot& slot = slots_[session];
     if (!slot.waiting || (slot.driver && !slot.driver->idle())) return;
@@ -48,8 +53,10 @@ void Programs::go_on(SessionId session) {
             });
         };
         Driver::Told told{[later] { later(&Programs::go_on); }, [later] { later(&Programs::gone); },
-                          [this, alive = alive_](About about) {
-                              if (*alive) about_ = std::move(about);
+                          [this, alive = alive_](About about, Abilities can) {
+                              if (!*alive) return;
+                              about_ = std::move(about);
+                              removes_ = can.remove;
                           }};
         slot.driver = std::make_shared<Driver>(settings_, processes_, loop_, session, told);
     }
@@ -73,10 +80,38 @@ Result<port::DoorEntry> Programs::door(SessionId session) const {
     return *std::move(door);
 }
 
+// Never while a process of its own still writes to the session.
+void Programs::forget(Left left, port::Fn<void(Result<void>)> done) {
+    if (!settings_.unavailable.empty())
+        return done(dormouse::fail(Code::agent_unavailable, settings_.unavailable));
+    Errand::Work work{std::move(left.names), std::move(left.cwd), std::move(done)};
+    auto const found = slots_.find(left.session);
+    if (!removes_) {
+        if (found != slots_.end() && found->second.driver) found->second.driver->put_away();
+        return work.done(Errand::no_way());
+    }
+    if (found == slots_.end() || !found->second.driver) return send(std::move(work));
+    found->second.forgets.push_back(std::move(work));
+    found->second.driver->put_away();
+}
+
+void Programs::send(Errand::Work work) {
+    // One that takes no more ends by itself.
+    if (!errand_ || !errand_->takes_more())
+        errand_ = std::make_shared<Errand>(settings_, processes_, loop_);
+    work.done = [this, alive = alive_, done = std::move(work.done)](Result<void> told) mutable {
+        if (*alive && !told && told.error().code == Code::wrong_kind) removes_ = false;
+        done(std::move(told));
+    };
+    auto const errand = errand_;
+    errand->add(std::move(work));
+}
+
 void Programs::gone(SessionId session) {
     auto const found = slots_.find(session);
     if (found == slots_.end()) return;
     found->second.driver.reset();
+    for (Errand::Work& work : std::exchange(found->second.forgets, {})) send(std::move(work));
     if (!found->second.waiting) {
         slots_.erase(found);
     } else {

@@ -3,6 +3,7 @@
 // or had one lately.
 
 #include "acp/driver.h"
+#include "acp/errand.h"
 #include "agent/program.h"
 
 #include <map>
@@ -23,6 +24,9 @@ public:
     void tell(SessionId session, session::TellAgent const& what) override;
     void stop(SessionId session, session::EffectId id) override;
     [[nodiscard]] bool prompting(SessionId session, session::EffectId id) const override;
+    // Errors: wrong_kind (the program has no way to), agent_unavailable.
+    void forget(Left left, port::Fn<void(Result<void>)> done) override;
+    [[nodiscard]] std::string refusal(std::string const& project) const override;
     [[nodiscard]] std::string unavailable() const override { return settings_.unavailable; }
     [[nodiscard]] std::string path() const override { return settings_.path; }
     [[nodiscard]] About about() const override { return about_; }
@@ -31,17 +35,21 @@ public:
 private:
     struct Slot {
         std::shared_ptr<Driver> driver;
-        std::optional<Prompt> waiting;  // until the driver rests, or is gone
+        std::optional<Prompt> waiting;           // until the driver rests, or is gone
+        std::vector<Errand::Work> forgets = {};  // until the driver is gone
     };
 
     void go_on(SessionId session);
     void gone(SessionId session);
+    void send(Errand::Work work);
 
     Settings const settings_;
     port::Processes& processes_;
     port::Loop& loop_;
     std::map<SessionId, Slot> slots_;
+    std::shared_ptr<Errand> errand_;
     About about_;
+    bool removes_ = true;  // until its newest process has said that it does not
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,6 +1,5 @@
 #include "acp/prompt.h"
 
-#include "base/text.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -84,34 +83,27 @@ std::string past_of(port::ModelRequest const& request, std::size_t room, bool by
 
 class Blocks {
 public:
-    explicit Blocks(port::ModelRequest const& request) : request_(request) { out_.begin_array(); }
+    explicit Blocks(port::ModelRequest const& request) : request_(request) {}
 
-    void text(std::string const& text) {
-        out_.begin_object().member("type", "text").member("text", text).end_object();
-    }
+    void text(std::string text) { out_.push_back({.text = std::move(text)}); }
     void parts(Json const& parts, bool images) {
         json::View(parts).elements([&](json::View part) {
             std::string const type = part["type"].string_or("");
             auto const file = request_.view.files.find(part["artifactID"].string_or(""));
             bool const there = file != request_.view.files.end() && file->second;
             if (type == "text") return text(part["text"].string_or(""));
-            if (type == "image" && images && there) return image(part, *file->second);
+            if (type == "image" && images && there)
+                return out_.push_back({.mime = part["mime"].string_or(""), .bytes = file->second});
             if (type == "data") return text(std::string(part["data"].raw()));
             text("[" + type + " " + part["name"].string_or("") +
                  " was sent, and this agent takes none]");
         });
     }
-    [[nodiscard]] Json take() { return out_.end_array().json(); }
+    [[nodiscard]] std::vector<Block> take() { return std::move(out_); }
 
 private:
-    void image(json::View part, std::string const& bytes) {
-        out_.begin_object().member("type", "image").member("mimeType", part["mime"].string_or(""));
-        auto const* const data = reinterpret_cast<std::uint8_t const*>(bytes.data());
-        out_.member("data", base64({data, bytes.size()})).end_object();
-    }
-
     port::ModelRequest const& request_;
-    json::Writer out_;
+    std::vector<Block> out_;
 };
 
 std::string told_lost(std::vector<std::string> const& lost) {
@@ -148,8 +140,8 @@ bool has_past(port::ModelRequest const& request) {
     });
 }
 
-Json prompt_blocks(port::ModelRequest const& request, PromptTerms const& terms,
-                   std::string const& marker) {
+std::vector<Block> prompt_blocks(port::ModelRequest const& request, PromptTerms const& terms,
+                                 std::string const& marker) {
     Blocks out(request);
     if (terms.tell_past) {
         out.text("Previous conversation:\n\n" +

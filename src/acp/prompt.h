@@ -1,6 +1,7 @@
 #pragma once
-// What a program is prompted with: the blocks of session/prompt. Pure.
+// What a program is prompted with. Pure.
 
+#include "acp/words.h"
 #include "port/effects.h"
 
 #include <string>
@@ -16,10 +17,9 @@ struct PromptTerms {
     bool past_by_tool = false;   // it can read what there is no room for
 };
 
-// An array of content blocks. The last one holds `marker`, by which the prompt is known again.
-// REQUIRES: request.program.
-[[nodiscard]] Json prompt_blocks(port::ModelRequest const& request, PromptTerms const& terms,
-                                 std::string const& marker);
+// The last one holds `marker`, by which the prompt is known again. REQUIRES: request.program.
+[[nodiscard]] std::vector<Block> prompt_blocks(port::ModelRequest const& request,
+                                               PromptTerms const& terms, std::string const& marker);
 
 // Whether there is anything before this prompt that a program could be told.
 [[nodiscard]] bool has_past(port::ModelRequest const& request);

@@ -1,6 +1,7 @@
 #include "acp/scribe.h"
 
 #include "base/utf8.h"
+#include "json/json.h"
 
 #include <utility>
 
@@ -12,63 +13,37 @@ namespace {
 
 constexpr std::size_t tools_max = 4'096;  // of one prompt
 
-// "content": {"type":"text","text":…}; anything else is named.
-std::string text_of(json::View content) {
-    std::string const type = content["type"].string_or("text");
-    if (type == "text") return content["text"].string_or("");
-    if (type == "resource_link") return "[" + content["uri"].string_or("a link") + "]";
-    return "[" + type + "]";
-}
-
-// The texts of a tool call's content; what is no text is named.
-std::string output_of(json::View content) {
-    std::string out;
-    content.elements([&](json::View item) {
-        std::string const type = item["type"].string_or("");
-        std::string piece;
-        if (type == "content") piece = text_of(item["content"]);
-        if (type == "diff") piece = "[changed " + item["path"].string_or("a file") + "]";
-        if (type == "terminal") piece = "[a terminal]";
-        if (!piece.empty()) out += (out.empty() ? "" : "\n") + piece;
-    });
-    return out;
-}
-
 // A value of the program's, or what there is room for of it.
-Json within(json::View value, std::size_t most) {
-    if (value.raw().size() <= most) return json::compact(value.copy());
-    std::string text = value.string().value_or(std::string(value.raw()));
+Json within(Json const& value, std::size_t most) {
+    if (value.size() <= most) return json::compact(value);
+    std::string text = json::View(value).string().value_or(std::string(value.text()));
     text.resize(most);
     return Json::trusted(json::quote(text + " … [cut: it was longer]"));
 }
 
 }  // namespace
 
-Scribe::Heard Scribe::hear(json::View update, bool brief) {
-    std::string const kind = update["sessionUpdate"].string_or("");
-    if (kind == "agent_message_chunk") return hear_text(update, false);
-    if (kind == "agent_thought_chunk") return hear_text(update, true);
-    if (kind == "tool_call" || kind == "tool_call_update") return hear_tool(update, brief);
+Scribe::Heard Scribe::hear(Said said, bool brief) {
+    if (auto* const text = std::get_if<SaidText>(&said)) return hear_text(std::move(*text));
+    if (auto* const tool = std::get_if<ToolChange>(&said))
+        return hear_tool(std::move(*tool), brief);
     Heard out;
-    if (kind == "plan") {
-        News plan{.kind = NewsKind::plan, .body = {}};
+    if (auto const* const plan = std::get_if<Plan>(&said)) {
         json::Writer body;
         body.begin_object();
-        json::View const entries = update["entries"];
-        body.member("entries",
-                    within(entries.exists() ? entries : json::View("[]"), value_bytes_max));
-        plan.body = body.end_object().json();
-        plan_ = std::move(plan);
+        body.member("entries", within(plan->entries, value_bytes_max));
+        plan_ = News{.kind = NewsKind::plan, .body = body.end_object().json()};
         if (!brief) out.news = flush();
     }
-    if (kind == "session_info_update") out.title = update["title"].string_or("");
+    if (auto* const title = std::get_if<Title>(&said)) out.title = std::move(title->text);
     return out;
 }
 
-Scribe::Heard Scribe::hear_text(json::View update, bool reasoning) {
+Scribe::Heard Scribe::hear_text(SaidText said) {
     Heard out;
-    std::string text = text_of(update["content"]);
-    std::string id = update["messageId"].string_or("");
+    std::string text = std::move(said.text);
+    std::string id = std::move(said.message);
+    bool const reasoning = said.thought;
     bool const other = !id.empty() && !message_id_.empty() && id != message_id_;
     if (other) {
         out.news = flush();
@@ -109,28 +84,18 @@ std::vector<News> Scribe::flush() {
 }
 
 // Text that comes after a tool call is another message: it was said after it.
-Scribe::Heard Scribe::hear_tool(json::View update, bool brief) {
+Scribe::Heard Scribe::hear_tool(ToolChange change, bool brief) {
     Heard out;
-    std::string const id = update["toolCallId"].string_or("");
+    std::string const& id = change.id;
     if (id.empty() || (tools_.size() >= tools_max && !tools_.contains(id))) return out;
     auto const [at, is_new] = tools_.try_emplace(id);
     ToolCall& call = at->second;
-    if (auto const status = update["status"].string())
-        call.status = parse<AgentToolStatus>(*status).value_or(call.status);
-    if (auto const title = update["title"].string()) call.title = *title;
-    if (auto const kind = update["kind"].string()) call.kind = *kind;
-    if (json::View const input = update["rawInput"]; input.exists() && !input.is_null())
-        call.input = within(input, value_bytes_max);
-    json::View const raw = update["rawOutput"];
-    std::string const text = output_of(update["content"]);
-    if (raw.exists() && !raw.is_null()) {
-        call.output = within(raw, value_bytes_max);
-    } else if (!text.empty()) {
-        std::string const quoted = json::quote(text);
-        call.output = within(json::View(quoted), value_bytes_max);
-    }
-    if (json::View const places = update["locations"]; places.exists() && places.size() > 0)
-        call.locations = within(places, value_bytes_max / 4);
+    call.status = change.status.value_or(call.status);
+    if (change.title) call.title = *std::move(change.title);
+    if (change.kind) call.kind = *std::move(change.kind);
+    if (!change.input.is_null()) call.input = within(change.input, value_bytes_max);
+    if (!change.output.is_null()) call.output = within(change.output, value_bytes_max);
+    if (!change.places.is_null()) call.locations = within(change.places, value_bytes_max / 4);
     News news = news_of(id, call);
     // What streams while it works is kept once, with its end.
     std::string const told =

@@ -2,7 +2,7 @@
 // What a program says while it works, as it is kept: pieces of text are gathered into messages,
 // updates of a tool call into what changed. Pure.
 
-#include "json/json.h"
+#include "acp/words.h"
 #include "port/effects.h"
 #include "session/program.h"
 
@@ -26,9 +26,9 @@ public:
         std::string title = {};                 // the program's own name of the session
     };
 
-    // One `update` of session/update. What is not known says nothing. `brief`: there are too many;
-    // of a tool call that is open, and of the plan, what is newest is kept some time later.
-    [[nodiscard]] Heard hear(json::View update, bool brief = false);
+    // `brief`: there are too many; of a tool call that is open, and of the plan, what is newest is
+    // kept some time later.
+    [[nodiscard]] Heard hear(Said said, bool brief = false);
     // What was said and is not kept yet.
     [[nodiscard]] std::vector<session::News> flush();
     // What it says next is another message.
@@ -52,8 +52,8 @@ private:
         std::string told = {};  // what was kept of it last
     };
 
-    [[nodiscard]] Heard hear_text(json::View update, bool reasoning);
-    [[nodiscard]] Heard hear_tool(json::View update, bool brief);
+    [[nodiscard]] Heard hear_text(SaidText said);
+    [[nodiscard]] Heard hear_tool(ToolChange change, bool brief);
     [[nodiscard]] static session::News news_of(std::string const& id, ToolCall const& call);
 
     std::optional<session::News> plan_;  // not kept yet

@@ -1,5 +1,7 @@
 #include "acp/scribe.h"
 
+#include "acp/v1.h"
+
 #include <gtest/gtest.h>
 
 namespace dormouse::acp {
@@ -7,12 +9,12 @@ namespace {
 
 using namespace session;
 
-class ScribeTest : public testing::Test {
+class ScribeTest : public ::testing::Test {
 protected:
     // What is kept of an update, in words: "message+[…]" begins one, "message[…]" goes on.
     std::string hear(std::string const& update) {
         Json const text = *json::check(update);
-        auto heard = scribe.hear(json::View(text));
+        auto heard = scribe.hear(said_in(json::View(text)));
         delta = heard.delta ? heard.delta->text : "";
         return words(heard.news);
     }
@@ -98,7 +100,7 @@ TEST_F(ScribeTest, PlansAndTitlesAreHeard) {
     EXPECT_EQ(hear(R"({"sessionUpdate":"plan","entries":[{"content":"a"}]})"),
               R"(plan{"entries":[{"content":"a"}]})");
     Json const text = *json::check(R"({"sessionUpdate":"session_info_update","title":"T"})");
-    EXPECT_EQ(scribe.hear(json::View(text)).title, "T");
+    EXPECT_EQ(scribe.hear(said_in(json::View(text))).title, "T");
 }
 
 TEST_F(ScribeTest, LongTextIsKeptInPiecesAndCutAtItsLimit) {

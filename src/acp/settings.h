@@ -6,20 +6,15 @@
 #include <dormouse/json.h>
 #include <dormouse/time.h>
 
+#include "acp/dialect.h"
 #include "port/folder.h"
+#include "port/process.h"
 
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace dormouse::acp {
-
-struct McpServer {
-    std::string name;
-    std::string command;
-    std::vector<std::string> args = {};
-    std::vector<std::pair<std::string, std::string>> env = {};
-};
 
 struct Settings {
     std::string agent;                          // its id
@@ -53,8 +48,19 @@ struct Settings {
     bool never_load = false;        // its session/load loses data
     Duration idle_stop{600'000};
     Duration start_limit{90'000};  // of the way to a session
+    Duration list_limit{10'000};   // of looking for a session in the program's list
+    Duration close_limit{3'000};   // of letting go of a session before the process ends
     Duration cancel_limit{10'000};
     std::size_t past_bytes = std::size_t{64} << 10;
+    // What it speaks; empty: version 1 of ACP.
+    std::function<std::unique_ptr<Dialect>(Dialect::Ears)> dialect = {};
 };
+
+// Its process in that folder, which talks through `on_output`. `password` (perhaps empty) goes into
+// password_variable.
+[[nodiscard]] port::ProcessSpec process_of(Settings const& settings, std::string const& folder,
+                                           std::string const& password);
+// `text` without values that may stand in nothing that is told.
+[[nodiscard]] std::string without_secrets(Settings const& settings, std::string text);
 
 }  // namespace dormouse::acp

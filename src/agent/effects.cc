@@ -323,6 +323,11 @@ std::optional<std::uint64_t> AgentEffects::view_tokens(std::string const& agent)
     return *tokens - std::min(*tokens, bytes / 4);
 }
 
+std::string AgentEffects::refusal(std::string const& agent, std::string const& project) const {
+    Agent const* const found = registry_.agent(agent);
+    return found && found->program ? found->program->refusal(project) : "";
+}
+
 std::optional<TurnTerms> AgentEffects::terms(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
     return found ? std::optional(found->terms) : std::nullopt;

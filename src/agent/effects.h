@@ -41,6 +41,8 @@ public:
         return registry_.gate(gate) != nullptr;
     }
     [[nodiscard]] std::optional<std::uint64_t> view_tokens(std::string const& agent) const override;
+    [[nodiscard]] std::string refusal(std::string const& agent,
+                                      std::string const& project) const override;
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override;
 
     [[nodiscard]] ModelRequests const& models() const { return models_; }

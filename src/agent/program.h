@@ -23,6 +23,18 @@ public:
     [[nodiscard]] virtual bool prompting(SessionId session, session::EffectId id) const = 0;
     // Why none can be started; empty: one can.
     [[nodiscard]] virtual std::string unavailable() const = 0;
+    // Why it takes no session of that project; empty: it does.
+    [[nodiscard]] virtual std::string refusal(std::string const& /*project*/) const { return {}; }
+    // What it keeps of sessions that were deleted here. `done` comes once, perhaps from inside.
+    struct Left {
+        SessionId session;               // ours, whose process ends first
+        std::vector<std::string> names;  // as the program calls them
+        std::string cwd;
+    };
+    virtual void forget(Left left, port::Fn<void(Result<void>)> done) {  // NOLINT(*-value-param)
+        (void)left;
+        done({});
+    }
     [[nodiscard]] virtual std::string path() const = 0;
     [[nodiscard]] virtual About about() const { return {}; }
     // To its own screen on the process that is prompted.

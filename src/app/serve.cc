@@ -22,6 +22,7 @@
 #include "io/store_thread.h"
 #include "io/thread_workers.h"
 #include "io/tls.h"
+#include "json/json.h"
 #include "runner/counted.h"
 #include "runner/runner.h"
 #include "server/api.h"
@@ -388,9 +389,15 @@ private:
             std::string const& url = config_.server.public_url;
             return (url.empty() ? address_url_ : url) + "/a/" + pending.text();
         });
+        out.outgoing.programs = true;
+        out.program = [this](port::PostRow const& row, std::string const& body, auto done) {
+            forget(row, json::View(body), std::move(done));
+        };
         out.given_up_after = config_.retention.dead_deliveries_after;
         out.failed = [this](port::PostRow const& row, std::string const& why, bool last) {
-            log_.warn(last ? "a webhook is not tried any more" : "a webhook was not taken",
+            std::string const what =
+                row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";
+            log_.warn(what + (last ? " is not tried any more" : " was not taken"),
                       {{"delivery", webhook::delivery_text(row.key)}, {"why", why}});
         };
         return out;
@@ -406,6 +413,17 @@ private:
                                            : "a result found no room before its validator",
                       {{"pendingID", pending.text()}, {"tool", tool}, {"why", why}});
         });
+    }
+
+    // A program is told that a session of its was deleted (webhook::Letter::Kind::program).
+    void forget(port::PostRow const& row, json::View body, webhook::Pump::Options::Told done) {
+        agent::Agent const* const agent =
+            registry_.agent(std::string_view(row.target).substr(std::string_view("agent:").size()));
+        if (!agent || !agent->program)
+            return done(fail(Code::not_found, "this agent is no program any more"));
+        agent::Program::Left left{row.key.from, {}, body["cwd"].string_or("")};
+        body["names"].elements([&](json::View name) { left.names.push_back(name.string_or("")); });
+        agent->program->forget(std::move(left), std::move(done));
     }
 
     void announce() {

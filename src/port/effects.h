@@ -78,6 +78,12 @@ public:
         return std::nullopt;
     }
 
+    // Why this agent takes no session of that project; empty: it does, or there is no such agent.
+    [[nodiscard]] virtual std::string refusal(std::string const& /*agent*/,
+                                              std::string const& /*project*/) const {
+        return {};
+    }
+
     // nullopt: there is no agent of this name (any more).
     [[nodiscard]] virtual std::optional<session::TurnTerms> terms(
         std::string const& agent) const = 0;

@@ -211,6 +211,18 @@ MailPolicy Lane::mail_policy(Command const& command) const {
     return out;
 }
 
+// Of the session or task that the command makes, whichever way it is asked for.
+std::string Lane::refusal(Command const& command) const {
+    if (auto const* const create = std::get_if<Create>(&command.body))
+        return host_.effects().refusal(create->agent, create->project);
+    auto const* const outcome = std::get_if<ToolOutcome>(&command.body);
+    auto const* const ask =
+        outcome ? std::get_if<TaskAsk>(&outcome->what) : std::get_if<TaskAsk>(&command.body);
+    bool const makes =
+        ask && (ask->what == TaskAsk::What::start || ask->what == TaskAsk::What::call);
+    return makes ? host_.effects().refusal(ask->agent, state_->project) : "";
+}
+
 // The post's row goes with the append that takes it up, which remembers it by key.
 void Lane::take_up(PostKey const& post, Command const& command, Decision const& decision,
                    port::Append& append) {
@@ -232,6 +244,7 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
     asked.command.model_until = model_until();
     asked.command.next_session = host_.next_session();
     asked.command.mail = mail_policy(asked.command);
+    asked.command.refused = refusal(asked.command);
     Beside const beside = take_beside(asked.command);
     auto const held = held_in(*state_);
     Decision decision = decide(*state_, host_.epoch(), asked.command, host_.limits());

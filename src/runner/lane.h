@@ -156,6 +156,7 @@ private:
     void reopen();
 
     [[nodiscard]] session::MailPolicy mail_policy(session::Command const& command) const;
+    [[nodiscard]] std::string refusal(session::Command const& command) const;
     [[nodiscard]] session::Found found_for(session::Command const& command, session::Found fetched);
     void remember(std::vector<wire::RecordPtr> const& records);
     void forget_oldest();

@@ -221,6 +221,28 @@ TEST_F(TaskRunnerTest, DeletingTheParentEndsTheChildAlsoOverADeath) {
     EXPECT_TRUE(journal.store->due_posts("session", Time::max(), 100).value().empty());
 }
 
+TEST_F(TaskRunnerTest, AnAgentThatServesAnotherProjectIsRefusedHoweverItIsAskedFor) {
+    begin({"start"});
+    auto elsewhere = demo();
+    elsewhere.agent = "elsewhere";
+    ask_for_session(elsewhere, ann());
+    loop.run();
+    EXPECT_EQ(answers.back(), "bad_value");
+    TaskAsk task = ask_of("start");
+    task.agent = "elsewhere";
+    EXPECT_EQ(ask(parent, task), "bad_value");
+    loop.advance(Duration(2'000));
+    answer_model();
+    loop.run();
+    ASSERT_FALSE(effects.ran.empty());
+    effects.finish(task);
+    loop.run();
+    EXPECT_TRUE(all_of<TaskStarted>(parent).empty());
+    auto const ended = all_of<ToolFinished>(parent);
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].error, "It serves another project.");
+}
+
 TEST_F(TaskRunnerTest, AChildThatIsDeletedIsReportedToAParentThatSleeps) {
     begin({"start"});
     play();

@@ -21,6 +21,7 @@ std::string type_of(PostRow const& row) {
     auto const letter = webhook::read_letter(row.body);
     if (!letter) return "unknown";
     if (letter->kind == webhook::Letter::Kind::call) return "call";
+    if (letter->kind == webhook::Letter::Kind::program) return "program";
     return letter->kind == webhook::Letter::Kind::event ? "event" : "notify";
 }
 

@@ -423,7 +423,13 @@ struct Fold {
     void operator()(TaskCleared const& e) const { state.tasks.erase(e.task); }
 
     void operator()(AgentPrompted const& e) const { prompt_program(state, event, e); }
-    void operator()(AgentAttached const& e) const { state.acp_session = e.acp_session; }
+    void operator()(AgentAttached const& e) const {
+        bool const is_new = !state.acp_session.empty() && state.acp_session != e.acp_session;
+        if (is_new && state.acp_left.size() < limits::acp_left_max)
+            state.acp_left.insert(state.acp_session);
+        state.acp_left.erase(e.acp_session);
+        state.acp_session = e.acp_session;
+    }
     void operator()(AgentDetached const& e) const { detach_program(state, event, e); }
     void operator()(AgentUpdate const& e) const { hear_program(state, event, e); }
     void operator()(AgentReplied const& e) const { end_prompt(state, e); }

@@ -345,6 +345,8 @@ struct Command {
     // The number for the next session that this command starts; the others follow it.
     std::uint64_t next_session = 0;
     MailPolicy mail = {};  // of the session's project
+    // Why the agent of what this makes, a session or a task, takes none of its project; else empty.
+    std::string refused = {};
     Body body;
     Found found = {};
 };

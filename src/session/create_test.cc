@@ -73,6 +73,20 @@ TEST_F(CreateTest, IdsOfThePastBelongToTheOriginalSession) {
     EXPECT_EQ(original.broken(), "");
 }
 
+TEST_F(CreateTest, WhatItsAgentDoesNotTakeIsNotMade) {
+    refused = "the program serves another project";
+    auto const d = when(with_prompt());
+    EXPECT_EQ(types(d), "");
+    ASSERT_FALSE(d.answer);
+    EXPECT_EQ(d.answer.error().code, Code::bad_value);
+    EXPECT_EQ(d.answer.error().detail, "/agentID: the program serves another project");
+    EXPECT_EQ(state.lifecycle, Lifecycle::none);
+    // What is there already stays: its agent may take the project again.
+    (void)create();
+    refused = "the program serves another project";
+    EXPECT_EQ(said(create()), "duplicate");
+}
+
 TEST_F(CreateTest, ASessionThatNeverWasIsNotFound) {
     EXPECT_EQ(said(prompt("hello?")), "not_found");
     EXPECT_EQ(said(tick()), "not_found");

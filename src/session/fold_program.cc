@@ -19,6 +19,7 @@ AgentContext agent_context(State const& state) {
                      turn.program};
     out.project = state.project;
     out.titled = !state.title.empty();
+    out.began = turn.started;
     return out;
 }
 

@@ -66,6 +66,7 @@ struct AgentContext {
     ProgramTurn turn = {};
     std::string project = {};
     bool titled = false;  // its title is a person's, or was given before
+    Time began{};         // its turn
 };
 
 // In each prompt, so that one that was delivered is known again in a replay: this, and the number

@@ -77,6 +77,10 @@ public:
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return inner_.has_gate(gate);
     }
+    [[nodiscard]] std::string refusal(std::string const& agent,
+                                      std::string const& project) const override {
+        return inner_.refusal(agent, project);
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);
     }

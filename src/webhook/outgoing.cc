@@ -76,6 +76,15 @@ std::string event_body(State const& state, wire::Record const& record) {
     return out.end_object().take();
 }
 
+// All that the program may have kept of the session.
+std::string program_body(State const& state) {
+    json::Writer out;
+    out.begin_object().key("names").begin_array();
+    if (!state.acp_session.empty()) out.value(state.acp_session);
+    for (std::string const& left : state.acp_left) out.value(left);
+    return out.end_array().member("cwd", state.cwd).end_object().take();
+}
+
 // What Slack would take for markup or a mention is none.
 std::string plain(std::string_view text) {
     std::string out;
@@ -168,6 +177,10 @@ public:
         for (Notice const& notice : outgoing_.notices) {
             if (has(notice.on, type)) tell(notice);
         }
+        bool const kept = !state_.acp_session.empty() || !state_.acp_left.empty();
+        if (outgoing_.programs && kept && std::get_if<SessionDeleted>(&record.event.body))
+            put("agent:" + state_.agent,
+                {Letter::Kind::program, std::nullopt, {}, program_body(state_)});
     }
     [[nodiscard]] std::vector<port::PostRow> take() { return std::move(rows_); }
 
@@ -243,7 +256,7 @@ private:
     std::vector<port::PostRow> rows_;
 };
 
-constexpr std::string_view kind_words[] = {"call", "event", "notice"};
+constexpr std::string_view kind_words[] = {"call", "event", "notice", "program"};
 
 }  // namespace
 

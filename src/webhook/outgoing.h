@@ -40,13 +40,17 @@ struct Notice {
 struct Outgoing {
     std::vector<Hook> hooks = {};
     std::vector<Notice> notices = {};
+    // Whether programs that are agents are told that a session of theirs was deleted.
+    bool programs = false;
     // The page of a pending call; empty: there is no address that people know.
     std::function<std::string(PendingId const&)> page = {};
 };
 
 // A row's body: how it is meant, in one line, and what is sent.
 struct Letter {
-    enum class Kind : std::uint8_t { call, event, notice };
+    // `program`: {"names": what the agent's program calls the session, "cwd"}; its target is
+    // "agent:" and the agent.
+    enum class Kind : std::uint8_t { call, event, notice, program };
     Kind kind = Kind::event;
     std::optional<PendingId> pending = {};  // of kind call: whose secret signs it
     std::string tool = {};                  // of kind call: whose secret does if that has none

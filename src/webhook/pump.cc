@@ -233,6 +233,7 @@ void Pump::begin(Next next) {
         case Letter::Kind::call: return send_call(key);
         case Letter::Kind::event: return send_event(key);
         case Letter::Kind::notice: return send_notice(key);
+        case Letter::Kind::program: return tell_program(key);
     }
 }
 
@@ -271,6 +272,17 @@ void Pump::send_notice(PostKey const& key) {
         return failed(key, "no [[notify]] has this address any more", true);
     if (notice->kind == Notice::Kind::command) return run(key, *notice);
     send(key, notice->url, "", false);
+}
+
+void Pump::tell_program(PostKey const& key) {
+    if (!options_.program) return failed(key, "no program is an agent here", true);
+    Work const& work = at_work_.at(key);
+    options_.program(work.row, work.letter.body, [this, alive = alive_, key](Result<void> told) {
+        if (!*alive || !at_work_.contains(key)) return;
+        if (told) return delivered(key);
+        Code const code = told.error().code;
+        failed(key, told.error().detail, code == Code::wrong_kind || code == Code::not_found);
+    });
 }
 
 void Pump::send(PostKey const& key, std::string const& url, std::string const& secret,

@@ -51,6 +51,11 @@ public:
         std::vector<std::string> environment = {};  // of programs that tell people
         // By the tool's name: signs what is told of a call that ended before it could pause.
         std::map<std::string, std::string, std::less<>> tool_secrets = {};
+        // Tells a program that is an agent (`row`: of Letter::Kind::program) what was deleted;
+        // `done` comes once. Error: wrong_kind and not_found are for good.
+        using Told = port::Fn<void(Result<void>)>;
+        std::function<void(port::PostRow const& row, std::string const& body, Told done)> program =
+            {};
         // What was given up so long ago is forgotten; nullopt: never.
         std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
         // What is told of each attempt that failed: the delivery, why, and whether it was the last.
@@ -125,6 +130,7 @@ private:
     void send_call(port::PostKey const& key);
     void send_event(port::PostKey const& key);
     void send_notice(port::PostKey const& key);
+    void tell_program(port::PostKey const& key);
     void run(port::PostKey const& key, Notice const& notice);
     void answered(port::PostKey const& key, std::optional<port::HttpFailure> failure);
     void delivered(port::PostKey const& key);

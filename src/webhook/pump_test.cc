@@ -105,7 +105,8 @@ TEST(Letter, comes_back_as_it_was_written) {
     pending.generation = 1;
     for (Letter const& letter : {Letter{Letter::Kind::call, pending, "deploy", "{\"a\":1}"},
                                  Letter{Letter::Kind::event, std::nullopt, "", "two\nlines"},
-                                 Letter{Letter::Kind::notice, std::nullopt, "", ""}}) {
+                                 Letter{Letter::Kind::notice, std::nullopt, "", ""},
+                                 Letter{Letter::Kind::program, std::nullopt, "", "{}"}}) {
         auto const back = read_letter(write_letter(letter));
         ASSERT_TRUE(back);
         EXPECT_EQ(back->kind, letter.kind);
@@ -115,6 +116,31 @@ TEST(Letter, comes_back_as_it_was_written) {
     }
     for (char const* const bad : {"", "{}", "{}\nx", "{\"kind\":\"newer\"}\nx", "no json\nx"})
         EXPECT_FALSE(read_letter(bad)) << bad;
+}
+
+TEST(Outgoing, a_program_is_told_of_all_that_it_kept_of_a_deleted_session) {
+    session::State state;
+    state.id = SessionId::make(7, {1});
+    state.agent = "coder";
+    state.cwd = "/src";
+    session::Event event;
+    event.seq = 9;
+    event.body = session::SessionDeleted{};
+    std::vector<wire::RecordPtr> const records{wire::record(state.id, event)};
+    Outgoing outgoing;
+    outgoing.programs = true;
+    EXPECT_TRUE(posts_of(outgoing, state, records, {}).empty()) << "it has kept nothing";
+    state.acp_session = "s2";
+    state.acp_left = {"s1"};
+    auto const rows = posts_of(outgoing, state, records, {});
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].target, "agent:coder");
+    auto const letter = read_letter(rows[0].body);
+    ASSERT_TRUE(letter);
+    EXPECT_EQ(letter->kind, Letter::Kind::program);
+    EXPECT_EQ(letter->body, R"({"names":["s2","s1"],"cwd":"/src"})");
+    outgoing.programs = false;
+    EXPECT_TRUE(posts_of(outgoing, state, records, {}).empty()) << "nobody here runs programs";
 }
 
 TEST(Delivery, has_one_name) {

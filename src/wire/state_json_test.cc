@@ -123,7 +123,9 @@ TEST(StateJson, AProgramInTheMiddleOfATurnStandsInIt) {
     given.terms.program = OnRestart::ask;
     (void)given.create();
     (void)given.prompt("please");
+    (void)given.when(AgentAttach{1, 1, 1, "s0", "new", "fake 1"});
     (void)given.when(AgentAttach{1, 1, 1, "s1", "new", "fake 1"});
+    ASSERT_EQ(given.state.acp_left, (std::set<std::string>{"s0"}));
     News work{NewsKind::tool, Json::trusted("{}"), false, "t1", "ls", AgentToolStatus::pending};
     (void)given.when(AgentNews{1, 1, 1, 1, work});
     AgentAsk ask{1, 1, 1, 1, plain("acp:execute"), pause_for(PauseReason::approval)};

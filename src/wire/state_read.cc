@@ -285,6 +285,7 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     read_mail_state(state, v);
     state.program_seen = seq(v, "programSeen");
     state.acp_session = string(v, "acpSession");
+    for (json::View left : list(v["acpLeft"])) state.acp_left.insert(left.string_or(""));
     if (auto const why = list(v["trouble"]); why.size() == 2)
         state.trouble = Trouble{why[0].string_or(""), why[1].string_or("")};
     for (json::View at : list(v["programDeaths"]))

@@ -258,6 +258,11 @@ std::string write_state(State const& state) {
     write_mail_state(out, state);
     if (state.program_seen != 0) out.member("programSeen", state.program_seen);
     if (!state.acp_session.empty()) out.member("acpSession", state.acp_session);
+    if (!state.acp_left.empty()) {
+        out.key("acpLeft").begin_array();
+        for (std::string const& left : state.acp_left) out.value(left);
+        out.end_array();
+    }
     if (state.trouble) {
         out.key("trouble").begin_array().value(state.trouble->code).value(state.trouble->message);
         out.end_array();

@@ -17,8 +17,12 @@ The last line of a prompt that is no marker decides:
   run COMMAND     in a terminal of ours, waits for its end, says what it showed
 anything else is said back, with what it knows of the conversation.
 Flags: --no-load, --resume, --forgets (knows no session after a restart), --login (wants one before
-it makes a session; takes the login "key"), --modes (has modes and options), --version N.
+it makes a session; takes the login "key"), --modes (has modes and options), --version N;
+--list, --close, --delete (says that it can that with its sessions), --list-hangs, --close-hangs,
+--delete-hangs-once (no answer), --denies-once (does not know its session the first time),
+--kills-server (has a new session and its prompt, and the server dies before it can write so down).
 """
+import datetime
 import json
 import os
 import pathlib
@@ -237,8 +241,9 @@ def prompt(number, params):
 def initialize(params):
     log('initialize', params=params, environment=sorted(os.environ))
     can = {'loadSession': '--no-load' not in FLAGS, 'sessionCapabilities': {}}
-    if '--resume' in FLAGS:
-        can['sessionCapabilities']['resume'] = {}
+    for name in ('resume', 'list', 'close', 'delete'):
+        if f'--{name}' in FLAGS:
+            can['sessionCapabilities'][name] = {}
     return {
         'protocolVersion': int(sys.argv[-1]) if '--version' in FLAGS else 1,
         'agentCapabilities': can,
@@ -271,9 +276,13 @@ def open_session(method, params):
     if method == 'session/new':
         name = uuid.uuid4().hex
         sessions[name] = Session(name)
+        (STATE / f'{name}.folder').write_text(params['cwd'])
+        if '--kills-server' in FLAGS and first_time('killed'):
+            kill_server(sessions[name], params)
         return {'sessionId': name, **more}
     name = params['sessionId']
-    if '--forgets' in FLAGS or not (STATE / f'{name}.json').exists():
+    denies = '--denies-once' in FLAGS and first_time('denied')
+    if '--forgets' in FLAGS or denies or not (STATE / f'{name}.json').exists():
         raise KeyError(name)
     session = sessions[name] = Session(name)
     if method == 'session/load':
@@ -281,6 +290,60 @@ def open_session(method, params):
             kind = 'user_message_chunk' if role == 'user' else 'agent_message_chunk'
             session.update(kind, content={'type': 'text', 'text': text})
     return more
+
+
+def kill_server(session, params):
+    """As if the prompt had come, with its marker, and nobody had written down whose it is."""
+    args = params['mcpServers'][0]['args']
+    ours = args[args.index('--session') + 1].removeprefix('ses_')
+    session.keep('user', f'halfway\n<!-- dormouse:{ours}/1.1.1 -->')
+    os.kill(os.getppid(), signal.SIGKILL)
+    threading.Event().wait()
+
+
+def listed(path):
+    kept = path.with_suffix('.json')
+    touched = datetime.datetime.fromtimestamp(
+        (kept if kept.exists() else path).stat().st_mtime, datetime.timezone.utc
+    )
+    return {'sessionId': path.stem, 'cwd': path.read_text(), 'updatedAt': touched.isoformat()}
+
+
+def list_sessions(params):
+    """Two a page."""
+    log('session/list', **params)
+    found = sorted(STATE.glob('*.folder'))
+    found = [one for one in map(listed, found) if one['cwd'] == params.get('cwd', one['cwd'])]
+    start = int(params.get('cursor', 0))
+    more = {'nextCursor': str(start + 2)} if len(found) > start + 2 else {}
+    return {'sessions': found[start : start + 2], **more}
+
+
+def delete_session(params):
+    name = params['sessionId']
+    log('session/delete', session=name)
+    for ending in ('json', 'folder'):
+        (STATE / f'{name}.{ending}').unlink(missing_ok=True)
+    return {}
+
+
+def close_session(params):
+    log('session/close', session=params['sessionId'])
+    sessions.pop(params['sessionId'], None)
+    return {}
+
+
+ABOUT_SESSIONS = {
+    'session/list': list_sessions, 'session/delete': delete_session, 'session/close': close_session
+}
+
+
+def about_sessions(number, method, params):
+    word = method.removeprefix('session/')
+    hangs = f'--{word}-hangs' in FLAGS
+    if hangs or f'--{word}-hangs-once' in FLAGS and first_time(f'{word}-hung'):
+        return log('hangs', method=method)
+    send({'id': number, 'result': ABOUT_SESSIONS[method](params)})
 
 
 def serve(message):
@@ -313,6 +376,8 @@ def serve(message):
             send({'id': number, 'result': open_session(method, params)})
         except KeyError:
             send({'id': number, 'error': {'code': -32002, 'message': 'Resource not found'}})
+    elif f'--{method.removeprefix("session/")}' in FLAGS and method in ABOUT_SESSIONS:
+        about_sessions(number, method, params)
     elif number is not None:
         send({'id': number, 'error': {'code': -32601, 'message': 'Method not found'}})
 

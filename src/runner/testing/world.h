@@ -201,6 +201,10 @@ public:
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return !missing_gates.contains(gate);
     }
+    [[nodiscard]] std::string refusal(std::string const& agent,
+                                      std::string const& /*project*/) const override {
+        return agent == "elsewhere" ? "It serves another project." : "";
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const&) const override {
         return turn_terms;
     }

@@ -1,7 +1,13 @@
 #include "session/decide/decider.h"
+#include "session/decide/task.h"
 #include "session/limits.h"
 
 namespace dormouse::session {
+
+std::unexpected<Error> agent_refused(std::string const& pointer, std::string const& why) {
+    Json extra = Json::trusted("{\"pointer\":" + quoted(pointer) + ",\"why\":" + quoted(why) + "}");
+    return fail(Code::bad_value, (pointer.empty() ? "" : pointer + ": ") + why, std::move(extra));
+}
 
 void begin_as_fork(Decider& d, Create::ForkOf const& from) {
     Json const messages = renamed(d.state.id, from, d.state.head + 2);
@@ -38,6 +44,9 @@ Judged judge(Decider& d, Create const& c) {
         return fail(Code::idempotency_mismatch,
                     "This Idempotency-Key was used with another request body.");
     }
+    bool const names_agent = !c.fork || c.fork->from == SessionId();
+    if (!d.command.refused.empty())
+        return agent_refused(names_agent ? "/agentID" : "", d.command.refused);
     d.state.id = c.id;
     if (c.prompt) {
         if (auto error = refuse_files(d.state, c.prompt->files))

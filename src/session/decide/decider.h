@@ -98,6 +98,10 @@ void mail_is_due(Decider& d);  // some is released, or has expired
 // The messages of a fork with its own ids in place of the original's; `next` is the event of its
 // first artifact.
 [[nodiscard]] Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next);
+// create.cc: of what its agent does not take (Command::refused). `pointer`: to the agent's name in
+// the request, empty when it names none.
+[[nodiscard]] std::unexpected<Error> agent_refused(std::string const& pointer,
+                                                   std::string const& why);
 // create.cc: the session, which was just made, begins with that past.
 void begin_as_fork(Decider& d, Create::ForkOf const& from);
 

@@ -110,6 +110,10 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
                                           " tasks; clear those that are done with.");
     }
     bool const own = ask.what == TaskAsk::What::call;
+    if (!d.command.refused.empty()) {
+        bool const by_tool = std::holds_alternative<ToolOutcome>(d.command.body);
+        return agent_refused(by_tool ? "" : "/agentID", d.command.refused);
+    }
     TaskStarted started;
     started.task = state.tasks_ever + 1;
     started.child = d.new_session();

@@ -49,6 +49,7 @@ public:
         command.by = by;
         command.terms = terms;
         command.mail = mail;
+        command.refused = std::exchange(refused, {});
         command.idem_key = std::exchange(idem_key, {});
         command.idem_digest = std::exchange(idem_digest, {});
         command.body = std::move(body);
@@ -198,6 +199,7 @@ public:
     MailPolicy mail;
     Limits limits;
     std::string idem_key, idem_digest;  // of the next command
+    std::string refused = {};
 
 private:
     // The same inputs give the same; and a command that is refused writes what a tick would, and

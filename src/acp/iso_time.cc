@@ -1,0 +1,72 @@
+#include "acp/iso_time.h"
+
+#include <charconv>
+
+namespace dormouse::acp {
+
+namespace {
+
+// Takes from the front: `digits` of them, and `after` if that is no NUL.
+bool take_number(std::string_view& text, std::size_t digits, char after, int& into) {
+    if (text.size() < digits) return false;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + digits, into);
+    if (error != std::errc() || end != text.data() + digits || into < 0) return false;
+    text.remove_prefix(digits);
+    if (after == '\0') return true;
+    if (!text.starts_with(after)) return false;
+    text.remove_prefix(1);
+    return true;
+}
+
+// Milliseconds; what is finer is left out.
+bool take_fraction(std::string_view& text, int& ms) {
+    if (!text.starts_with('.')) return true;
+    text.remove_prefix(1);
+    int scale = 100;
+    bool any = false;
+    while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+        ms += (text.front() - '0') * scale;
+        scale /= 10;
+        any = true;
+        text.remove_prefix(1);
+    }
+    return any;
+}
+
+// "Z", "+01:00": minutes to take away.
+std::optional<int> offset_of(std::string_view text) {
+    if (text == "Z" || text == "z") return 0;
+    bool const west = text.starts_with('-');
+    if (!west && !text.starts_with('+')) return std::nullopt;
+    text.remove_prefix(1);
+    int hours = 0;
+    int minutes = 0;
+    bool const fits = take_number(text, 2, ':', hours) && take_number(text, 2, '\0', minutes);
+    if (!fits || !text.empty() || hours > 23 || minutes > 59) return std::nullopt;
+    return (west ? -1 : 1) * (hours * 60 + minutes);
+}
+
+}  // namespace
+
+std::optional<Time> parse_iso_time(std::string_view text) {
+    int year = 0;
+    int month = 0;
+    int day = 0;
+    int hour = 0;
+    int minute = 0;
+    int second = 0;
+    int ms = 0;
+    bool const fits = take_number(text, 4, '-', year) && take_number(text, 2, '-', month) &&
+                      take_number(text, 2, 'T', day) && take_number(text, 2, ':', hour) &&
+                      take_number(text, 2, ':', minute) && take_number(text, 2, '\0', second) &&
+                      take_fraction(text, ms);
+    std::chrono::year_month_day const date{std::chrono::year(year),
+                                           std::chrono::month(static_cast<unsigned>(month)),
+                                           std::chrono::day(static_cast<unsigned>(day))};
+    auto const offset = fits ? offset_of(text) : std::nullopt;
+    if (!offset || !date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+    return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
+           std::chrono::minutes(minute - *offset) + std::chrono::seconds(second) + Duration(ms);
+}
+
+}  // namespace dormouse::acp

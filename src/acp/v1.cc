@@ -1,0 +1,367 @@
+#include "acp/v1.h"
+
+#include "acp/iso_time.h"
+#include "base/text.h"
+
+#include <utility>
+
+namespace dormouse::acp {
+
+using namespace dormouse::session;
+
+namespace {
+
+bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
+
+Refusal refusal_of(RpcError error) {
+    using enum Refusal::Why;
+    Refusal out{other, std::move(error.message), std::move(error.data)};
+    if (error.code == code::closed) out.why = gone;
+    if (error.code == code::login_required) out.why = login;
+    if (out.why == other && says_unknown({error.code, out.message, out.data})) out.why = unknown;
+    return out;
+}
+
+// What `read` makes of the result.
+template <class T> RpcPeer::Done reading(Dialect::Then<T> then, auto read) {
+    return [then = std::move(then), read](RpcPeer::Answer answer) mutable {
+        if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()))));
+        then(read(json::View(*answer)));
+    };
+}
+
+Json session_member(std::string const& session) {
+    json::Writer out;
+    return out.begin_object().member("sessionId", session).end_object().json();
+}
+
+Hello read_hello(json::View result) {
+    Hello out;
+    json::View const version = result["protocolVersion"];
+    if (version.integer() != 1) {
+        out.other_version = version.exists() ? std::string(version.raw()) : "unknown";
+        return out;
+    }
+    json::View const can = result["agentCapabilities"];
+    json::View const sessions = can["sessionCapabilities"];
+    out.can.load = can["loadSession"].boolean_or(false);
+    out.can.resume = offers(sessions["resume"]);
+    out.can.list = offers(sessions["list"]);
+    out.can.close = offers(sessions["close"]);
+    out.can.remove = offers(sessions["delete"]);
+    out.can.images = can["promptCapabilities"]["image"].boolean_or(false);
+    out.name = result["agentInfo"]["name"].string_or("");
+    out.version = result["agentInfo"]["version"].string_or("");
+    result["authMethods"].elements([&](json::View method) {
+        out.logins.push_back({method["id"].string_or("?"),
+                              method["description"].string_or(method["name"].string_or(""))});
+    });
+    return out;
+}
+
+void add_choice(std::vector<std::string>& to, json::View value) {
+    if (value.exists()) to.push_back(value.string_or(""));
+}
+
+Option read_option(json::View option) {
+    Option out{option["id"].string_or(""), {}, {}};
+    json::View const value = option["currentValue"];
+    if (value.exists()) out.value = value.copy();
+    option["options"].elements([&](json::View one) {
+        add_choice(out.choice, one["value"]);
+        one["options"].elements([&](json::View in) { add_choice(out.choice, in["value"]); });
+    });
+    return out;
+}
+
+Opened read_opened(std::string session, json::View result) {
+    Opened out{std::move(session)};
+    out.mode = result["modes"]["currentModeId"].string_or("");
+    result["modes"]["availableModes"].elements(
+        [&](json::View mode) { add_choice(out.modes, mode["id"]); });
+    result["configOptions"].elements(
+        [&](json::View option) { out.options.push_back(read_option(option)); });
+    return out;
+}
+
+Listed read_list(json::View result) {
+    Listed out;
+    result["sessions"].elements([&](json::View one) {
+        out.sessions.push_back({one["sessionId"].string_or(""), one["cwd"].string_or(""),
+                                parse_iso_time(one["updatedAt"].string_or(""))});
+    });
+    out.next = result["nextCursor"].string_or("");
+    return out;
+}
+
+void write_server(json::Writer& out, McpServer const& server) {
+    out.begin_object().member("name", server.name).member("command", server.command);
+    out.key("args").begin_array();
+    for (std::string const& argument : server.args) out.value(argument);
+    out.end_array().key("env").begin_array();
+    for (auto const& [name, value] : server.env)
+        out.begin_object().member("name", name).member("value", value).end_object();
+    out.end_array().end_object();
+}
+
+// `session` is empty for a new one.
+Json place_of(std::string const& session, Place const& place) {
+    json::Writer out;
+    out.begin_object();
+    if (!session.empty()) out.member("sessionId", session);
+    out.member("cwd", place.folder).key("mcpServers").begin_array();
+    for (McpServer const& server : place.servers) write_server(out, server);
+    return out.end_array().end_object().json();
+}
+
+void write_block(json::Writer& out, Block const& block) {
+    out.begin_object();
+    if (!block.bytes) {
+        out.member("type", "text").member("text", block.text).end_object();
+        return;
+    }
+    out.member("type", "image").member("mimeType", block.mime);
+    auto const* const data = reinterpret_cast<std::uint8_t const*>(block.bytes->data());
+    out.member("data", base64({data, block.bytes->size()})).end_object();
+}
+
+FinishReason finish_of(std::string const& reason) {
+    if (reason == "max_tokens") return FinishReason::length;
+    if (reason == "max_turn_requests") return FinishReason::step_limit;
+    if (reason == "refusal") return FinishReason::refusal;
+    if (reason == "cancelled") return FinishReason::cancelled;
+    return FinishReason::stop;
+}
+
+TurnEnd read_end(json::View result) {
+    json::View const usage = result["usage"];
+    return {finish_of(result["stopReason"].string_or("end_turn")),
+            {usage["inputTokens"].integer_or(0), usage["outputTokens"].integer_or(0),
+             usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)}};
+}
+
+// "content": {"type":"text","text":…}; anything else is named.
+std::string words_in(json::View content) {
+    std::string const type = content["type"].string_or("text");
+    if (type == "text") return content["text"].string_or("");
+    if (type == "resource_link") return "[" + content["uri"].string_or("a link") + "]";
+    return "[" + type + "]";
+}
+
+// The texts of a tool call's content; what is no text is named.
+std::string output_of(json::View content) {
+    std::string out;
+    content.elements([&](json::View item) {
+        std::string const type = item["type"].string_or("");
+        std::string piece;
+        if (type == "content") piece = words_in(item["content"]);
+        if (type == "diff") piece = "[changed " + item["path"].string_or("a file") + "]";
+        if (type == "terminal") piece = "[a terminal]";
+        if (!piece.empty()) out += (out.empty() ? "" : "\n") + piece;
+    });
+    return out;
+}
+
+ToolChange tool_in(json::View update) {
+    ToolChange out{update["toolCallId"].string_or("")};
+    if (auto const status = update["status"].string()) out.status = parse<AgentToolStatus>(*status);
+    if (auto title = update["title"].string()) out.title = *std::move(title);
+    if (auto kind = update["kind"].string()) out.kind = *std::move(kind);
+    if (offers(update["rawInput"])) out.input = update["rawInput"].copy();
+    if (offers(update["rawOutput"])) {
+        out.output = update["rawOutput"].copy();
+    } else if (std::string const text = output_of(update["content"]); !text.empty()) {
+        out.output = Json::trusted(json::quote(text));
+    }
+    json::View const places = update["locations"];
+    if (places.exists() && places.size() > 0) out.places = places.copy();
+    return out;
+}
+
+// By kind, never by id: each program names them as it likes. Once is preferred to always.
+std::string chosen(json::View options, bool allowed) {
+    std::string once, always;
+    options.elements([&](json::View option) {
+        std::string const kind = option["kind"].string_or("");
+        std::string const id = option["optionId"].string_or("");
+        if (kind == (allowed ? "allow_once" : "reject_once") && once.empty()) once = id;
+        if (kind == (allowed ? "allow_always" : "reject_always") && always.empty()) always = id;
+    });
+    return once.empty() ? always : once;
+}
+
+}  // namespace
+
+Said said_in(json::View update) {
+    std::string const kind = update["sessionUpdate"].string_or("");
+    if (kind == "agent_message_chunk" || kind == "agent_thought_chunk")
+        return SaidText{words_in(update["content"]), kind == "agent_thought_chunk",
+                        update["messageId"].string_or("")};
+    if (kind == "user_message_chunk") return UserText{update["content"]["text"].string_or("")};
+    if (kind == "tool_call" || kind == "tool_call_update") return tool_in(update);
+    if (kind == "session_info_update") return Title{update["title"].string_or("")};
+    if (kind != "plan") return SaidOther{};
+    json::View const entries = update["entries"];
+    return Plan{entries.exists() ? entries.copy() : Json::trusted("[]")};
+}
+
+VersionOne::VersionOne(Settings const& settings, port::Processes& processes, Ears ears)
+    : ears_(std::move(ears)),
+      rpc_({[this](std::string const& line) { ears_.write(line); },
+            [this](std::string const& method, Json const& id, Json const& params) {
+                on_request(method, id, json::View(params));
+            },
+            [this](std::string const& method, Json const& params) {
+                json::View const given(params);
+                bool const ours = given["sessionId"].string_or("") == session_;
+                if (method != "session/update" || !ours) return;
+                ears_.said(said_in(given["update"]));
+            }}),
+      workplace_(settings, processes, rpc_) {}
+
+void VersionOne::close() {
+    open_.clear();
+    rpc_.close();
+    workplace_.close();
+}
+
+void VersionOne::ask(std::string_view method, Json const& params, Then<void> then) {
+    rpc_.call(method, params, [then = std::move(then)](RpcPeer::Answer answer) mutable {
+        if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()))));
+        then({});
+    });
+}
+
+void VersionOne::greet(Then<Hello> then) {
+    json::Writer out;
+    out.begin_object().member("protocolVersion", 1).key("clientCapabilities").begin_object();
+    workplace_.offer(out);
+    out.end_object().key("clientInfo").begin_object();
+    out.member("name", "dormouse").member("version", "0.1").end_object().end_object();
+    rpc_.call("initialize", out.json(), reading<Hello>(std::move(then), read_hello));
+}
+
+void VersionOne::sign_in(std::string const& login, Then<void> then) {
+    json::Writer out;
+    ask("authenticate", out.begin_object().member("methodId", login).end_object().json(),
+        std::move(then));
+}
+
+void VersionOne::open(Place const& place, Then<Opened> then) {
+    session_.clear();
+    folder_ = place.folder;
+    auto read = [this](json::View result) {
+        session_ = result["sessionId"].string_or("");
+        return read_opened(session_, result);
+    };
+    rpc_.call("session/new", place_of("", place), reading<Opened>(std::move(then), read));
+}
+
+void VersionOne::take_up(std::string const& session, Place const& place, bool with_past,
+                         Then<Opened> then) {
+    session_ = session;  // before its answer it may tell the past
+    folder_ = place.folder;
+    auto read = [session](json::View result) { return read_opened(session, result); };
+    rpc_.call(with_past ? "session/load" : "session/resume", place_of(session, place),
+              reading<Opened>(std::move(then), read));
+}
+
+void VersionOne::list(std::string const& folder, std::string const& cursor, Then<Listed> then) {
+    json::Writer out;
+    out.begin_object().member("cwd", folder);
+    if (!cursor.empty()) out.member("cursor", cursor);
+    rpc_.call("session/list", out.end_object().json(), reading<Listed>(std::move(then), read_list));
+}
+
+void VersionOne::set_mode(std::string const& session, std::string const& mode, Then<void> then) {
+    json::Writer out;
+    out.begin_object().member("sessionId", session).member("modeId", mode);
+    ask("session/set_mode", out.end_object().json(), std::move(then));
+}
+
+void VersionOne::set_option(std::string const& session, std::string const& option,
+                            Json const& value, Then<void> then) {
+    json::Writer out;
+    out.begin_object().member("sessionId", session).member("configId", option);
+    if (json::View(value).kind() == json::Kind::boolean) out.member("type", "boolean");
+    out.member("value", value);
+    ask("session/set_config_option", out.end_object().json(), std::move(then));
+}
+
+void VersionOne::prompt(std::string const& session, std::vector<Block> const& blocks,
+                        Then<TurnEnd> then) {
+    json::Writer out;
+    out.begin_object().member("sessionId", session).key("prompt").begin_array();
+    for (Block const& block : blocks) write_block(out, block);
+    auto ended = [this, then = std::move(then)](Answer<TurnEnd> end) mutable {
+        open_.clear();
+        then(std::move(end));
+    };
+    rpc_.call("session/prompt", out.end_array().end_object().json(),
+              reading<TurnEnd>(std::move(ended), read_end));
+}
+
+void VersionOne::cancel(std::string const& session) {
+    rpc_.notify("session/cancel", session_member(session));
+}
+
+void VersionOne::close_session(std::string const& session, Then<void> then) {
+    ask("session/close", session_member(session), std::move(then));
+}
+
+void VersionOne::remove_session(std::string const& session, Then<void> then) {
+    ask("session/delete", session_member(session), std::move(then));
+}
+
+void VersionOne::on_request(std::string const& method, Json const& id, json::View params) {
+    bool const ours = !session_.empty() && params["sessionId"].string_or("") == session_;
+    if (method == "session/request_permission") {
+        if (ours) return on_question(id, params);
+        return respond({id, {}}, Decision::cancelled);
+    }
+    if (ours && workplace_.request(method, id, params, folder_)) return;
+    rpc_.refuse(id, rpc::code::method_not_found, "This client has no " + method + ".");
+}
+
+void VersionOne::on_question(Json const& id, json::View params) {
+    json::View const call = params["toolCall"];
+    Question out{.number = ++questions_,
+                 .call = call["toolCallId"].string_or(""),
+                 .kind = call["kind"].string_or("other"),
+                 .title = call["title"].string_or("")};
+    // Programs say in different places how they call their tool: "bash", "Bash".
+    for (json::View const name :
+         {call["name"], call["_meta"]["claudeCode"]["toolName"], call["title"]})
+        out.names.push_back(name.string_or(""));
+    json::View const input = call["rawInput"];
+    if (input.exists()) out.input = json::compact(input.copy());
+    json::View const options = params["options"];
+    open_[out.number] = {id, options.exists() ? options.copy() : Json()};
+    ears_.asked(std::move(out));
+}
+
+void VersionOne::answer(std::uint64_t question, Decision decision) {
+    if (auto const open = open_.extract(question)) respond(open.mapped(), decision);
+}
+
+void VersionOne::respond(Open const& open, Decision decision) {
+    std::string option;
+    if (decision != Decision::cancelled)
+        option = chosen(json::View(open.options), decision == Decision::allowed);
+    json::Writer out;
+    out.begin_object().key("outcome").begin_object();
+    if (option.empty()) {
+        out.member("outcome", "cancelled");
+    } else {
+        out.member("outcome", "selected").member("optionId", option);
+    }
+    rpc_.respond(open.id, out.end_object().end_object().json());
+}
+
+std::unique_ptr<Dialect> dialect_of(Settings const& settings, port::Processes& processes,
+                                    Dialect::Ears ears) {
+    if (settings.dialect) return settings.dialect(std::move(ears));
+    return std::make_unique<VersionOne>(settings, processes, std::move(ears));
+}
+
+}  // namespace dormouse::acp
