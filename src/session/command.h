@@ -251,6 +251,7 @@ struct ImportMore {
     std::uint32_t part = 0;  // from 2
     Json messages;
     std::uint32_t message_count = 0;
+    std::vector<std::pair<Seq, Artifact>> artifacts = {};  // as ForkOf has them
 };
 
 struct ReleaseMail {
