@@ -78,26 +78,15 @@ void Driver::prompt(Prompt prompt) {
     updates_ = asks_ = 0;
     sent_ = just_answered_ = stirred_ = false;
     ++turn_of_clock_;
+    ++idle_clock_;
+    answer_screen_asks();
     scribe_.reset();
     if (phase_ == Phase::none) return start();
     limit_start();
     if (phase_ == Phase::starting || phase_ == Phase::attaching) return;  // the way there goes on
-    if (phase_ == Phase::ready && acp_session_ == prompt_->request.program->acp_session)
-        return send_prompt();
+    bool const known = phase_ == Phase::ready && !acp_session_.empty();
+    if (known && acp_session_ == prompt_->request.program->acp_session) return send_prompt();
     attach();
-}
-
-std::optional<port::DoorEntry> Driver::door() const {
-    if (port_ == 0 || phase_ != Phase::ready || acp_session_.empty()) return std::nullopt;
-    port::DoorEntry out{"http://127.0.0.1:" + std::to_string(port_),
-                        acp_session_,
-                        cwd_,
-                        settings_.door,
-                        settings_.password_variable,
-                        password_};
-    out.command.insert(out.command.end(),
-                       {out.url, "--session", acp_session_, "--dir", out.folder});
-    return out;
 }
 
 void Driver::adopt(Prompt prompt) {
@@ -106,7 +95,7 @@ void Driver::adopt(Prompt prompt) {
 }
 
 void Driver::start() {
-    auto const folder = settings_.folder(prompt_->request.program->cwd);
+    auto const folder = settings_.folder(goal()->cwd);
     if (!folder) return fail(AgentFailure::How::refused, "agent_refused", folder.error().detail);
     cwd_ = *folder;
     port::ProcessSpec spec;
@@ -138,7 +127,7 @@ void Driver::start() {
 void Driver::limit_start() {
     loop_.after(settings_.start_limit, [weak = weak_from_this(), turn = turn_of_clock_] {
         auto const self = weak.lock();
-        if (!self || self->turn_of_clock_ != turn || self->sent_ || !self->prompt_) return;
+        if (!self || self->turn_of_clock_ != turn || self->sent_ || !self->goal()) return;
         if (self->phase_ == Phase::gone) return;
         self->why_ended_ = "it was not ready in " +
                            std::to_string(self->settings_.start_limit.count() / 1000) + " s";
@@ -177,7 +166,9 @@ void Driver::on_end(port::ProcessEnd const& end) {
     rpc_.close();
     workplace_.close();
     if (settings_.ended) settings_.ended(session_);
-    if (prompt_) fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
+    tell_held(held_news_.size());
+    keep(scribe_.flush());
+    fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
     told_.gone();
 }
 
@@ -274,18 +265,19 @@ void Driver::rest() {
     limit_idle();
 }
 
-// Put away after a while in which it was not prompted, and did nothing by itself.
+// Put away after a while in which it was not prompted, did nothing by itself, and nobody looked.
 void Driver::limit_idle() {
-    loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = turn_of_clock_] {
+    loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = ++idle_clock_] {
         auto const self = weak.lock();
-        if (!self || self->turn_of_clock_ != turn || self->prompt_) return;
-        std::exchange(self->stirred_, false) ? self->limit_idle() : self->end();
+        if (!self || self->idle_clock_ != turn || self->goal()) return;
+        bool const stays = std::exchange(self->stirred_, false) || self->leased_;
+        stays ? self->limit_idle() : self->end();
     });
 }
 
 void Driver::refuse(RpcError const& error) {
     if (error.code == code::closed) return;  // its end is told
-    if (!prompt_) return rest();
+    if (!goal()) return rest();
     std::string const said = without_secrets(
         error.message + (error.data.empty() || error.data.size() > 300 ? "" : " " + error.data));
     if (error.code == code::login_required) {
@@ -300,13 +292,16 @@ void Driver::refuse(RpcError const& error) {
 }
 
 void Driver::fail(AgentFailure::How how, std::string code, std::string message) {
-    if (!prompt_) return;
-    AskModel const& ask = prompt_->request.ask;
-    keep(scribe_.flush());
-    AgentFailure failure{
-        ask.turn, ask.step, ask.attempt, {std::move(code), std::move(message)}, how};
-    Prompt prompt = *std::exchange(prompt_, std::nullopt);
-    prompt.done(std::move(failure));
+    if (!goal()) return;
+    turn_away(message);
+    if (prompt_) {
+        AskModel const& ask = prompt_->request.ask;
+        keep(scribe_.flush());
+        AgentFailure failure{
+            ask.turn, ask.step, ask.attempt, {std::move(code), std::move(message)}, how};
+        Prompt prompt = *std::exchange(prompt_, std::nullopt);
+        prompt.done(std::move(failure));
+    }
     if (process_) return phase_ == Phase::ready ? rest() : end();
     ending_ = true;
     if (std::exchange(phase_, Phase::gone) == Phase::none) told_.gone();  // it never began
@@ -394,9 +389,7 @@ void Driver::keep(std::vector<News> news) {
             AskModel const& ask = prompt_->request.ask;
             prompt_->done(AgentNews{ask.turn, ask.step, ask.attempt, ++updates_, std::move(what)});
         } else if (last_) {
-            AskModel const& ask = last_->request.ask;
-            bool const by_itself = !cancelling_ && !just_answered_;
-            last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(what), by_itself});
+            tell_late(std::move(what), !cancelling_ && !just_answered_);
         }
     }
 }
@@ -414,6 +407,8 @@ void Driver::ask_permission(Json id, json::View params) {
     Ask ask{asks_ + 1, std::move(id),
             params["options"].exists() ? params["options"].copy() : Json()};
     bool const ours = params["sessionId"].string_or("") == acp_session_;
+    bool const at_screen = ours && !prompt_ && leased_ && screen_asks_.size() < asks_open_max;
+    if (at_screen) return screen_asks_.push_back(std::move(ask));
     if (!ours || !prompt_ || !sent_ || open_asks_.size() >= asks_open_max)
         return answer_ask(ask, false, true);
     ++asks_;

@@ -4,6 +4,7 @@
 // the loop.
 
 #include "acp/json_rpc.h"
+#include "acp/screen.h"
 #include "acp/scribe.h"
 #include "acp/settings.h"
 #include "acp/workplace.h"
@@ -23,6 +24,12 @@ struct Prompt {
     port::ModelRequest request;
     port::Fn<void(port::Delta)> delta;
     port::Outcome done;
+};
+
+// Somebody wants to its screen.
+struct Visit {
+    port::DoorAsk ask;
+    port::Fn<void(Result<port::DoorEntry>)> then;
 };
 
 // A setting of a session that is asked for before it is prompted.
@@ -46,6 +53,9 @@ public:
 
     // REQUIRES: none is under way.
     void prompt(Prompt prompt);
+    // Answered when the program is there and has taken its session up; it then stays awake for the
+    // lease. REQUIRES: not ending().
+    void visit(Visit visit);
     // The same prompt is asked for again by whoever has forgotten that it is under way.
     void adopt(Prompt prompt);
     void tell(session::TellAgent const& what);
@@ -56,9 +66,8 @@ public:
     [[nodiscard]] bool prompting(session::EffectId id) const {
         return prompt_ && prompt_->request.id == id;
     }
-    // nullopt: it has none, or has no session of its own yet.
-    [[nodiscard]] std::optional<port::DoorEntry> door() const;
     [[nodiscard]] bool idle() const { return !prompt_ && !cancelling_ && !ending_; }
+    [[nodiscard]] bool ending() const { return ending_; }
 
 private:
     // In starting and attaching an answer of the program's is waited for.
@@ -67,6 +76,11 @@ private:
         std::uint32_t number = 0;
         Json id;       // of the request
         Json options;  // an array
+    };
+
+    struct LateNews {
+        session::News what;
+        bool by_itself = false;
     };
 
     void start();
@@ -93,6 +107,25 @@ private:
     void after_cancel();
     void rest();
     void limit_idle();
+
+    // What the way to a session is gone for: a prompt, or a visitor.
+    struct Goal {
+        std::string acp_session, cwd;
+    };
+    [[nodiscard]] std::optional<Goal> goal() const;
+    [[nodiscard]] port::DoorEntry door() const;
+    void let_in();
+    void turn_away(std::string const& why);
+    void lose_visitors();
+    void hold_lease();
+    void end_lease();
+    void read_screen();
+    void screen_read(std::vector<session::AgentTyped> const& typed);
+    void tell_late(session::News what, bool by_itself);
+    void tell_at_once(session::News what, bool by_itself);
+    void tell_held(std::size_t count);  // the oldest
+    [[nodiscard]] bool has_screen() const { return settings_.http && port_ != 0; }
+    void answer_screen_asks();
 
     void ask_permission(Json id, json::View params);
     void answer_ask(Ask const& ask, bool approved, bool cancelled);
@@ -125,7 +158,17 @@ private:
     bool stirred_ = false;  // it did something since it was last looked at
     std::uint32_t asks_ = 0;
     std::vector<Ask> open_asks_;
+    std::vector<Ask> screen_asks_;     // left to whoever sits at the screen
     std::uint64_t turn_of_clock_ = 0;  // timers of an earlier one mean nothing
+    std::uint64_t idle_clock_ = 0;     // the same of limit_idle()
+
+    std::vector<Visit> visits_;  // that wait for the program
+    std::uint64_t lease_ = 0;    // its number
+    bool leased_ = false;
+    bool reading_screen_ = false, reads_again_ = false;
+    std::int64_t typed_at_ = 0;       // of the newest that was told
+    std::size_t covered_ = 0;         // of held_news_, by the reading that goes on
+    std::deque<LateNews> held_news_;  // it may answer what the screen is read for
 
     std::string cwd_;
     std::string acp_session_;
@@ -144,7 +187,7 @@ private:
     bool ending_ = false;
     bool flush_due_ = false;
     std::string error_tail_, password_;
-    std::uint16_t port_ = 0;  // of its own HTTP server; 0: unknown
+    std::uint16_t port_ = 0;  // of its own HTTP server; 0: it has none
     std::string why_ended_;
 };
 

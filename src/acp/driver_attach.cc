@@ -140,14 +140,25 @@ std::string Driver::ways_to_sign_in() const {
 
 // A prompt that may have been delivered is looked for in a replay; else resuming is quicker.
 void Driver::attach() {
-    if (!prompt_) return rest();
-    AgentContext const& context = *prompt_->request.program;
-    bool const looks = context.again && !context.turn.heard;
+    auto const to = goal();
+    if (!to) {  // nobody wants it any more
+        phase_ = Phase::ready;
+        acp_session_.clear();
+        return rest();
+    }
+    bool const looks =
+        prompt_ && prompt_->request.program->again && !prompt_->request.program->turn.heard;
     phase_ = Phase::attaching;
-    if (context.acp_session.empty()) return open_new(false);
+    if (to->acp_session.empty()) return open_new(false);
     if (can_load_ && (looks || !can_resume_)) return take_up("session/load", "load");
     if (can_resume_) return take_up("session/resume", "resume");
     open_new(true);
+}
+
+std::optional<Driver::Goal> Driver::goal() const {
+    if (prompt_) return Goal{prompt_->request.program->acp_session, prompt_->request.program->cwd};
+    if (visits_.empty()) return std::nullopt;
+    return Goal{visits_.front().ask.acp_session, visits_.front().ask.cwd};
 }
 
 Json Driver::session_params(std::string const& acp_session) {
@@ -173,6 +184,7 @@ Json Driver::session_params(std::string const& acp_session) {
 
 // `told`: it had a session of its own, which is lost.
 void Driver::open_new(bool told) {
+    if (!prompt_ && (told || visits_.front().ask.has_past)) return lose_visitors();
     rpc_.call("session/new", session_params(""), [this, told](RpcPeer::Answer answer) {
         if (!answer) return refuse(answer.error());
         json::View const result(*answer);
@@ -185,7 +197,7 @@ void Driver::open_new(bool told) {
 }
 
 void Driver::take_up(std::string const& method, std::string const& how) {
-    std::string const known = prompt_->request.program->acp_session;
+    std::string const known = goal()->acp_session;
     acp_session_ = known;
     replaying_ = how == "load";
     replay_.clear();
@@ -210,7 +222,7 @@ void Driver::attached(std::string how, bool told, json::View result) {
 
 // One after the other; then it is ready.
 void Driver::grant_wishes() {
-    if (wishes_.empty() || !prompt_) return ready();
+    if (wishes_.empty() || !goal()) return ready();
     Wish const wish = std::move(wishes_.front());
     wishes_.pop_front();
     rpc_.call(wish.method, wish.params, [this, wish](RpcPeer::Answer answer) {
@@ -225,7 +237,13 @@ void Driver::grant_wishes() {
 
 void Driver::ready() {
     phase_ = Phase::ready;
-    if (!prompt_) return rest();
+    // What was typed while nobody read it, as when the server was killed.
+    if (how_ != "new" && visits_.empty()) read_screen();
+    bool const first = how_ == "new" && !prompt_ && !visits_.empty();
+    if (first) visits_.front().ask.told(AgentAttach{0, 0, 0, acp_session_, how_, program_, false});
+    let_in();
+    ++turn_of_clock_;
+    if (!prompt_) return limit_idle();  // no answer that something could still belong to
     AskModel const& ask = prompt_->request.ask;
     told_past_ = how_ == "new" && has_past(prompt_->request);
     bool const says = told_lost_ || told_past_;

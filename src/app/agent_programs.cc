@@ -231,6 +231,7 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     if (preset && preset->has_screen && !own_port) {
         out.door = {out.path, "attach"};
         out.free_port = free_port;
+        out.http = &means.http;
     }
     if (preset) out.never_load = preset->never_load;
     if (program.has_no_wall()) out.only_project = project;

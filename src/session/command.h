@@ -269,6 +269,12 @@ struct AgentAttach {
     bool told = false;
 };
 
+// What somebody typed on the program's own screen. Offered again it is taken once: by its time.
+struct AgentTyped {
+    Json parts;           // an array of text parts
+    std::int64_t at = 0;  // ms since the epoch, as the program says; in the order of typing
+};
+
 struct AgentNews {
     TurnNo turn = 0;
     std::uint32_t step = 0;
@@ -329,11 +335,12 @@ struct Found {
 };
 
 struct Command {
-    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                              GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
-                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair,
-                              CutHistory, TaskAsk, SendMail, TakeMail, ReleaseMail, AgentAttach,
-                              AgentNews, AgentReply, AgentAsk, AgentFailure, ImportMore>;
+    using Body =
+        std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
+                     GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
+                     Change, Delete, Deliver, Undelivered, Repair, CutHistory, TaskAsk, SendMail,
+                     TakeMail, ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk,
+                     AgentFailure, ImportMore, AgentTyped>;
     Time at{};
     Random random{};
     Actor by{};

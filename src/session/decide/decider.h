@@ -150,6 +150,7 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, ReleaseMail const& c);
 [[nodiscard]] Judged judge(Decider& d, ImportMore const& c);
 [[nodiscard]] Judged judge(Decider& d, AgentAttach const& c);
+[[nodiscard]] Judged judge(Decider& d, AgentTyped const& c);
 [[nodiscard]] Judged judge(Decider& d, AgentNews const& c);
 [[nodiscard]] Judged judge(Decider& d, AgentReply const& c);
 [[nodiscard]] Judged judge(Decider& d, AgentAsk const& c);
