@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """`dormouse import`: sessions of opencode out of each form that it has kept them in, once; what
 cannot be read is named."""
+import base64
+import hashlib
 import json
 import pathlib
 import sqlite3
@@ -9,6 +11,7 @@ import tempfile
 from dormouse import Case, main, run
 
 SECRET = 'sk-do-not-read-this'
+PNG = b'\x89PNG\r\n\x1a\n' + bytes(range(60))
 
 
 def part(number, **data):
@@ -29,6 +32,14 @@ MESSAGES = [
 ]
 
 
+def data_url(mime, data):
+    return f'data:{mime};base64,{base64.b64encode(data).decode()}'
+
+
+def file(number, url, **more):
+    return part(number, type='file', url=url, **more)
+
+
 class Import(Case):
     def setUp(self):
         super().setUp()
@@ -36,7 +47,7 @@ class Import(Case):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def database(self, sessions=('ses_one',), folder=None):
+    def database(self, sessions=('ses_one',), folder=None, messages=MESSAGES):
         file = (folder or self.folder) / 'opencode.db'
         base = sqlite3.connect(file)
         base.execute('PRAGMA journal_mode=WAL')
@@ -52,7 +63,7 @@ class Import(Case):
         for number, session in enumerate(sessions):
             base.execute('INSERT INTO session VALUES (?, ?, NULL, ?, ?, ?, ?)',
                          (session, 'global', '/srv/app', f'Title {number}', number, number))
-            for id, info, parts in MESSAGES:
+            for id, info, parts in messages:
                 base.execute('INSERT INTO message VALUES (?, ?, ?, ?, ?)',
                              (session + id, session, info['time']['created'], 0, json.dumps(info)))
                 for each in parts:
@@ -64,7 +75,7 @@ class Import(Case):
         self.addCleanup(base.close)  # what it holds is partly in its log only
         return base
 
-    def tree(self, session='ses_tree'):
+    def tree(self, session='ses_tree', messages=MESSAGES):
         storage = self.folder / 'storage'
 
         def write(path, value):
@@ -74,19 +85,19 @@ class Import(Case):
 
         write(f'session/global/{session}.json',
               {'id': 'stale', 'title': 'Old', 'directory': '/old', 'time': {'created': 5}})
-        for id, info, parts in MESSAGES:
+        for id, info, parts in messages:
             write(f'message/{session}/{id}.json', info)
             for each in parts:
                 write(f'part/{id}/{each["id"]}.json', each)
         write('auth.json', {'key': SECRET})
         return write
 
-    def exported(self, session='ses_file', **more):
+    def exported(self, session='ses_file', messages=MESSAGES, **more):
         file = self.folder / 'export.json'
         file.write_text(json.dumps({
             'info': {'id': session, 'title': 'Exported', 'directory': '/x', 'time': {'created': 9}},
             'messages': [{'info': {'id': id, **info}, 'parts': parts}
-                         for id, info, parts in MESSAGES], **more}))
+                         for id, info, parts in messages], **more}))
         return file
 
     def run_import(self, *words, status=0):
@@ -145,6 +156,123 @@ class Forms(Import):
         self.database()
         self.tree()
         self.assertIn('imported 2', self.run_import(self.folder).stdout)
+
+
+class Files(Import):
+    """What messages brought along, out of each form."""
+
+    def setUp(self):
+        super().setUp()
+        self.secret = self.folder / 'passwd'
+        self.secret.write_text(SECRET)
+        tool = {'status': 'completed', 'input': {}, 'output': 'seen', 'title': '', 'metadata': {},
+                'time': {'start': 1, 'end': 2},
+                'attachments': [{'type': 'file', 'mime': 'text/csv', 'filename': 't.csv',
+                                 'url': 'data:text/csv,a%2Cb'}]}
+        self.messages = [
+            ('msg_1', {'role': 'user', 'time': {'created': 1700000000000}},
+             [part(1, type='text', text='look'),
+              file(2, data_url('image/png', PNG), mime='image/png', filename='dot.png'),
+              file(3, data_url('application/pdf', b'%PDF-x'), mime='application/pdf',
+                   filename='docs/a b.pdf'),
+              file(4, 'https://example.org/far.png', mime='image/png', filename='far.png'),
+              file(5, f'file://{self.secret}', mime='text/plain', filename='passwd')]),
+            ('msg_2', {'role': 'assistant', 'time': {'created': 1700000001000}},
+             [part(6, type='tool', callID='c1', tool='read', state=tool)]),
+        ]
+
+    def artifact(self, part):
+        answer = self.server.get(f'/api/artifacts/{part["artifactID"]}')
+        self.assertStatus(answer, 200)
+        self.assertEqual(len(answer.raw), part['bytes'])
+        return answer
+
+    def assertFiles(self):
+        session, = self.sessions()
+        user, assistant = self.server.messages(session['id'])
+        text, image, pdf, far, near = user['parts']
+        self.assertEqual((image['type'], image['mime'], image['name'], image['url']),
+                         ('image', 'image/png', 'dot.png', None))
+        self.assertEqual(self.artifact(image).raw, PNG)
+        self.assertEqual(self.artifact(image).headers['Content-Type'], 'image/png')
+        self.assertEqual((pdf['type'], pdf['mime'], pdf['name']),
+                         ('file', 'application/pdf', 'a b.pdf'))
+        self.assertEqual(self.artifact(pdf).raw, b'%PDF-x')
+        self.assertEqual(far['text'], '[far.png: https://example.org/far.png]')
+        self.assertEqual(near['text'], f'[passwd: file://{self.secret}]')
+        self.assertEqual([p['type'] for p in assistant['parts']], ['tool', 'file'])
+        self.assertEqual(self.artifact(assistant['parts'][1]).raw, b'a,b')
+        emitted = [e['data'] for e in self.server.events(session['id'])
+                   if e['type'] == 'artifact_emitted']
+        self.assertEqual([e['digest'] for e in emitted][0],
+                         'sha256:' + hashlib.sha256(PNG).hexdigest())
+        self.assertEqual(len(emitted), 3)
+        self.server.prompt(session['id'], 'go on')
+        fork = self.server.post(f'/api/sessions/{session["id"]}/fork', {})
+        self.assertStatus(fork, 201)
+        self.assertEqual(self.artifact(self.server.messages(fork['id'])[0]['parts'][1]).raw, PNG)
+
+    def imported_twice(self, path):
+        done = self.run_import(path)
+        self.assertIn('files 3, left out 0', done.stdout)
+        self.server.restart()
+        self.assertIn('there already 1', self.run_import(path).stdout)
+        self.assertFiles()
+
+    def test_out_of_the_database(self):
+        self.database(messages=self.messages)
+        self.imported_twice(self.folder)
+
+    def test_out_of_the_older_tree(self):
+        self.tree(messages=self.messages)
+        self.imported_twice(self.folder)
+
+    def test_out_of_an_exported_file(self):
+        self.imported_twice(self.exported(messages=self.messages))
+
+    def test_what_is_too_large_or_broken_is_named_and_the_rest_is_imported(self):
+        id, info, parts = self.messages[0]
+        parts += [file(7, data_url('text/plain', b'x' * (5 << 20) + b'y'), filename='big.bin'),
+                  file(8, 'data:text/plain;base64,*', filename='broken.txt')]
+        done = self.run_import(self.exported(messages=self.messages), status=1)
+        self.assertIn('imported 1', done.stdout)
+        self.assertIn('files 3, left out 2', done.stdout)
+        self.assertIn('big.bin of message msg_1 in session ses_file (larger than 5 MiB)',
+                      done.stderr)
+        self.assertIn('broken.txt of message msg_1', done.stderr)
+        self.assertFiles_of_the_first('[big.bin]', '[broken.txt]')
+
+    def assertFiles_of_the_first(self, *texts):
+        session, = self.sessions()
+        parts = self.server.messages(session['id'])[0]['parts']
+        self.assertEqual([p.get('text') for p in parts[-len(texts):]], list(texts))
+
+    def test_files_that_need_several_requests_come_once(self):
+        parts = [[file(i, data_url('application/x-t', bytes([i]) * (4 << 20)), filename=f'{i}.t')]
+                 for i in range(4)]
+        messages = [(f'msg_{i}', {'role': 'user', 'time': {'created': 5 + i}}, parts[i])
+                    for i in range(4)]
+        path = self.exported(messages=messages)
+        self.assertIn('files 4, left out 0', self.run_import(path).stdout)
+        self.assertIn('there already 1', self.run_import(path).stdout)
+        session, = self.sessions()
+        for i, message in enumerate(self.server.messages(session['id'])):
+            self.assertEqual(self.artifact(message['parts'][0]).raw, bytes([i]) * (4 << 20))
+
+    def test_the_route_takes_bytes_and_no_addresses(self):
+        path = '/api/projects/default/import'
+        good = {'type': 'file', 'mime': 'text/plain', 'data': 'eA=='}
+        for more in ({'url': 'https://example.org/'}, {'data': '*'}, {'data': None},
+                     {'mime': 'x'}, {'name': 'a/b'}, {'type': 'image', 'mime': 'image/png'}):
+            part = {k: v for k, v in {**good, **more}.items() if v is not None}
+            answer = self.server.post(path, {'agentID': 'demo', 'messages': [
+                {'role': 'user', 'parts': [part]}]})
+            self.assertProblem(answer, 400, answer['code'])
+        large = {**good, 'data': base64.b64encode(b'x' * (5 << 20) + b'y').decode()}
+        answer = self.server.post(path, {'agentID': 'demo', 'messages': [
+            {'role': 'user', 'parts': [large]}]})
+        self.assertProblem(answer, 413, 'too_large')
+        self.assertEqual(self.sessions(), [])
 
 
 class Again(Import):

@@ -63,26 +63,15 @@ void Driver::prompt(Prompt prompt) {
     updates_ = asks_ = 0;
     sent_ = just_answered_ = stirred_ = false;
     ++turn_of_clock_;
+    ++idle_clock_;
+    answer_screen_asks();
     scribe_.reset();
     if (phase_ == Phase::none) return start();
     limit_start();
     if (phase_ == Phase::starting || phase_ == Phase::attaching) return;  // the way there goes on
-    if (phase_ == Phase::ready && acp_session_ == prompt_->request.program->acp_session)
-        return send_prompt();
+    bool const known = phase_ == Phase::ready && !acp_session_.empty();
+    if (known && acp_session_ == prompt_->request.program->acp_session) return send_prompt();
     attach();
-}
-
-std::optional<port::DoorEntry> Driver::door() const {
-    if (port_ == 0 || phase_ != Phase::ready || acp_session_.empty()) return std::nullopt;
-    port::DoorEntry out{"http://127.0.0.1:" + std::to_string(port_),
-                        acp_session_,
-                        cwd_,
-                        settings_.door,
-                        settings_.password_variable,
-                        password_};
-    out.command.insert(out.command.end(),
-                       {out.url, "--session", acp_session_, "--dir", out.folder});
-    return out;
 }
 
 void Driver::adopt(Prompt prompt) {
@@ -91,7 +80,7 @@ void Driver::adopt(Prompt prompt) {
 }
 
 void Driver::start() {
-    auto const folder = settings_.folder(prompt_->request.program->cwd);
+    auto const folder = settings_.folder(goal()->cwd);
     if (!folder) return fail(AgentFailure::How::refused, "agent_refused", folder.error().detail);
     cwd_ = *folder;
     if (!settings_.password_variable.empty()) password_ = settings_.random();
@@ -114,7 +103,7 @@ void Driver::start() {
 void Driver::limit_start() {
     loop_.after(settings_.start_limit, [weak = weak_from_this(), turn = turn_of_clock_] {
         auto const self = weak.lock();
-        if (!self || self->turn_of_clock_ != turn || self->sent_ || !self->prompt_) return;
+        if (!self || self->turn_of_clock_ != turn || self->sent_ || !self->goal()) return;
         if (self->phase_ == Phase::gone) return;
         self->why_ended_ = "it was not ready in " +
                            std::to_string(self->settings_.start_limit.count() / 1000) + " s";
@@ -161,7 +150,9 @@ void Driver::on_end(port::ProcessEnd const& end) {
     }
     dialect_->close();
     if (settings_.ended) settings_.ended(session_);
-    if (prompt_) fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
+    tell_held(held_news_.size());
+    keep(scribe_.flush());
+    fail(AgentFailure::How::died, "agent_crashed", why_ended_ + last_words());
     told_.gone();
 }
 
@@ -252,18 +243,19 @@ void Driver::rest() {
     limit_idle();
 }
 
-// Put away after a while in which it was not prompted, and did nothing by itself.
+// Put away after a while in which it was not prompted, did nothing by itself, and nobody looked.
 void Driver::limit_idle() {
-    loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = turn_of_clock_] {
+    loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = ++idle_clock_] {
         auto const self = weak.lock();
-        if (!self || self->turn_of_clock_ != turn || self->prompt_) return;
-        std::exchange(self->stirred_, false) ? self->limit_idle() : self->put_away();
+        if (!self || self->idle_clock_ != turn || self->goal()) return;
+        bool const stays = std::exchange(self->stirred_, false) || self->leased_;
+        stays ? self->limit_idle() : self->put_away();
     });
 }
 
 void Driver::refuse(Refusal const& refusal) {
     if (refusal.why == Refusal::Why::gone) return;  // its end is told
-    if (!prompt_) return rest();
+    if (!goal()) return rest();
     bool const more = !refusal.data.empty() && refusal.data.size() <= refusal_data_max;
     std::string const said =
         without_secrets(refusal.message + (more ? " " + refusal.data : std::string()));
@@ -279,13 +271,16 @@ void Driver::refuse(Refusal const& refusal) {
 }
 
 void Driver::fail(AgentFailure::How how, std::string code, std::string message) {
-    if (!prompt_) return;
-    AskModel const& ask = prompt_->request.ask;
-    keep(scribe_.flush());
-    AgentFailure failure{
-        ask.turn, ask.step, ask.attempt, {std::move(code), std::move(message)}, how};
-    Prompt prompt = *std::exchange(prompt_, std::nullopt);
-    prompt.done(std::move(failure));
+    if (!goal()) return;
+    turn_away(message);
+    if (prompt_) {
+        AskModel const& ask = prompt_->request.ask;
+        keep(scribe_.flush());
+        AgentFailure failure{
+            ask.turn, ask.step, ask.attempt, {std::move(code), std::move(message)}, how};
+        Prompt prompt = *std::exchange(prompt_, std::nullopt);
+        prompt.done(std::move(failure));
+    }
     if (process_) return phase_ == Phase::ready ? rest() : end();
     ending_ = true;
     if (std::exchange(phase_, Phase::gone) == Phase::none) told_.gone();  // it never began
@@ -369,14 +364,14 @@ void Driver::keep(std::vector<News> news) {
             AskModel const& ask = prompt_->request.ask;
             prompt_->done(AgentNews{ask.turn, ask.step, ask.attempt, ++updates_, std::move(what)});
         } else if (last_) {
-            AskModel const& ask = last_->request.ask;
-            bool const by_itself = !cancelling_ && !just_answered_;
-            last_->done(AgentNews{ask.turn, ask.step, ask.attempt, 0, std::move(what), by_itself});
+            tell_late(std::move(what), !cancelling_ && !just_answered_);
         }
     }
 }
 
 void Driver::on_question(Question question) {
+    bool const at_screen = !prompt_ && leased_ && screen_asks_.size() < asks_open_max;
+    if (at_screen) return screen_asks_.push_back(question.number);
     if (!prompt_ || !sent_ || open_asks_.size() >= asks_open_max)
         return dialect_->answer(question.number, Decision::cancelled);
     keep(scribe_.flush());

@@ -4,6 +4,7 @@
 // the loop.
 
 #include "acp/dialect.h"
+#include "acp/screen.h"
 #include "acp/scribe.h"
 #include "acp/settings.h"
 #include "agent/program.h"
@@ -22,6 +23,12 @@ struct Prompt {
     port::ModelRequest request;
     port::Fn<void(port::Delta)> delta;
     port::Outcome done;
+};
+
+// Somebody wants to its screen.
+struct Visit {
+    port::DoorAsk ask;
+    port::Fn<void(Result<port::DoorEntry>)> then;
 };
 
 // A setting of a session that is asked for before it is prompted.
@@ -45,6 +52,9 @@ public:
 
     // REQUIRES: none is under way.
     void prompt(Prompt prompt);
+    // Answered when the program is there and has taken its session up; it then stays awake for the
+    // lease. REQUIRES: not ending().
+    void visit(Visit visit);
     // The same prompt is asked for again by whoever has forgotten that it is under way.
     void adopt(Prompt prompt);
     void tell(session::TellAgent const& what);
@@ -57,9 +67,8 @@ public:
     [[nodiscard]] bool prompting(session::EffectId id) const {
         return prompt_ && prompt_->request.id == id;
     }
-    // nullopt: it has none, or has no session of its own yet.
-    [[nodiscard]] std::optional<port::DoorEntry> door() const;
     [[nodiscard]] bool idle() const { return !prompt_ && !cancelling_ && !ending_; }
+    [[nodiscard]] bool ending() const { return ending_; }
 
 private:
     // In starting and attaching an answer of the program's is waited for.
@@ -83,6 +92,11 @@ private:
         std::string marker = {};
         std::uint32_t attempt = 0;
         bool over = false;
+    };
+
+    struct LateNews {
+        session::News what;
+        bool by_itself = false;
     };
 
     void start();
@@ -118,6 +132,24 @@ private:
     void limit_search(std::shared_ptr<Search> const& search);
     void see_next(std::shared_ptr<Search> const& search);
     void seen(std::shared_ptr<Search> const& search, std::string const& name, bool shown);
+    // What the way to a session is gone for: a prompt, or a visitor.
+    struct Goal {
+        std::string acp_session, cwd;
+    };
+    [[nodiscard]] std::optional<Goal> goal() const;
+    [[nodiscard]] port::DoorEntry door() const;
+    void let_in();
+    void turn_away(std::string const& why);
+    void lose_visitors();
+    void hold_lease();
+    void end_lease();
+    void read_screen();
+    void screen_read(std::vector<session::AgentTyped> const& typed);
+    void tell_late(session::News what, bool by_itself);
+    void tell_at_once(session::News what, bool by_itself);
+    void tell_held(std::size_t count);  // the oldest
+    [[nodiscard]] bool has_screen() const { return settings_.http && port_ != 0; }
+    void answer_screen_asks();
 
     void fail(session::AgentFailure::How how, std::string code, std::string message);
     void refuse(Refusal const& refusal);
@@ -146,7 +178,17 @@ private:
     bool stirred_ = false;  // it did something since it was last looked at
     std::uint32_t asks_ = 0;
     std::vector<Ask> open_asks_;
-    std::uint64_t turn_of_clock_ = 0;  // timers of an earlier one mean nothing
+    std::vector<std::uint64_t> screen_asks_;  // questions left to whoever sits at the screen
+    std::uint64_t turn_of_clock_ = 0;         // timers of an earlier one mean nothing
+    std::uint64_t idle_clock_ = 0;            // the same of limit_idle()
+
+    std::vector<Visit> visits_;  // that wait for the program
+    std::uint64_t lease_ = 0;    // its number
+    bool leased_ = false;
+    bool reading_screen_ = false, reads_again_ = false;
+    std::int64_t typed_at_ = 0;       // of the newest that was told
+    std::size_t covered_ = 0;         // of held_news_, by the reading that goes on
+    std::deque<LateNews> held_news_;  // it may answer what the screen is read for
 
     std::string cwd_;
     std::string acp_session_;
@@ -165,7 +207,7 @@ private:
     bool ending_ = false;
     bool flush_due_ = false;
     std::string error_tail_, password_;
-    std::uint16_t port_ = 0;  // of its own HTTP server; 0: unknown
+    std::uint16_t port_ = 0;  // of its own HTTP server; 0: it has none
     std::string why_ended_;
 };
 

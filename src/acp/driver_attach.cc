@@ -100,16 +100,27 @@ std::string Driver::ways_to_sign_in() const {
 
 // A prompt that may have been delivered is looked for in a replay; else resuming is quicker.
 void Driver::attach() {
-    if (!prompt_) return rest();
-    AgentContext const& context = *prompt_->request.program;
-    bool const looks = context.again && !context.turn.heard;
+    auto const to = goal();
+    if (!to) {  // nobody wants it any more
+        phase_ = Phase::ready;
+        acp_session_.clear();
+        return rest();
+    }
+    bool const looks =
+        prompt_ && prompt_->request.program->again && !prompt_->request.program->turn.heard;
     phase_ = Phase::attaching;
-    if (context.acp_session.empty())
+    if (to->acp_session.empty())
         return looks && can_.list && can_.load ? find_mine() : open_new(false);
-    std::string const known = context.acp_session;
+    std::string const known = to->acp_session;
     if (can_.load && (looks || !can_.resume)) return take_up(known, true, false);
     if (can_.resume) return take_up(known, false, false);
     open_new(true);
+}
+
+std::optional<Driver::Goal> Driver::goal() const {
+    if (prompt_) return Goal{prompt_->request.program->acp_session, prompt_->request.program->cwd};
+    if (visits_.empty()) return std::nullopt;
+    return Goal{visits_.front().ask.acp_session, visits_.front().ask.cwd};
 }
 
 Place Driver::place() {
@@ -121,6 +132,8 @@ Place Driver::place() {
 
 // `told`: it had a session of its own, which is lost.
 void Driver::open_new(bool told) {
+    bool const nobody = !prompt_ && visits_.empty();
+    if (nobody || (!prompt_ && (told || visits_.front().ask.has_past))) return lose_visitors();
     dialect_->open(place(), [this, told](Dialect::Answer<Opened> opened) {
         if (!opened) return refuse(opened.error());
         acp_session_ = opened->session;
@@ -158,7 +171,7 @@ void Driver::attached(std::string how, bool told, Opened const& opened) {
 
 // One after the other; then it is ready.
 void Driver::grant_wishes() {
-    if (wishes_.empty() || !prompt_) return ready();
+    if (wishes_.empty() || !goal()) return ready();
     Wish wish = std::move(wishes_.front());
     wishes_.pop_front();
     auto granted = [this, what = wish.what, choice = wish.choice](Dialect::Answer<void> answer) {
@@ -175,7 +188,13 @@ void Driver::grant_wishes() {
 
 void Driver::ready() {
     phase_ = Phase::ready;
-    if (!prompt_) return rest();
+    // What was typed while nobody read it, as when the server was killed.
+    if (how_ != "new" && visits_.empty()) read_screen();
+    bool const first = how_ == "new" && !prompt_ && !visits_.empty();
+    if (first) visits_.front().ask.told(AgentAttach{0, 0, 0, acp_session_, how_, program_, false});
+    let_in();
+    ++turn_of_clock_;
+    if (!prompt_) return limit_idle();  // no answer that something could still belong to
     AskModel const& ask = prompt_->request.ask;
     told_past_ = how_ == "new" && has_past(prompt_->request);
     bool const says = told_lost_ || told_past_;

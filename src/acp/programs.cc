@@ -15,12 +15,12 @@ Programs::~Programs() {
 
 void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                       port::Outcome done) {
-    // Such a session was made before the configuration said so.
-    std::string const elsewhere = refusal(request.program->project);
-    if (!elsewhere.empty() || !settings_.unavailable.empty()) {
+    if (std::string why = why_not(request.program->project); !why.empty()) {
         AskModel const& ask = request.ask;
-        Trouble why{"agent_unavailable", elsewhere.empty() ? settings_.unavailable : elsewhere};
-        return done(AgentFailure{ask.turn, ask.step, ask.attempt, std::move(why),
+        return done(AgentFailure{ask.turn,
+                                 ask.step,
+                                 ask.attempt,
+                                 {"agent_unavailable", std::move(why)},
                                  AgentFailure::How::refused});
     }
     SessionId const session = request.session;
@@ -39,45 +39,58 @@ std::string Programs::refusal(std::string const& project) const {
            "project \"" +
            settings_.only_project +
            "\" only. Give it sandbox = \"bwrap\" or run_as in its [[agent]], or name its project "
-           "in "
-           "[[project]].";
+           "in [[project]].";
+}
+
+// A session of another project was made before the configuration said so.
+std::string Programs::why_not(std::string const& project) const {
+    std::string elsewhere = refusal(project);
+    return elsewhere.empty() ? settings_.unavailable : elsewhere;
+}
+
+std::shared_ptr<Driver> Programs::make_driver(SessionId session) {
+    auto const later = [this, alive = alive_, session](void (Programs::*then)(SessionId)) {
+        loop_.post([this, alive, session, then] {
+            if (*alive) (this->*then)(session);
+        });
+    };
+    Driver::Told told{[later] { later(&Programs::go_on); }, [later] { later(&Programs::gone); },
+                      [this, alive = alive_](About about, Abilities can) {
+                          if (!*alive) return;
+                          about_ = std::move(about);
+                          removes_ = can.remove;
+                      }};
+    return std::make_shared<Driver>(settings_, processes_, loop_, session, told);
 }
 
 void Programs::go_on(SessionId session) {
     Slot& slot = slots_[session];
-    if (!slot.waiting || (slot.driver && !slot.driver->idle())) return;
-    if (!slot.driver) {
-        auto const later = [this, alive = alive_, session](void (Programs::*then)(SessionId)) {
-            loop_.post([this, alive, session, then] {
-                if (*alive) (this->*then)(session);
-            });
-        };
-        Driver::Told told{[later] { later(&Programs::go_on); }, [later] { later(&Programs::gone); },
-                          [this, alive = alive_](About about, Abilities can) {
-                              if (!*alive) return;
-                              about_ = std::move(about);
-                              removes_ = can.remove;
-                          }};
-        slot.driver = std::make_shared<Driver>(settings_, processes_, loop_, session, told);
-    }
+    bool const prompts = slot.waiting && (!slot.driver || slot.driver->idle());
+    bool const visits = !slot.visits.empty() && (!slot.driver || !slot.driver->ending());
+    if (!prompts && !visits) return;
+    if (!slot.driver) slot.driver = make_driver(session);
     auto const driver = slot.driver;
-    driver->prompt(*std::exchange(slot.waiting, std::nullopt));
+    auto waiting = prompts ? std::exchange(slot.waiting, std::nullopt) : std::nullopt;
+    for (Visit& visit : std::exchange(slot.visits, {})) driver->visit(std::move(visit));
+    if (!waiting) return;
+    if (driver->ending()) {  // it could not even be started for the visitors
+        slot.waiting = std::move(waiting);
+    } else {
+        driver->prompt(*std::move(waiting));
+    }
 }
 
-Result<port::DoorEntry> Programs::door(SessionId session) const {
+void Programs::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) {
     if (settings_.door.empty())
-        return dormouse::fail(Code::wrong_kind,
-                              "The program of the agent '" + settings_.agent +
-                                  "' has no screen that can be opened on a process that runs; only "
-                                  "opencode has one.");
-    auto const found = slots_.find(session);
-    auto door =
-        found != slots_.end() && found->second.driver ? found->second.driver->door() : std::nullopt;
-    if (!door)
-        return dormouse::fail(Code::not_ready,
-                              "The session's program does not run now; a prompt starts it, and it "
-                              "stays for a while after its answer (idle_stop).");
-    return *std::move(door);
+        return then(dormouse::fail(Code::wrong_kind,
+                                   "The program of the agent '" + settings_.agent +
+                                       "' has no screen that can be opened on a process that "
+                                       "runs; only opencode has one."));
+    if (std::string why = why_not(ask.project); !why.empty())
+        return then(dormouse::fail(Code::agent_unavailable, std::move(why)));
+    SessionId const session = ask.session;
+    slots_[session].visits.push_back({std::move(ask), std::move(then)});
+    go_on(session);
 }
 
 // Never while a process of its own still writes to the session.
@@ -112,7 +125,7 @@ void Programs::gone(SessionId session) {
     if (found == slots_.end()) return;
     found->second.driver.reset();
     for (Errand::Work& work : std::exchange(found->second.forgets, {})) send(std::move(work));
-    if (!found->second.waiting) {
+    if (!found->second.waiting && found->second.visits.empty()) {
         slots_.erase(found);
     } else {
         go_on(session);

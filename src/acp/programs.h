@@ -30,15 +30,19 @@ public:
     [[nodiscard]] std::string unavailable() const override { return settings_.unavailable; }
     [[nodiscard]] std::string path() const override { return settings_.path; }
     [[nodiscard]] About about() const override { return about_; }
-    [[nodiscard]] Result<port::DoorEntry> door(SessionId session) const override;
+    void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) override;
 
 private:
     struct Slot {
         std::shared_ptr<Driver> driver;
         std::optional<Prompt> waiting;           // until the driver rests, or is gone
-        std::vector<Errand::Work> forgets = {};  // until the driver is gone
+        std::vector<Visit> visits = {};          // until it is gone
+        std::vector<Errand::Work> forgets = {};  // the same
     };
 
+    // Why sessions of this project have no program; empty: they have.
+    [[nodiscard]] std::string why_not(std::string const& project) const;
+    [[nodiscard]] std::shared_ptr<Driver> make_driver(SessionId session);
     void go_on(SessionId session);
     void gone(SessionId session);
     void send(Errand::Work work);

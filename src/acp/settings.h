@@ -8,6 +8,7 @@
 
 #include "acp/dialect.h"
 #include "port/folder.h"
+#include "port/http.h"
 #include "port/process.h"
 
 #include <functional>
@@ -31,6 +32,8 @@ struct Settings {
     // program is told on which port of this machine it listens.
     std::vector<std::string> door = {};
     std::function<std::uint16_t()> free_port = {};
+    port::HttpClient* http = nullptr;  // REQUIRES: there is one, when there is a door; outlives all
+    Duration screen_lease{20'000};     // the program stays awake so long after the door was opened
     std::function<std::string()> random = {};
     // Given to the program with each of its sessions. May be empty.
     std::function<std::vector<McpServer>(SessionId const&)> mcp_servers = {};

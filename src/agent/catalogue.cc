@@ -33,11 +33,10 @@ std::optional<port::CallsEntry> RegistryCatalogue::calls(std::string const& agen
     return port::CallsEntry{found->id, found->tools};
 }
 
-Result<port::DoorEntry> RegistryCatalogue::door(std::string const& agent,
-                                                SessionId const& session) const {
-    Agent const* const found = registry_.agent(agent);
-    if (!found || !found->program) return Catalogue::door(agent, session);
-    return found->program->door(session);
+void RegistryCatalogue::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) {
+    Agent const* const found = registry_.agent(ask.agent);
+    if (!found || !found->program) return Catalogue::open_door(std::move(ask), std::move(then));
+    found->program->open_door(std::move(ask), std::move(then));
 }
 
 std::string RegistryCatalogue::tool_description(std::string const& tool) const {

@@ -37,8 +37,8 @@ public:
     }
     [[nodiscard]] virtual std::string path() const = 0;
     [[nodiscard]] virtual About about() const { return {}; }
-    // To its own screen on the process that is prompted.
-    [[nodiscard]] virtual Result<port::DoorEntry> door(SessionId session) const = 0;
+    // To its own screen on the process that is prompted; as Catalogue::open_door.
+    virtual void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) = 0;
 };
 
 }  // namespace dormouse::agent

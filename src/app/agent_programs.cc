@@ -156,10 +156,11 @@ Names state_of(Preset const* preset) {
         for (auto const& [folder, variable] : {std::pair(".local/share", "XDG_DATA_HOME"),
                                                {".local/state", "XDG_STATE_HOME"},
                                                {".config", "XDG_CONFIG_HOME"},
-                                               {".cache", "XDG_CACHE_HOME"}}) {
+                                               {".cache", "XDG_CACHE_HOME"},
+                                               {".claude", "CLAUDE_CONFIG_DIR"}}) {
             std::string const value = value_of(variable);
-            if (!value.empty() && name.starts_with(folder))
-                name.replace(0, std::string_view(folder).size(), value);
+            bool const its = name == folder || name.starts_with(std::string(folder) + "/");
+            if (!value.empty() && its) name.replace(0, std::string_view(folder).size(), value);
         }
     }
     return out;
@@ -230,6 +231,7 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     if (preset && preset->has_screen && !own_port) {
         out.door = {out.path, "attach"};
         out.free_port = free_port;
+        out.http = &means.http;
     }
     if (preset) out.never_load = preset->never_load;
     if (program.has_no_wall()) out.only_project = project;

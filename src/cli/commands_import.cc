@@ -61,11 +61,13 @@ private:
     void name(std::string_view what, std::string const& which);
     [[nodiscard]] Outcome<Reply> send(opencode::Session const& session, Json const& body);
     void count(Reply const& reply, opencode::Session const& session);
+    void tell_files(opencode::ImportBody const& body);
 
     Context const& context_;
     Client* client_;  // null: a dry run
     std::string agent_;
     int imported_ = 0, known_ = 0, changed_ = 0, empty_ = 0, named_ = 0;
+    std::size_t files_ = 0, left_out_ = 0;  // whose bytes were taken, were not
     std::optional<Failure> stopped_;
 };
 
@@ -85,9 +87,17 @@ void Import::count(Reply const& reply, opencode::Session const& session) {
     }
 }
 
+void Import::tell_files(opencode::ImportBody const& body) {
+    files_ += body.files;
+    left_out_ += body.left_out.size();
+    for (std::string const& file : body.left_out)
+        context_.err << "file left out: " << escape_for_terminal(file) << '\n';
+}
+
 void Import::take(opencode::Session const& session) {
     if (stopped_) return;
-    Json const body = opencode::import_body(session, agent_);
+    auto const made = opencode::import_body(session, agent_);
+    Json const& body = made.json;
     auto const messages = json::View(body)["messages"].size();
     if (messages == 0) {
         ++empty_;
@@ -97,10 +107,13 @@ void Import::take(opencode::Session const& session) {
         ++imported_;
         context_.out << escape_for_terminal(session.id) << "  " << messages << " messages  "
                      << escape_for_terminal(session.title) << '\n';
-        return;
+        return tell_files(made);
     }
     auto const reply = send(session, body);
-    if (reply) return count(*reply, session);
+    if (reply) {
+        count(*reply, session);
+        return tell_files(made);
+    }
     auto const code = code_of(reply.error());
     if (code == "idempotency_mismatch") {
         ++changed_;
@@ -135,8 +148,8 @@ int Import::end() const {
     auto& out = context_.global.json ? context_.err : context_.out;
     out << (client_ ? "imported " : "would import ") << imported_ << ", there already " << known_
         << ", changed since " << changed_ << ", empty " << empty_ << ", not readable or refused "
-        << named_ - changed_ << '\n';
-    return named_ > 0 ? status::failed : status::done;
+        << named_ - changed_ << "; files " << files_ << ", left out " << left_out_ << '\n';
+    return named_ > 0 || left_out_ > 0 ? status::failed : status::done;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "opencode/source.h"
 
+#include "opencode/files.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -47,10 +49,6 @@ std::string part_of(Part const& part) {
         auto const text = data["text"].string_or("");
         if (text.empty() || data["ignored"].boolean_or(false)) return {};
         return out.member("type", type).member("text", text).end_object().take();
-    }
-    if (type == "file") {
-        auto const name = data["filename"].string_or(data["mime"].string_or("a file"));
-        return out.member("type", "text").member("text", "[" + name + "]").end_object().take();
     }
     if (type == "subtask") {
         auto const text = data["prompt"].string_or("");
@@ -104,25 +102,62 @@ Result<Session> read_export(Json const& exported) {
     return session;
 }
 
-Json import_body(Session const& session, std::string_view agent) {
+namespace {
+
+// The parts of one message, with the files that it and its tools brought.
+class Parts {
+public:
+    Parts(Files& files, ImportBody& body, std::string where)
+        : files_(files), body_(body), where_(std::move(where)) {
+        files_.next_message();
+    }
+    void add(Part const& part) {
+        json::View const data(part.data);
+        if (data["type"].string_or("") == "file") return add_file(data);
+        if (auto text = part_of(part); !text.empty()) all.push_back(std::move(text));
+        data["state"]["attachments"].elements([&](json::View file) { add_file(file); });
+    }
+
+    std::vector<std::string> all;
+
+private:
+    void add_file(json::View file) {
+        std::string why;
+        all.push_back(files_.part_of(file, why));
+        bool const has_bytes = file["url"].string_or("").starts_with("data:");
+        if (has_bytes && why.empty()) ++body_.files;
+        if (why.empty()) return;
+        body_.left_out.push_back(file["filename"].string_or(file["mime"].string_or("a file")) +
+                                 " of " + where_ + " (" + why + ")");
+    }
+
+    Files& files_;
+    ImportBody& body_;
+    std::string where_;
+};
+
+}  // namespace
+
+ImportBody import_body(Session const& session, std::string_view agent) {
+    ImportBody body;
+    Files files;
     json::Writer out;
     out.begin_object().member("agentID", agent).member("title", session.title.substr(0, 200));
     out.member("source", "opencode:" + session.id);
     if (!session.directory.empty()) out.member("cwd", session.directory);
     out.key("messages").begin_array();
     for (Message const& message : session.messages) {
-        std::vector<std::string> parts;
-        for (Part const& part : message.parts) {
-            if (auto text = part_of(part); !text.empty()) parts.push_back(std::move(text));
-        }
-        if (parts.empty()) continue;
+        Parts parts(files, body, "message " + message.id + " in session " + session.id);
+        for (Part const& part : message.parts) parts.add(part);
+        if (parts.all.empty()) continue;
         bool const user = json::View(message.data)["role"].string_or("") == "user";
         out.begin_object().member("role", user ? "user" : "assistant");
         out.member_raw("at", written(message.created)).key("parts").begin_array();
-        for (std::string const& part : parts) out.raw(part);
+        for (std::string const& part : parts.all) out.raw(part);
         out.end_array().end_object();
     }
-    return out.end_array().end_object().json();
+    body.json = out.end_array().end_object().json();
+    return body;
 }
 
 Result<void> read(std::string const& path, Found const& found) {

@@ -47,7 +47,12 @@ struct Found {
 [[nodiscard]] Result<void> read_tree(std::string const& storage, Found const& found);
 
 // The body of POST /api/projects/{project}/import.
-[[nodiscard]] Json import_body(Session const& session, std::string_view agent);
+struct ImportBody {
+    Json json;
+    std::size_t files = 0;                   // whose bytes are in it
+    std::vector<std::string> left_out = {};  // files whose bytes are not, each with the reason
+};
+[[nodiscard]] ImportBody import_body(Session const& session, std::string_view agent);
 
 // By time, then id: ids alone are in no order (their clock wraps).
 void sort_messages(Session& session);

@@ -46,12 +46,32 @@ TEST(Body, keeps_what_was_said_and_done_and_leaves_out_the_rest) {
                 "assistant") +
         "," + message("empty", 4, R"({"type":"snapshot"})")));
     ASSERT_TRUE(session);
-    EXPECT_EQ(import_body(*session, "ops").text(),
+    EXPECT_EQ(import_body(*session, "ops").json.text(),
               R"({"agentID":"ops","title":"T","source":"opencode:ses_1","cwd":"/d","messages":[)"
               R"({"role":"assistant","at":3,"parts":[{"type":"text","text":"hi"},)"
               R"({"type":"text","text":"[a.png]"},)"
               R"({"type":"tool","tool":"t","callID":"p4","input":{},"error":"It had not ended."},)"
               R"({"type":"tool","tool":"t","callID":"c","input":{},"error":"no"}]}]})");
+}
+
+TEST(Body, has_the_files_of_messages_and_of_tools) {
+    auto const session = read_export(exported(message(
+        "m", 3,
+        R"({"type":"file","filename":"a.txt","mime":"text/plain","url":"data:,hi"},)"
+        R"({"type":"file","filename":"b.txt","url":"data:;base64,*"},)"
+        R"({"type":"tool","tool":"read","callID":"c","state":{"status":"completed","input":{},)"
+        R"("output":"","attachments":[{"type":"file","mime":"text/css","url":"data:,p"}]}})")));
+    ASSERT_TRUE(session);
+    auto const body = import_body(*session, "ops");
+    EXPECT_EQ(body.files, 2U);
+    EXPECT_EQ(body.left_out,
+              (std::vector<std::string>{"b.txt of message m in session ses_1 (no data: URL)"}));
+    auto const parts = json::View(body.json)["messages"];
+    std::string kinds;
+    parts.elements([&](json::View one) {
+        one["parts"].elements([&](json::View part) { kinds += part["type"].string_or("?") + " "; });
+    });
+    EXPECT_EQ(kinds, "file text tool file ");
 }
 
 }  // namespace

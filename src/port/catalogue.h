@@ -3,8 +3,10 @@
 
 #include <dormouse/error.h>
 
+#include "port/effects.h"
 #include "port/world.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +41,19 @@ struct DoorEntry {
     std::vector<std::string> command;
     std::string variable;
     std::string password;
+    Duration lease{};  // the program stays awake so long; asked for again it is longer
+};
+
+// Whoever asks for it: the session as its agent's program must know it.
+struct DoorAsk {
+    SessionId session;
+    std::string agent;
+    std::string acp_session;  // empty: it has none yet
+    std::string cwd;
+    std::string project;
+    bool has_past = false;  // something was said in it that its program must be told
+    // What happens without a prompt; called as long as the program runs.
+    std::function<void(session::Command::Body)> told;
 };
 
 // A result that came from outside, as those see it who judge it.
@@ -60,10 +75,12 @@ public:
     [[nodiscard]] virtual std::optional<CallsEntry> calls(std::string const& /*agent*/) const {
         return std::nullopt;
     }
-    // Error: it has none, or none now.
-    [[nodiscard]] virtual Result<DoorEntry> door(std::string const& /*agent*/,
-                                                 SessionId const& /*session*/) const {
-        return fail(Code::wrong_kind, "The session's agent has no screen of its own.");
+    // Wakes the program without a prompt when it sleeps, and holds it awake for the lease. `then`
+    // may be called before this returns. Error: it has no screen, or can not be woken.
+    virtual void open_door(DoorAsk ask,  // NOLINT(*-value-param): kept
+                           Fn<void(Result<DoorEntry>)> then) {
+        (void)ask;
+        then(fail(Code::wrong_kind, "The session's agent has no screen of its own."));
     }
     // What it says of itself; empty: nothing.
     [[nodiscard]] virtual std::string tool_description(std::string const& /*tool*/) const {

@@ -109,6 +109,11 @@ public:
     // nothing, so that it begins after that at the earliest.
     void read_events(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
 
+    // What a session's program did without being asked: taken as the outcome of an effect is.
+    void observe(SessionId session, session::Command::Body what) {
+        offer(session, {}, std::move(what));
+    }
+
     // Looks at a page of sessions with numbers above `after`, and mends what can be mended.
     static constexpr std::uint32_t repair_page = 256;
     void repair(std::uint64_t after, bool dry_run, Asker asker,

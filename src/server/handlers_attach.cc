@@ -17,7 +17,23 @@ void answer_door(ExchangePtr const& x, port::DoorEntry const& door) {
     for (std::string const& word : door.command) out.value(word);
     out.end_array().key("environment").begin_object();
     out.member(door.variable, door.password).end_object();
+    out.member("leaseMs", std::int64_t{door.lease.count()});
     x->json(200, out.end_object().take(), {{"Cache-Control", "no-store"}});
+}
+
+// What the program does while somebody sits at its screen goes to the session.
+port::DoorAsk ask_of(Api& api, State const& state) {
+    port::DoorAsk ask;
+    ask.session = state.id;
+    ask.agent = state.agent;
+    ask.acp_session = state.acp_session;
+    ask.cwd = state.cwd;
+    ask.project = state.project;
+    ask.has_past = state.messages != 0;
+    ask.told = [&runner = api.services().runner, id = state.id](Command::Body what) {
+        runner.observe(id, std::move(what));
+    };
+    return ask;
 }
 
 }  // namespace
@@ -35,8 +51,16 @@ void post_attach(Api& api, ExchangePtr const& x) {
     api.services().runner.look(*id, [&api, x](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return x->fail(lane.error());
         State const& state = (*lane)->state();
-        auto const door = api.services().catalogue.door(state.agent, state.id);
-        door ? answer_door(x, *door) : x->fail(door.error());
+        if (state.lifecycle == Lifecycle::completed)
+            return x->fail({Code::wrong_state,
+                            "This session has ended; a prompt that reopens it "
+                            "comes first.",
+                            {},
+                            0});
+        api.services().catalogue.open_door(ask_of(api, state),
+                                           [x](Result<port::DoorEntry> const& door) {
+                                               door ? answer_door(x, *door) : x->fail(door.error());
+                                           });
     });
 }
 

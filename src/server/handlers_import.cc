@@ -15,6 +15,7 @@ using namespace dormouse::session;
 namespace {
 
 constexpr std::size_t messages_max = 20'000;
+constexpr std::size_t files_max = 1'000;  // of one request
 
 // Messages as GET …/messages shows them. Their ids are numbers: what the original called them means
 // nothing here.
@@ -48,6 +49,8 @@ public:
     }
     [[nodiscard]] std::uint32_t count() const { return count_; }
     [[nodiscard]] Json take() { return out_.end_array().json(); }
+    // Those that the messages name.
+    [[nodiscard]] std::vector<std::pair<Seq, Artifact>> take_files() { return std::move(files_); }
 
 private:
     void add_part(Body& body, json::View part, std::string const& message) {
@@ -58,15 +61,35 @@ private:
         out_.member("type", type);
         if (type == "tool") {
             add_call(body, part, pointer);
+        } else if (type == "image" || type == "file") {
+            add_file(body, part, pointer, type);
         } else {
             Body fields(part, pointer, {"type", "text"});
             if (type != "text" && type != "reasoning")
-                fields.refuse("type", "must be text, reasoning or tool");
+                fields.refuse("type", "must be text, reasoning, image, file or tool");
             out_.member("text", fields.required_string("text"));
             if (type == "text") out_.member("synthetic", false);
             if (fields.error()) body.refuse(*fields.error());
         }
         out_.end_object();
+    }
+
+    // Bytes only: what lies at an address may be another thing today, or a secret.
+    void add_file(Body& body, json::View part, std::string const& pointer,
+                  std::string const& type) {
+        Body fields(part, pointer, {"type", "mime", "name", "alt", "data"});
+        auto const alt = fields.string("alt");
+        auto file = read_file(fields, type);
+        if (file && files_.size() >= files_max)
+            fields.refuse("type", "there may be 1000 images and files in one request");
+        if (fields.error()) return body.refuse(*fields.error());
+        Seq const number = files_.size() + 1;
+        out_.member("mime", file->mime);
+        file->name.empty() ? out_.member_null("name") : out_.member("name", file->name);
+        out_.member("bytes", std::uint64_t{file->bytes->size()}).member_null("url");
+        out_.member("artifactID", numbered_id("art_", SessionId(), number));
+        alt ? out_.member("alt", *alt) : out_.member_null("alt");
+        files_.emplace_back(number, *std::move(file));
     }
 
     void add_call(Body& body, json::View part, std::string const& pointer) {
@@ -96,6 +119,7 @@ private:
     std::uint32_t number_ = 0;
     std::int64_t at_ = 0;
     std::string id_;
+    std::vector<std::pair<Seq, Artifact>> files_;
 };
 
 Json labels_of(Body& body) {
@@ -151,8 +175,11 @@ std::optional<Create> read_import(Api& api, ExchangePtr const& x) {
         return std::nullopt;
     }
     std::uint32_t const count = transcript.count();
-    create.fork =
-        Create::ForkOf{.from = {}, .seq = 0, .messages = transcript.take(), .message_count = count};
+    create.fork = Create::ForkOf{.from = {},
+                                 .seq = 0,
+                                 .messages = transcript.take(),
+                                 .message_count = count,
+                                 .artifacts = transcript.take_files()};
     return create;
 }
 
@@ -172,7 +199,7 @@ void import_more(Api& api, ExchangePtr const& x) {
         read_messages(body, transcript);
         if (body.error()) return x->fail(*body.error());
         ImportMore more{static_cast<std::uint32_t>(std::min<std::int64_t>(part, UINT32_MAX)),
-                        transcript.take(), transcript.count()};
+                        transcript.take(), transcript.count(), transcript.take_files()};
         api.services().runner.command(
             state.id, std::move(more), x->asker(), [x, part](Result<Answer> const& answer) {
                 if (!answer) return x->fail(answer.error());

@@ -164,6 +164,14 @@ private:
 
 }  // namespace
 
+std::optional<Artifact> read_file(Body& fields, std::string const& type) {
+    FilePart file{type, {}, {}, {}, {}, {}};
+    if (!fields.error()) file.read(fields);
+    if (!fields.error() && !file.bytes) fields.refuse("data", "is missing (base64)");
+    if (fields.error()) return std::nullopt;
+    return std::move(file).artifact();
+}
+
 std::optional<Input> read_input(Body& body) {
     auto const text = body.string("text");
     auto const parts = body.array("parts");

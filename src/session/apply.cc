@@ -40,6 +40,7 @@ struct Fold {
         bool const prompted = e.source == InputSource::prompt && !e.answers;
         if (prompted && state.auto_title.empty()) state.auto_title = title_in(e.parts);
         state.turns = std::max(state.turns, e.turn);
+        state.program_typed = std::max(state.program_typed, e.typed_at);
         if (!state.turn || state.turn->no != e.turn) {
             state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run, e.task});
             return;
@@ -310,6 +311,9 @@ struct Fold {
         // What was cancelled is not told with the next prompt, whether it was delivered or not.
         if (turn.terms.program && e.finish == FinishReason::cancelled)
             state.program_seen = std::max(state.program_seen, state.asked_view);
+        // What such a turn began with the program had before the session did.
+        if (turn.terms.program && turn.cause == InputSource::external)
+            state.program_seen = std::max(state.program_seen, event.seq);
         abandon_request(turn);
         if (turn.unchecked != 0) disown(state, {turn.unchecked, 0});
         set_timer(state, 0, TimerKind::model_retry, std::nullopt);

@@ -251,6 +251,7 @@ struct ImportMore {
     std::uint32_t part = 0;  // from 2
     Json messages;
     std::uint32_t message_count = 0;
+    std::vector<std::pair<Seq, Artifact>> artifacts = {};  // as ForkOf has them
 };
 
 struct ReleaseMail {
@@ -266,6 +267,12 @@ struct AgentAttach {
     std::string how;
     std::string program;
     bool told = false;
+};
+
+// What somebody typed on the program's own screen. Offered again it is taken once: by its time.
+struct AgentTyped {
+    Json parts;           // an array of text parts
+    std::int64_t at = 0;  // ms since the epoch, as the program says; in the order of typing
 };
 
 struct AgentNews {
@@ -328,11 +335,12 @@ struct Found {
 };
 
 struct Command {
-    using Body = std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                              GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim,
-                              Cancel, Move, Change, Delete, Deliver, Undelivered, Repair,
-                              CutHistory, TaskAsk, SendMail, TakeMail, ReleaseMail, AgentAttach,
-                              AgentNews, AgentReply, AgentAsk, AgentFailure, ImportMore>;
+    using Body =
+        std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
+                     GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
+                     Change, Delete, Deliver, Undelivered, Repair, CutHistory, TaskAsk, SendMail,
+                     TakeMail, ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk,
+                     AgentFailure, ImportMore, AgentTyped>;
     Time at{};
     Random random{};
     Actor by{};

@@ -40,6 +40,9 @@ struct InputReceived {
     std::string idem;
     std::uint32_t run = 0;  // of the task that this session is; 0: none
     TaskNo task = 0;        // of its own: this is the notice that its run has ended
+    // On the own screen of the agent's program, which has it already: when, by the program's clock
+    // (ms). 0: it was not.
+    std::int64_t typed_at = 0;
 };
 
 struct InputDropped {

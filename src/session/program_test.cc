@@ -281,6 +281,60 @@ TEST(Program, WhatItDoesByItselfIsATurnOfItsOwnThatOwesNothing) {
     EXPECT_EQ(given.broken(), "");
 }
 
+TEST(Program, WhatIsTypedOnItsOwnScreenIsAMessageOfATurnThatOwesNothing) {
+    Program given;
+    (void)given.answers();
+    AgentTyped const typed{Given::parts("and tests"), 700};
+    Decision const decision = given.when(typed);
+    EXPECT_EQ(types(decision), "input_received turn_started turn_ended");
+    EXPECT_EQ(first<TurnStarted>(decision).cause, InputSource::external);
+    EXPECT_EQ(first<InputReceived>(decision).parts, Given::parts("and tests"));
+    EXPECT_EQ(types(given.when(typed)), "") << "it is there already";
+    AgentNews const late{1, 1, 1, 0, {NewsKind::message, Given::parts("yes"), true}, true};
+    EXPECT_EQ(given.when(late).events.front().turn, 2U) << "what it says then belongs to it";
+    EXPECT_EQ(types(given.when(AgentTyped{Given::parts("more"), 701})),
+              "input_received turn_started turn_ended");
+    (void)given.prompt("another");
+    EXPECT_GE(agent_context(given.state).seen, decision.events.back().seq) << "the program has it";
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, WhatIsTypedInTheMiddleOfATurnWaitsForItsEndInTheJournal) {
+    Program given;
+    given.terms.before = {"limits"};
+    EXPECT_EQ(types(given.when(AgentTyped{Given::parts("stop that"), 700})), "input_received");
+    (void)given.prompt("another", PromptMode::queue);
+    Decision const decision = given.answers();
+    EXPECT_EQ(types(decision),
+              "agent_update agent_replied turn_ended turn_started turn_ended turn_started");
+    EXPECT_EQ(given.state.turn->no, 3U);
+    EXPECT_LT(agent_context(given.state).seen, given.state.turn->newest_item)
+        << "the prompt behind it is still to be told";
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, WhatIsTypedBeforeAnyPromptIsKeptAndTheSessionIsItsOwn) {
+    Given given(programmed());
+    (void)given.create();
+    EXPECT_EQ(types(given.when(AgentAttach{0, 0, 0, "s1", "new", "fake 1"})), "attached");
+    EXPECT_EQ(types(given.when(AgentAttach{0, 0, 0, "s2", "new", "fake 1"})), "");
+    EXPECT_EQ(given.state.acp_session, "s1");
+    EXPECT_EQ(types(given.when(AgentTyped{Given::parts("hello"), 5})),
+              "input_received turn_started turn_ended");
+    AgentNews const late{0, 0, 0, 0, {NewsKind::message, Given::parts("hi"), true}, true};
+    EXPECT_EQ(types(given.when(late)), "agent_update");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, AQueueThatIsFullTakesWhatWasTypedLater) {
+    Program given;
+    for (std::size_t i = 0; i < given.limits.queue; ++i)
+        (void)given.prompt("more", PromptMode::queue);
+    Decision const decision = given.when(AgentTyped{Given::parts("x"), 5});
+    ASSERT_FALSE(decision.answer);
+    EXPECT_EQ(info(decision.answer.error().code).next, Next::retry);
+}
+
 TEST(Program, ATurnThatFailedCanStillBeTriedAgainAfterwards) {
     Program given;
     (void)given.fails(AgentFailure::How::refused);

@@ -261,6 +261,7 @@ struct State {
     Seq program_seen = 0;              // view_seq of the newest prompt that it surely had
     std::string acp_session;           // the agent's program's own id of it
     std::set<std::string> acp_left;    // those that it had before, as the program's data
+    std::int64_t program_typed = 0;    // InputReceived::typed_at of the newest one
     std::vector<Time> program_deaths;  // the newest ones, oldest first
     std::optional<Trouble> trouble;    // in status error: why
 

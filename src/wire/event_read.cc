@@ -78,6 +78,7 @@ struct Read {
         e.idem = string("idem");
         e.run = number("run");
         e.task = task();
+        e.typed_at = data["typedAt"].integer_or(0);
     }
     void operator()(InputDropped& e) const { e = {message(), string("why")}; }
     void operator()(TurnStarted& e) const {

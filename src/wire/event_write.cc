@@ -37,6 +37,7 @@ struct Write {
         text_member("idem", e.idem);
         if (e.run > 0) out.member("run", e.run);
         if (e.task > 0) task_id(e.task);
+        if (e.typed_at > 0) out.member("typedAt", e.typed_at);
     }
     void operator()(InputDropped const& e) const {
         message_id(e.input);

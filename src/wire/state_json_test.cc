@@ -139,6 +139,7 @@ TEST(StateJson, AProgramInTheMiddleOfATurnStandsInIt) {
     expect_same_after_a_round_trip(given);
     (void)given.when(AgentFailure{1, 1, 1, {"agent_crashed", "gone"}, AgentFailure::How::died});
     ASSERT_EQ(given.state.lifecycle, Lifecycle::paused);
+    (void)given.when(AgentTyped{Given::parts("typed"), 700});
     expect_same_after_a_round_trip(given);
     (void)given.move(Move::To::resume);
     expect_same_after_a_round_trip(given);

@@ -284,6 +284,7 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     for (json::View task : list(v["tasks"])) read_task(state, task);
     read_mail_state(state, v);
     state.program_seen = seq(v, "programSeen");
+    state.program_typed = v["programTyped"].integer_or(0);
     state.acp_session = string(v, "acpSession");
     for (json::View left : list(v["acpLeft"])) state.acp_left.insert(left.string_or(""));
     if (auto const why = list(v["trouble"]); why.size() == 2)

@@ -257,6 +257,7 @@ std::string write_state(State const& state) {
     if (state.tasks_ever != 0) write_tasks(out, state);
     write_mail_state(out, state);
     if (state.program_seen != 0) out.member("programSeen", state.program_seen);
+    if (state.program_typed != 0) out.member("programTyped", state.program_typed);
     if (!state.acp_session.empty()) out.member("acpSession", state.acp_session);
     if (!state.acp_left.empty()) {
         out.key("acpLeft").begin_array();

@@ -38,6 +38,12 @@ class Gemini(real_agent.RealAgent):
         }
 
 
+class Sandboxed(Gemini):
+    """Behind a wall: its home is read-only but for ~/.gemini."""
+
+    more = 'sandbox = "bwrap"\n'
+
+
 if __name__ == '__main__':
     why = npm.install(FOLDER, 'node', limit_s=600)
     if why:

@@ -96,4 +96,30 @@ public:
     std::deque<Process> all;
 };
 
+// The program's own port: each request waits until a test answers it.
+class FakePort final : public port::HttpClient {
+public:
+    port::HttpId start(port::HttpRequest request, port::HttpCallbacks callbacks) override {
+        all.push_back({std::move(request), std::move(callbacks)});
+        return all.size();
+    }
+    void cancel(port::HttpId /*id*/) override {}
+    // The oldest that waits.
+    void answer(std::string const& body, std::uint16_t status = 200) {
+        auto& asked = all.at(answered++);
+        asked.callbacks.head({status, {}});
+        asked.callbacks.data(body);
+        asked.callbacks.done(std::nullopt);
+    }
+    void break_off() { all.at(answered++).callbacks.done(port::HttpFailure{}); }
+    [[nodiscard]] std::size_t waiting() const { return all.size() - answered; }
+
+    struct Asked {
+        port::HttpRequest request;
+        port::HttpCallbacks callbacks;
+    };
+    std::deque<Asked> all;
+    std::size_t answered = 0;
+};
+
 }  // namespace dormouse::acp::testing

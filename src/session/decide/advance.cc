@@ -39,7 +39,12 @@ bool can_end(State const& state) {
 void start_turn(Decider& d) {
     QueuedInput const input = d.state.queue.front();
     TurnStarted started{input.turn, input.seq, input.source, d.command.terms, false};
+    bool const had = input.source == InputSource::external;
+    if (had) started.terms.before.clear();
+    if (had) started.terms.after.clear();
     d.emit(std::move(started));
+    // The program had it first, on its own screen: nothing is owed in such a turn.
+    if (had) end_turn(d, FinishReason::stop, std::nullopt, "");
 }
 
 // What woke the session is its input; what else lies in the inbox is seen with it.
@@ -153,6 +158,7 @@ void advance(Decider& d) {
     while (d.state.lifecycle == Lifecycle::active) {
         bool const room = d.state.untold.size() < limits::untold_turns_max;
         if (!d.state.turn && (!room || !start_next_turn(d))) return;
+        if (!d.state.turn) continue;
         cancel_rest(d);  // first, so that nothing starts only to be cancelled
         start_due_retries(d);
         start_ready_calls(d);

@@ -45,6 +45,13 @@ std::optional<Error> refuse_artifacts(State const& state, Attached const& attach
     return refuse_together(state, bytes);
 }
 
+std::optional<Error> refuse_imported(State const& state,
+                                     std::vector<std::pair<Seq, Artifact>> const& files) {
+    std::uint64_t bytes = 0;
+    for (auto const& [number, file] : files) bytes += file.bytes->size();
+    return refuse_together(state, bytes);
+}
+
 std::optional<Error> refuse_files(State const& state, std::vector<InputFile> const& files) {
     if (files.size() > limits::input_files_max)
         return Error{Code::too_large, "A prompt may bring 20 images and files.",

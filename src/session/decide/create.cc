@@ -30,7 +30,10 @@ Judged judge(Decider& d, ImportMore const& c) {
     }
     if (d.state.turns != 0 || d.state.lifecycle != Lifecycle::active)
         return fail(Code::wrong_state, "The session has gone on; nothing is put before that.");
-    d.emit(Forked{{}, 0, c.messages, c.message_count});
+    if (auto error = refuse_imported(d.state, c.artifacts))
+        return std::unexpected(*std::move(error));
+    begin_as_fork(
+        d, {.messages = c.messages, .message_count = c.message_count, .artifacts = c.artifacts});
     return done(d);
 }
 

@@ -90,6 +90,9 @@ void mail_is_due(Decider& d);  // some is released, or has expired
 [[nodiscard]] std::optional<Error> refuse_artifacts(State const& state, Attached const& attached);
 // Keeps them, and gives the output with the id of the one that it tells of. REQUIRES: not refused.
 [[nodiscard]] Json keep(Decider& d, CallNo call, Attached const& attached, Json const& output);
+// nullopt: there is room for all.
+[[nodiscard]] std::optional<Error> refuse_imported(
+    State const& state, std::vector<std::pair<Seq, Artifact>> const& files);
 // The images and files of an input. nullopt: there is room for all.
 [[nodiscard]] std::optional<Error> refuse_files(State const& state,
                                                 std::vector<InputFile> const& files);
@@ -151,6 +154,7 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Judged judge(Decider& d, ReleaseMail const& c);
 [[nodiscard]] Judged judge(Decider& d, ImportMore const& c);
 [[nodiscard]] Judged judge(Decider& d, AgentAttach const& c);
+[[nodiscard]] Judged judge(Decider& d, AgentTyped const& c);
 [[nodiscard]] Judged judge(Decider& d, AgentNews const& c);
 [[nodiscard]] Judged judge(Decider& d, AgentReply const& c);
 [[nodiscard]] Judged judge(Decider& d, AgentAsk const& c);

@@ -151,7 +151,23 @@ void lose_program(Decider& d, Trouble const& error, bool died) {
 }
 
 Judged judge(Decider& d, AgentAttach const& c) {
-    if (is_newest(d.state, c)) d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told});
+    bool const first = c.turn == 0 && !d.state.turn && d.state.acp_session.empty();
+    if (first || is_newest(d.state, c))
+        d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told});
+    return done(d);
+}
+
+// A message of the user's in a turn of its own, behind those that wait. It begins no run of a task.
+Judged judge(Decider& d, AgentTyped const& c) {
+    State const& state = d.state;
+    if (is_full(state) || c.at <= state.program_typed) return done(d);
+    if (state.queue.size() >= d.limits.queue) return too_early();
+    InputReceived input;
+    input.turn = state.turns + 1;
+    input.source = InputSource::external;
+    input.parts = c.parts;
+    input.typed_at = c.at;
+    d.emit(std::move(input));
     return done(d);
 }
 

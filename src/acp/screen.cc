@@ -1,0 +1,114 @@
+#include "acp/screen.h"
+
+#include "base/text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::acp {
+
+using namespace dormouse::session;
+
+namespace {
+
+// Enough for the steps of a long answer: one reading follows the other within seconds.
+constexpr int newest = 50;
+constexpr std::size_t answer_max = std::size_t{32} << 20;
+constexpr std::size_t text_max = std::size_t{1} << 20;
+
+std::string in_url(std::string_view text) {
+    static constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (char const c : text) {
+        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (letter || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.') {
+            out += c;
+        } else {
+            auto const byte = static_cast<unsigned char>(c);
+            (out += '%') += digits[byte >> 4U];
+            out += digits[byte & 15U];
+        }
+    }
+    return out;
+}
+
+std::string fitting(std::string text, std::size_t most) {
+    if (text.size() <= most) return text;
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+    text.resize(most);
+    return text + " … [cut: it was longer]";
+}
+
+std::string written(json::View part) {
+    bool const own = part["synthetic"].boolean_or(false) || part["ignored"].boolean_or(false);
+    std::string const type = part["type"].string_or("");
+    if (own) return "";
+    if (type == "text") return part["text"].string_or("");
+    if (type == "subtask") return part["prompt"].string_or("");
+    if (type == "file") return "[" + part["filename"].string_or("a file") + "]";
+    return "";
+}
+
+// "[]" when nobody has written any of it.
+Json parts_of(json::View message, std::string_view marker) {
+    json::Writer out;
+    out.begin_array();
+    std::size_t room = text_max;
+    bool ours = false;
+    message["parts"].elements([&](json::View part) {
+        std::string text = written(part);
+        ours = ours || text.find(marker) != std::string::npos;
+        if (text.empty() || room == 0) return;
+        text = fitting(std::move(text), room);
+        room -= std::min(room, text.size());
+        out.begin_object().member("type", "text").member("text", text).end_object();
+    });
+    Json parts = out.end_array().json();
+    return ours ? Json::trusted("[]") : parts;
+}
+
+port::HttpRequest request_for(ScreenPlace const& place) {
+    std::string const secret = "opencode:" + place.password;
+    auto const* const bytes = reinterpret_cast<std::uint8_t const*>(secret.data());
+    port::HttpRequest request;
+    request.url = place.url + "/session/" + in_url(place.session) +
+                  "/message?limit=" + std::to_string(newest) + "&directory=" + in_url(place.folder);
+    request.headers = {{"Authorization", "Basic " + base64({bytes, secret.size()})}};
+    request.total_limit = Duration(10'000);
+    request.response_max = answer_max;
+    return request;
+}
+
+}  // namespace
+
+std::vector<AgentTyped> typed_in(json::View messages, std::string_view marker) {
+    std::vector<AgentTyped> out;
+    messages.elements([&](json::View message) {
+        json::View const info = message["info"];
+        if (info["role"].string_or("") != "user") return;
+        AgentTyped typed{parts_of(message, marker), info["time"]["created"].integer_or(0)};
+        if (typed.at > 0 && typed.parts.text() != "[]") out.push_back(std::move(typed));
+    });
+    std::ranges::sort(out, {}, &AgentTyped::at);
+    return out;
+}
+
+void read_messages(port::HttpClient& http, ScreenPlace const& place, ScreenRead then) {
+    struct Reading {
+        int status = 0;
+        std::string body;
+    };
+    auto const reading = std::make_shared<Reading>();
+    port::HttpCallbacks callbacks;
+    callbacks.head = [reading](port::HttpHead const& head) { reading->status = head.status; };
+    callbacks.data = [reading](std::string_view chunk) { reading->body += chunk; };
+    callbacks.done = [reading, marker = place.marker,
+                      then = std::move(then)](std::optional<port::HttpFailure> const& failure) {
+        if (failure || reading->status != 200) return then({});
+        auto const answer = json::check(reading->body);
+        then(answer ? typed_in(json::View(*answer), marker) : std::vector<AgentTyped>());
+    };
+    http.start(request_for(place), std::move(callbacks));
+}
+
+}  // namespace dormouse::acp
