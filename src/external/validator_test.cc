@@ -19,6 +19,15 @@ struct HandClock final : port::Clock {
     Duration time{0};
 };
 
+ProcessEnd ended(How how, int status = 0, std::string output = {}, std::string error = {}) {
+    ProcessEnd out;
+    out.how = how;
+    out.status = status;
+    out.output = std::move(output);
+    out.error = std::move(error);
+    return out;
+}
+
 class ManyProcesses final : public port::Processes {
 public:
     Number start(port::ProcessSpec spec, port::Fn<void(ProcessEnd)> done) override {
@@ -31,9 +40,9 @@ public:
         ends.erase(process);
     }
     void exit(Number process, int status, std::string output = {}, std::string error = {}) {
-        end(process, {How::exited, status, std::move(output), std::move(error)});
+        finish(process, ended(How::exited, status, std::move(output), std::move(error)));
     }
-    void end(Number process, ProcessEnd how) {
+    void finish(Number process, ProcessEnd how) {
         auto done = std::move(ends.extract(process).mapped());
         done(std::move(how));
     }
@@ -76,11 +85,11 @@ protected:
         return place;
     }
     std::string exits(int status, std::string output = {}, std::string complaint = {}) {
-        return ends({How::exited, status, std::move(output), std::move(complaint)});
+        return ends(ended(How::exited, status, std::move(output), std::move(complaint)));
     }
     std::string ends(ProcessEnd end) {
         std::size_t const place = ask();
-        processes.end(processes.started.size(), std::move(end));
+        processes.finish(processes.started.size(), std::move(end));
         return answers[place];
     }
 
@@ -135,13 +144,13 @@ TEST_F(ValidatorTest, WhateverElseItDoesMeansThatItFailed) {
         EXPECT_EQ(error.retry_after_ms, 5'000);
         EXPECT_EQ(told.back(), "deploy failed: " + why);
     };
-    fails({How::exited, 2, "s3cret", "s3cret"}, "it ended with exit status 2");
-    fails({How::exited, 1, " \n", "Traceback: s3cret"},
+    fails(ended(How::exited, 2, "s3cret", "s3cret"), "it ended with exit status 2");
+    fails(ended(How::exited, 1, " \n", "Traceback: s3cret"),
           "it ended with exit status 1 and said nothing but a complaint");
-    fails({How::signalled, 11, "", ""}, "it was ended by signal 11");
-    fails({How::timed_out, 0, "", ""}, "it took longer than its time limit of 2.500 s");
-    fails({How::flooded, 0, "", ""}, "it wrote more than it may (64 KiB)");
-    EXPECT_EQ(ends({How::not_started, 0, "", "no such file: /srv/check"}), "held");
+    fails(ended(How::signalled, 11, "", ""), "it was ended by signal 11");
+    fails(ended(How::timed_out, 0, "", ""), "it took longer than its time limit of 2.500 s");
+    fails(ended(How::flooded, 0, "", ""), "it wrote more than it may (64 KiB)");
+    EXPECT_EQ(ends(ended(How::not_started, 0, "", "no such file: /srv/check")), "held");
     EXPECT_THAT(error.detail, Not(HasSubstr("/srv"))) << "files are for operators only";
     EXPECT_EQ(told.back(), "deploy failed: it can not be started: no such file: /srv/check");
 }
