@@ -234,7 +234,7 @@ agent::PollResult unchecked(agent::PollResult const* /*which*/, std::string cons
 template <class Outcome> Outcome checked_outcome(agent::Done done, port::Judged const& judged) {
     if (!judged) return unchecked(static_cast<Outcome const*>(nullptr), judged.error().detail);
     if (*judged) return agent::Failed{"the tool's validator refused its output: " + **judged};
-    return done;
+    return Outcome(std::move(done));
 }
 
 // `begin` as it was, but what is done is told only once it is checked.

@@ -1,0 +1,78 @@
+#include "agent/catalogue.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::agent {
+namespace {
+
+// Runs each job at once, or none at all.
+struct Hands final : port::Workers {
+    bool full = false;
+    std::stop_source run(port::Fn<void(std::stop_token)> job,
+                         port::Fn<void(bool ran)> done) override {
+        std::stop_source source;
+        if (!full) job(source.get_token());
+        done(!full);
+        return source;
+    }
+};
+
+class CatalogueTest : public ::testing::Test {
+protected:
+    CatalogueTest() {
+        Tool asked = named("asked");
+        asked.validate = [](Json const& output) -> std::optional<std::string> {
+            if (output.text() == "1") return std::nullopt;
+            return "must be 1";
+        };
+        registry.add(std::move(asked));
+        Tool checked = named("checked");
+        checked.check = [](port::Offered const& what, port::Fn<void(port::Judged)> then) {
+            then(what.tool + " " + std::string(what.output.text()));
+            return StopTool();
+        };
+        registry.add(std::move(checked));
+        registry.add(named("plain"));
+    }
+    static Tool named(std::string name) {
+        Tool out;
+        out.name = std::move(name);
+        out.schema = Json::trusted(R"({"type":"object"})");
+        out.run = [](ToolCall const&, std::stop_token const&) { return ToolResult(Done{}); };
+        return out;
+    }
+    static std::string judge(RegistryCatalogue& catalogue, std::string tool, std::string output) {
+        std::string out = "nothing";
+        catalogue.validate({{}, std::move(tool), {}, Json::trusted(std::move(output))},
+                           [&](port::Judged const& judged) {
+                               out = !judged   ? std::string(info(judged.error().code).text)
+                                     : *judged ? **judged
+                                               : "fits";
+                           });
+        return out;
+    }
+
+    Registry registry;
+    Hands hands;
+};
+
+TEST_F(CatalogueTest, AValidatorThatMayBlockIsAskedByWorkersAndOneThatMayNotByItself) {
+    RegistryCatalogue catalogue(registry, &hands);
+    EXPECT_EQ(judge(catalogue, "asked", "1"), "fits");
+    EXPECT_EQ(judge(catalogue, "asked", "2"), "must be 1");
+    EXPECT_EQ(judge(catalogue, "checked", "2"), "checked 2");
+    EXPECT_FALSE(catalogue.has_validator("plain"));
+    EXPECT_FALSE(catalogue.has_validator("gone"));
+    RegistryCatalogue const without(registry);
+    EXPECT_FALSE(without.has_validator("asked"));
+    EXPECT_TRUE(without.has_validator("checked"));
+}
+
+TEST_F(CatalogueTest, AResultThatNobodyHadRoomToJudgeIsNotRefusedForGood) {
+    RegistryCatalogue catalogue(registry, &hands);
+    hands.full = true;
+    EXPECT_EQ(judge(catalogue, "asked", "1"), "overloaded");
+}
+
+}  // namespace
+}  // namespace dormouse::agent
