@@ -67,7 +67,7 @@ private:
         return {gone ? Refusal::Why::gone : Refusal::Why::other, error.message, error.data};
     }
     template <class T>
-    void call(std::string_view method, std::string params, Then<T> then, auto read) {
+    void call(std::string_view method, std::string params, Then<T> then, auto const& read) {
         rpc_.call(method, Json::trusted(std::move(params)),
                   [then = std::move(then), read](RpcPeer::Answer answer) mutable {
                       if (!answer) return then(std::unexpected(refusal_of(answer.error())));

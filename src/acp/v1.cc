@@ -23,7 +23,7 @@ Refusal refusal_of(RpcError error) {
 }
 
 // What `read` makes of the result.
-template <class T> RpcPeer::Done reading(Dialect::Then<T> then, auto read) {
+template <class T> RpcPeer::Done reading(Dialect::Then<T> then, auto const& read) {
     return [then = std::move(then), read](RpcPeer::Answer answer) mutable {
         if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()))));
         then(read(json::View(*answer)));
