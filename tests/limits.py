@@ -9,7 +9,7 @@ from dormouse import Case, Client, main, tests_of_keys, wait_for
 
 CONFIG = '[server]\ndemo = true\n%s[limits]\n%s\n'
 BEHIND_A_PROXY = 'trusted_proxies = ["127.0.0.1"]\n'
-ELSEWHERE = {'X-Forwarded-For': '198.51.100.7'}
+FROM_OUTSIDE = {'X-Forwarded-For': '198.51.100.7'}
 
 
 # test_so_many_run_at_once_and_those_beyond_the_line_come_again in tests/validators.py
@@ -68,7 +68,7 @@ class EachOne(Limits):
 
         def settle(i):
             body = {'pendingID': calls[i % len(calls)], 'result': {'output': i}}
-            return client.call('POST', '/async-tool/result', body, ELSEWHERE)
+            return client.call('POST', '/async-tool/result', body, FROM_OUTSIDE)
 
         self.assertGreaterEqual(self.limited(settle), 5)
 
@@ -79,11 +79,11 @@ class EachOne(Limits):
         client = Client(server.port, token)
         self.addCleanup(client.close)
         body = {'pendingID': call, 'result': {'output': 'up'}}
-        again = lambda _: client.call('POST', '/async-tool/result', body, ELSEWHERE)
+        again = lambda _: client.call('POST', '/async-tool/result', body, FROM_OUTSIDE)
         self.assertGreaterEqual(self.limited(again), 5)
         _, (other,) = self.waiting('deploy B')
         body = {'pendingID': other, 'result': {'output': 'up'}}
-        answer = client.call('POST', '/async-tool/result', body, ELSEWHERE)
+        answer = client.call('POST', '/async-tool/result', body, FROM_OUTSIDE)
         self.assertStatus(answer, 200)
 
     def test_failed_auth_per_address_per_s(self):

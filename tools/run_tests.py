@@ -200,7 +200,8 @@ def main(arguments):
     quick, unit = 'quick' in arguments, 'unit' in arguments
     tally = Tally()
     if 'agents' in arguments:
-        for path in [ROOT / 'tests/slow/opencode.py', *programs(ROOT / 'tests/agents')]:
+        opencode = [ROOT / 'tests/slow/opencode.py', ROOT / 'tests/slow/opencode_screen.py']
+        for path in [*opencode, *programs(ROOT / 'tests/agents')]:
             run_program(path, build, tally)
     else:
         run_units(build, quick, tally)

@@ -29,6 +29,9 @@ class Claude(real_agent.RealAgent):
             'IS_SANDBOX': '1',  # else it does not run for root
         }
 
+    def wait_until_kept(self):
+        wait_for(lambda: list(self.home.glob('.claude/projects/**/*.jsonl')), what='its transcript')
+
 
 class Sandboxed(Claude):
     """Behind a wall: its home is read-only but for ~/.claude."""

@@ -71,6 +71,9 @@ class RealAgent(Played):
         self.assertIsNone(turn['error'], turn)
         return self.server.said(session) if turn['status'] == 'ended' else None
 
+    def wait_until_kept(self):
+        """Until the program has written down what was said, if it does so after its answer."""
+
     def marker(self):
         path = self.work / 'marker.txt'
         return path.read_text() if path.exists() else ''
@@ -79,6 +82,7 @@ class RealAgent(Played):
         session = self.server.create(agent='coder')['id']
         self.assertIn('TOKEN-17', self.prompted(session, 'remember TOKEN-17'))
         first = self.server.session(session)['acpSessionID']
+        self.wait_until_kept()
         self.server.restart()
         self.assertIn('TOKEN-17', self.prompted(session, 'what do you remember?'))
         kept = self.server.session(session)['acpSessionID'] == first

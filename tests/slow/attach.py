@@ -2,7 +2,7 @@
 """`dormouse attach`: the own screen of a session's program, in a terminal. A program that sleeps is
 woken without a prompt, stays awake while the screen is open and sleeps again after; what is typed
 there is kept in the journal. The program is a small one that has what matters of opencode
-(tests/slow/opencode.py runs opencode itself)."""
+(tests/slow/opencode_screen.py runs opencode itself)."""
 import fcntl
 import json
 import os

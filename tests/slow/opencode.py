@@ -12,9 +12,8 @@ import urllib.error
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'agents'), str(HERE)]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / 'agents')]
 
-import attach  # noqa: E402
 import npm  # noqa: E402
 import real_agent  # noqa: E402
 from dormouse import children_of, leave_out, main, wait_for  # noqa: E402
@@ -117,59 +116,6 @@ class OpenCode(real_agent.RealAgent):
 class Sandboxed(OpenCode):
     """Behind a wall that lets it keep its own state, and write in its folder and nowhere else."""
 
-    more = 'sandbox = "bwrap"\n'
-
-
-class Screen(real_agent.Played):
-    """`dormouse attach` with opencode's real screen, in a terminal."""
-
-    more = ''
-
-    def setUp(self):
-        super().setUp()
-        self.own = {'DO_NOT_TRACK': '1', 'CI': '1', **OpenCode.variables(self)}
-        more = f'idle_stop = "2s"\n{self.more}'
-        self.serve(real_agent.entry('coder', OpenCode.command, self.own, more), self.own)
-
-    prompted, rested = real_agent.RealAgent.prompted, real_agent.RealAgent.rested
-
-    def sleeps(self):
-        wait_for(lambda: not children_of(self.server.process.pid), 90, 'its sleep')
-
-    def test_what_is_typed_there_is_kept_and_known(self):
-        session = self.server.create(agent='coder')['id']
-        self.prompted(session, 'remember TOKEN-17')
-        self.sleeps()
-        env = {'HOME': str(self.home), **self.own}
-        terminal = attach.Terminal(self.server, session, env)
-        self.addCleanup(terminal.close)
-        terminal.until('TOKEN-17', real_agent.LIMIT_S)
-        self.assertEqual(len(self.server.turns(session)), 1, 'woken without a turn')
-        time.sleep(3)
-        terminal.type('remember TOKEN-23')
-        time.sleep(1)
-        terminal.type('\r')
-
-        def answered():
-            terminal.read()
-            return 'TOKEN-23' in self.server.said(session)
-
-        wait_for(answered, real_agent.LIMIT_S, 'the answer in the journal')
-        self.assertTrue(children_of(self.server.process.pid), 'it is awake')
-        terminal.type('\x03')
-        self.assertEqual(terminal.end(30), 0, terminal.shown[-2000:])
-        user = [m for m in self.server.messages(session) if m['role'] == 'user']
-        self.assertEqual([m['source']['type'] for m in user], ['prompt', 'external'])
-        self.assertEqual(user[1]['parts'][0]['text'], 'remember TOKEN-23')
-        turns = self.server.turns(session)
-        self.assertEqual([t['cause']['type'] for t in turns], ['prompt', 'external'])
-        self.sleeps()
-        said = self.prompted(session, 'what do you remember?')
-        self.assertIn('TOKEN-17', said)
-        self.assertIn('TOKEN-23', said)
-
-
-class ScreenThroughTheWall(Screen):
     more = 'sandbox = "bwrap"\n'
 
 
