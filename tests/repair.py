@@ -206,7 +206,7 @@ class Findings(Damaged, Tools):
         for one in rests, now, *later:
             self.server.at_rest(one)
         waits = self.server.create('deploy A')['id']  # read once, although it owes as well
-        self.damage(
+        self.server.while_down(
             *(
                 f"UPDATE journal SET data = '[]' WHERE k >> 24 = {self.number(one)}"
                 for one in (rests, now, later[-1])

@@ -7,7 +7,7 @@ import threading
 import time
 
 from dormouse import Client, main, run, wait_for
-from tools_by_config import Tools, call_back, eventually
+from tools_by_config import HELD, Tools, call_back, eventually
 from webhook_peers import WHSEC, standard
 
 # Says what it was asked about, and does what the output tells it to.
@@ -167,10 +167,7 @@ class Doors(Validated):
         self.ends_with('deploy A: live')
 
     def test_a_person_who_says_what_became_of_a_call_in_doubt(self):
-        self.serve(
-            self.command('cat >/dev/null; sleep 60\n', more='crash = "ask"\ntime_limit = "60s"')
-            + self.checked()
-        )
+        self.serve(self.command(HELD, more='crash = "ask"\ntime_limit = "60s"') + self.checked())
         self.session = self.server.create('deploy A', agent='ops', wait=0)['id']
         eventually(lambda: 'tool_started' in self.types(), 'it runs')
         self.server.restart()
