@@ -150,31 +150,78 @@ class Doors(Raw):
         )
         self.assertEqual(self.statuses(seen), [401])
 
+    def hosts_like_ours(self, port):
+        """Names, numbers and spellings of an address that lead here, or look as if."""
+        names = (
+            'evil.test',
+            'localhost.evil.test',
+            '127.0.0.1.evil.test',
+            'LOCALHOST.evil',
+            'localhost.',
+            'localhost..',
+            'localhost.localdomain',
+            'local.host',
+            '127.0.0.1.',
+            '127.0.0.1.nip.io',
+            '127.1',
+            '127.0.1',
+            '127.0.0.2',
+            '127.000.000.001',
+            '2130706433',
+            '0x7f000001',
+            '0x7f.0.0.1',
+            '0177.0.0.1',
+            '017700000001',
+            '0',
+            '0.0.0.0',
+            '[::]',
+            '[0:0:0:0:0:0:0:2]',
+            '[::ffff:127.0.0.1]',
+            '[::ffff:7f00:1]',
+            '[::127.0.0.1]',
+            '[fe80::1]',
+            '[::1%25lo]',
+            '[::1',
+            '::1]',
+            'a@localhost',
+            'localhost@evil.test',
+            'localhost%00',
+            'localhost%2eevil.test',
+            'localhost#evil.test',
+            'localhost/evil.test',
+            'localhost\\evil.test',
+            'localhost,evil.test',
+            'localhost;evil.test',
+            'l\u043ecalhost'.encode().decode('latin-1'),
+            'localhost\t',
+            '*',
+            '*.localhost',
+            'xn--lcalhost-0nf',
+        )
+        yield from (f'{name}:{port}' for name in names)
+        yield from (
+            'localhost',
+            '127.0.0.1',
+            '',
+            ':',
+            f':{port}',
+            f'{port}',
+            f'localhost:{port + 1}',
+            f'localhost:{port}0',
+            f'localhost:0{port}',
+            f'localhost:+{port}',
+            f'localhost:-{port}',
+            f'localhost:{port}:{port}',
+            f'localhost: {port}',
+            f'127.0.0.1:{port}@evil',
+            f'127.0.0.1:{port},evil.test',
+            f'http://localhost:{port}',
+        )
+
     def test_hosts_that_only_look_like_ours(self):
         """DNS rebinding: CVE-2025-66414, CVE-2026-42559; 0.0.0.0: CVE-2025-49596."""
         port = self.server.port
-        for host in (
-            f'evil.test:{port}',
-            f'localhost.evil.test:{port}',
-            f'127.0.0.1.evil.test:{port}',
-            f'0.0.0.0:{port}',
-            f'127.1:{port}',
-            f'2130706433:{port}',
-            f'0x7f000001:{port}',
-            f'017700000001:{port}',
-            f'[::]:{port}',
-            f'[::ffff:127.0.0.1]:{port}',
-            'localhost',
-            f'localhost:{port + 1}',
-            f'localhost.:{port}',
-            f'a@localhost:{port}',
-            f'127.0.0.1:{port}@evil',
-            f'127.0.0.1:{port},evil.test',
-            f' 127.0.0.1:0{port}',
-            f'LOCALHOST.evil:{port}',
-            '*',
-            '',
-        ):
+        for host in self.hosts_like_ours(port):
             for path in ('/api/agents', '/healthz', '/api/events?project=default', '/sign-in'):
                 with self.subTest(host=host, path=path):
                     answer = Client(port, self.server.token).call(
@@ -228,6 +275,28 @@ class Doors(Raw):
                     self.assertIn(answer.status, (400, 401, 404, 429))
                     self.assertNotIn(b'items', answer.raw)
 
+    def test_paths_that_climb_lead_nowhere(self):
+        """3.17: ids and file names that are paths, in every spelling, on routes that have one."""
+        ups = ('..', '%2e%2e', '.%2e', '%252e%252e', '..;', '....', '%c0%ae%c0%ae', '..%00')
+        slashes = ('/', '%2f', '%5c', '%252f', '%c0%af', '//', '%2f%2f')
+        targets = ('token', 'dormouse.db', 'etc/passwd')
+        routes = ('/api/sessions/', '/api/artifacts/', '/async-tool/pending/', '/a/', '/c/', '/')
+        ours = self.server.token.encode()
+        client = self.server.new_client()
+        for number, up in enumerate(ups * len(slashes)):
+            slash = slashes[number % len(slashes)]
+            for target in targets:
+                for route in (routes[number % 6], routes[(number + 1) % 6]):
+                    path = route + (up + slash) * (1 + number % 7) + target
+                    with self.subTest(path=path):
+                        answer = client.get(path)
+                        # Guesses of callback URLs are counted.
+                        counted = (429,) if route == '/c/' else ()
+                        self.assertIn(answer.status, (400, 404, 405, *counted), answer)
+                        self.assertNotIn(ours, answer.raw)
+                        self.assertNotIn(b'root:', answer.raw)
+        client.close()
+
     def test_rights_that_a_request_claims_are_not_heard(self):
         """GHSA-rqpp-rjj8-7wv8, CVE-2026-53821; GHSA-h3jj-5f3v-3685: retry asked for read only."""
         made = self.server.post('/api/tokens', {'name': 'r', 'role': 'read'})
@@ -269,7 +338,6 @@ class Doors(Raw):
             for method in ('GET', 'HEAD'):
                 self.server.call(method, path)
         self.assertEqual(self.server.session(session['id'])['seq'], session['seq'])
-
 
     def test_a_configuration_in_the_working_folder_is_not_read(self):
         """CVE-2025-59536, 2026-21852, 2025-61260: what lies in a folder is obeyed."""
