@@ -2,8 +2,8 @@
 // What stands between a runner and its world so that somebody can count: the server does, whether
 // it is a program of its own or serves the runtime of another. On the loop.
 
-#include "port/effects.h"
 #include "port/meter.h"
+#include "port/passing_effects.h"
 #include "port/store.h"
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace dormouse::runner {
 
 // Passes on to `to` and counts: starts by kind, outcomes of tools.
-class CountedEffects final : public port::Effects {
+class CountedEffects final : public port::PassingEffects {
 public:
     // `to` outlives this.
-    explicit CountedEffects(port::Effects& to) : to_(to) {}
+    explicit CountedEffects(port::Effects& to) : PassingEffects(to) {}
     // It outlives this, or nullptr is told first: then nothing is counted.
     void count_by(port::Meter* meter) { meter_ = meter; }
 
@@ -28,39 +28,12 @@ public:
                   port::Outcome done) override;
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
-    void ask_turn(port::TurnRequest request, port::Outcome done) override {
-        to_.ask_turn(std::move(request), std::move(done));
-    }
-    void tell_agent(SessionId session, std::string const& agent,
-                    session::TellAgent const& what) override {
-        to_.tell_agent(session, agent, what);
-    }
-    void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
-    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
-        std::string const& agent) const override {
-        return to_.view_tokens(agent);
-    }
-    [[nodiscard]] std::optional<Time> model_until(SessionId session,
-                                                  session::EffectId id) const override {
-        return to_.model_until(session, id);
-    }
-    [[nodiscard]] bool has_gate(std::string const& gate) const override {
-        return to_.has_gate(gate);
-    }
-    [[nodiscard]] std::string refusal(std::string const& agent,
-                                      std::string const& project) const override {
-        return to_.refusal(agent, project);
-    }
-    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
-        return to_.terms(agent);
-    }
 
 private:
     void started(std::string_view kind) {
         if (meter_) meter_->started(kind);
     }
 
-    port::Effects& to_;
     port::Meter* meter_ = nullptr;
 };
 
@@ -95,7 +68,7 @@ private:
 inline void CountedEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                                       port::Outcome done) {
     started("model");
-    to_.ask_model(std::move(request), std::move(delta), std::move(done));
+    PassingEffects::ask_model(std::move(request), std::move(delta), std::move(done));
 }
 
 inline void CountedEffects::run_tool(SessionId session, session::EffectId id, std::string agent,
@@ -107,19 +80,19 @@ inline void CountedEffects::run_tool(SessionId session, session::EffectId id, st
         if (what && meter_) meter_->tool_ended(tool, *what);
         done(std::move(outcome));
     };
-    to_.run_tool(session, id, std::move(agent), std::move(run), std::move(counted));
+    PassingEffects::run_tool(session, id, std::move(agent), std::move(run), std::move(counted));
 }
 
 inline void CountedEffects::ask_gate(SessionId session, session::EffectId id, std::string agent,
                                      session::AskGate ask, port::Outcome done) {
     started("gate");
-    to_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
+    PassingEffects::ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
 }
 
 inline void CountedEffects::poll_tool(SessionId session, session::EffectId id, std::string agent,
                                       session::PollTool poll, port::Outcome done) {
     started("poll");
-    to_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
+    PassingEffects::poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
 }
 
 inline void CountedJournal::commit(std::vector<port::Append> appends,

@@ -36,14 +36,14 @@ void PlantedJournal::spoil(port::Append& append) {
 void PlantedEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                                port::Outcome done) {
     if (bug_ != Bug::effect_before_intent) {
-        return inner_.ask_model(std::move(request), std::move(delta), std::move(done));
+        return PassingEffects::ask_model(std::move(request), std::move(delta), std::move(done));
     }
     SessionId const session = request.session;
     auto eager = [this, session, done = std::move(done)](Command::Body outcome) mutable {
         if (auto const* reply = std::get_if<ModelReply>(&outcome)) run_at_once(session, *reply);
         done(std::move(outcome));
     };
-    inner_.ask_model(std::move(request), std::move(delta), std::move(eager));
+    PassingEffects::ask_model(std::move(request), std::move(delta), std::move(eager));
 }
 
 // What the runner would have written first is made up.
@@ -51,16 +51,17 @@ void PlantedEffects::run_at_once(SessionId session, ModelReply const& reply) {
     if (reply.calls.empty() || reply.calls.front().at_once) return;
     PendingId const pending{session, 1, 1, {}};
     RunTool run{pending, 1, reply.calls.front().tool, reply.calls.front().input, {}};
-    inner_.run_tool(session, {1'000'000, 1}, "demo", std::move(run), [](Command::Body const&) {});
+    PassingEffects::run_tool(session, {1'000'000, 1}, "demo", std::move(run),
+                             [](Command::Body const&) {});
 }
 
 void PlantedEffects::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                               port::Outcome done) {
     if (bug_ == Bug::effect_not_started && world_.chance(200)) return;
     if (bug_ == Bug::effect_started_twice && world_.chance(200)) {
-        inner_.run_tool(session, id, agent, run, [](Command::Body const&) {});
+        PassingEffects::run_tool(session, id, agent, run, [](Command::Body const&) {});
     }
-    inner_.run_tool(session, id, std::move(agent), std::move(run), std::move(done));
+    PassingEffects::run_tool(session, id, std::move(agent), std::move(run), std::move(done));
 }
 
 }  // namespace dormouse::sim

@@ -2,7 +2,7 @@
 // Planted bugs: wrappers around ports that break a promise as a bug in the runner would. Each
 // proves that a checker sees what it is there for.
 
-#include "port/effects.h"
+#include "port/passing_effects.h"
 #include "sim/world.h"
 
 namespace dormouse::sim {
@@ -47,49 +47,21 @@ private:
     Bug const bug_;
 };
 
-class PlantedEffects final : public port::Effects {
+class PlantedEffects final : public port::PassingEffects {
 public:
     // All outlive this.
     PlantedEffects(World& world, port::Effects& inner, Bug bug)
-        : world_(world), inner_(inner), bug_(bug) {}
+        : PassingEffects(inner), world_(world), bug_(bug) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
     void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
                   port::Outcome done) override;
-    void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
-                  port::Outcome done) override {
-        inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
-    }
-    void poll_tool(SessionId session, session::EffectId id, std::string agent,
-                   session::PollTool poll, port::Outcome done) override {
-        inner_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
-    }
-    void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
-    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
-        std::string const& agent) const override {
-        return inner_.view_tokens(agent);
-    }
-    [[nodiscard]] std::optional<Time> model_until(SessionId session,
-                                                  session::EffectId id) const override {
-        return inner_.model_until(session, id);
-    }
-    [[nodiscard]] bool has_gate(std::string const& gate) const override {
-        return inner_.has_gate(gate);
-    }
-    [[nodiscard]] std::string refusal(std::string const& agent,
-                                      std::string const& project) const override {
-        return inner_.refusal(agent, project);
-    }
-    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
-        return inner_.terms(agent);
-    }
 
 private:
     void run_at_once(SessionId session, session::ModelReply const& reply);
 
     World& world_;
-    port::Effects& inner_;
     Bug const bug_;
 };
 

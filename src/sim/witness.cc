@@ -24,7 +24,7 @@ void Witness::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> 
         begin(request.session, {event.seq, 0});
     }
     if (!known) findings_.add("effect: the model is asked before the intent is durable");
-    inner_.ask_model(std::move(request), std::move(delta), std::move(done));
+    PassingEffects::ask_model(std::move(request), std::move(delta), std::move(done));
 }
 
 void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
@@ -42,7 +42,7 @@ void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunToo
         findings_.add("effect: one attempt of a tool was started twice");
     }
     check_policy(session, run);
-    inner_.run_tool(session, id, std::move(agent), std::move(run), std::move(done));
+    PassingEffects::run_tool(session, id, std::move(agent), std::move(run), std::move(done));
 }
 
 void Witness::check_policy(SessionId session, RunTool const& run) {
@@ -62,7 +62,7 @@ void Witness::ask_gate(SessionId session, EffectId id, std::string agent, AskGat
     if (!durable_.event(session, id.since)) {
         findings_.add("effect: a gate is asked before its intent is durable");
     }
-    inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
+    PassingEffects::ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
 }
 
 // One that crashed is asked again by the next process; of a pause that was settled none begins.
@@ -76,7 +76,7 @@ void Witness::poll_tool(SessionId session, EffectId id, std::string agent, PollT
     if (!follows) findings_.add("effect: a poll follows from nothing that is durable");
     if (found && !open_pause(found->state, poll.pending))
         findings_.add("effect: a call that is settled is polled");
-    inner_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
+    PassingEffects::poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
 }
 
 }  // namespace dormouse::sim

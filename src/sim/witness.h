@@ -2,7 +2,7 @@
 // Stands between the runner and whoever does its effects, and sees that each start keeps P4: its
 // intent is durable, it is this process's own, and nothing is run again in silence.
 
-#include "port/effects.h"
+#include "port/passing_effects.h"
 #include "sim/durable.h"
 
 #include <map>
@@ -18,12 +18,16 @@ struct Started {
 };
 
 // One for each process.
-class Witness final : public port::Effects {
+class Witness final : public port::PassingEffects {
 public:
     // All outlive this. `epoch`: under which the process writes its intents.
     Witness(port::Effects& inner, Durable const& durable, Findings& findings, Started& started,
             Epoch epoch)
-        : inner_(inner), durable_(durable), findings_(findings), started_(started), epoch_(epoch) {}
+        : PassingEffects(inner),
+          durable_(durable),
+          findings_(findings),
+          started_(started),
+          epoch_(epoch) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
@@ -33,25 +37,6 @@ public:
                   port::Outcome done) override;
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
-    void stop(SessionId session, session::EffectId id) override { inner_.stop(session, id); }
-    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
-        std::string const& agent) const override {
-        return inner_.view_tokens(agent);
-    }
-    [[nodiscard]] std::optional<Time> model_until(SessionId session,
-                                                  session::EffectId id) const override {
-        return inner_.model_until(session, id);
-    }
-    [[nodiscard]] bool has_gate(std::string const& gate) const override {
-        return inner_.has_gate(gate);
-    }
-    [[nodiscard]] std::string refusal(std::string const& agent,
-                                      std::string const& project) const override {
-        return inner_.refusal(agent, project);
-    }
-    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
-        return inner_.terms(agent);
-    }
 
     [[nodiscard]] bool has_started(SessionId session, session::EffectId id) const {
         return begun_.contains({session, id});
@@ -62,7 +47,6 @@ private:
     void begin(SessionId session, session::EffectId id);
     void check_policy(SessionId session, session::RunTool const& run);
 
-    port::Effects& inner_;
     Durable const& durable_;
     Findings& findings_;
     Started& started_;

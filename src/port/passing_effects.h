@@ -1,0 +1,62 @@
+#pragma once
+// Effects that stand before others and pass all on. Whoever counts, checks or spoils some of them
+// overrides those, and forgets none of the rest. On the loop.
+
+#include "port/effects.h"
+
+#include <utility>
+
+namespace dormouse::port {
+
+class PassingEffects : public Effects {
+public:
+    // `to` outlives this.
+    explicit PassingEffects(Effects& to) : to_(to) {}
+
+    void ask_model(ModelRequest request, Fn<void(Delta)> delta, Outcome done) override {
+        to_.ask_model(std::move(request), std::move(delta), std::move(done));
+    }
+    void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
+                  Outcome done) override {
+        to_.run_tool(session, id, std::move(agent), std::move(run), std::move(done));
+    }
+    void ask_gate(SessionId session, session::EffectId id, std::string agent, session::AskGate ask,
+                  Outcome done) override {
+        to_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
+    }
+    void poll_tool(SessionId session, session::EffectId id, std::string agent,
+                   session::PollTool poll, Outcome done) override {
+        to_.poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
+    }
+    void ask_turn(TurnRequest request, Outcome done) override {
+        to_.ask_turn(std::move(request), std::move(done));
+    }
+    void tell_agent(SessionId session, std::string const& agent,
+                    session::TellAgent const& what) override {
+        to_.tell_agent(session, agent, what);
+    }
+    void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
+    [[nodiscard]] std::optional<Time> model_until(SessionId session,
+                                                  session::EffectId id) const override {
+        return to_.model_until(session, id);
+    }
+    [[nodiscard]] bool has_gate(std::string const& gate) const override {
+        return to_.has_gate(gate);
+    }
+    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
+        std::string const& agent) const override {
+        return to_.view_tokens(agent);
+    }
+    [[nodiscard]] std::string refusal(std::string const& agent,
+                                      std::string const& project) const override {
+        return to_.refusal(agent, project);
+    }
+    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
+        return to_.terms(agent);
+    }
+
+private:
+    Effects& to_;
+};
+
+}  // namespace dormouse::port
