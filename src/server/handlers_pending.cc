@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
 
 // Reading pending calls: one, those of a session, those of a project.
@@ -94,6 +95,9 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
     return filter;
 }
 
+// The times of events are a little older than what is seen of them.
+constexpr Duration append_takes_at_most{5'000};
+
 struct Page {
     std::vector<std::string> items;
     std::optional<std::string> next;
@@ -115,8 +119,47 @@ bool waits_on(Api& api, ExchangePtr const& x, Filter const& filter, Page const& 
     return nothing && runner.now() < filter.until && !runner.draining() && !x->responder->gone();
 }
 
+// What changed for sure since the time that was asked for, whatever the times in the journal say.
+struct Known {
+    using Place = std::tuple<std::uint64_t, CallNo, Generation>;
+    bool all = false;  // nothing else has changed
+    std::set<Place> places = {};
+
+    void add(std::vector<PendingId> const& pendings) {
+        for (PendingId const& p : pendings)
+            places.emplace(p.session.number(), p.call, p.generation);
+    }
+    [[nodiscard]] bool takes(wire::PauseView const& pause, Time since) const {
+        PendingId const& p = pause.pending;
+        if (places.contains({p.session.number(), p.call, p.generation})) return true;
+        return !all && pause.changed >= since - append_takes_at_most;
+    }
+};
+
+// `done` with what is known of the project. Of `since` of an earlier process the feed is asked.
+void find_changes(Api& api, ExchangePtr const& x, std::string const& project, Time since,
+                  port::Fn<void(Known)> done) {
+    Known known;
+    if (api.changes().remembers(since)) {
+        known.all = true;
+        known.add(api.changes().since(project, since));
+        return done(std::move(known));
+    }
+    if (since == Time{}) return done(std::move(known));  // everything
+    auto question = [project, since](port::Store& store) {
+        return changed_in_feed(store, project, since);
+    };
+    port::ask(api.services().journal, std::move(question),
+              [x, known = std::move(known),
+               done = std::move(done)](Result<std::vector<PendingId>> found) mutable {
+                  if (!found) return x->fail(found.error());
+                  known.add(*found);
+                  done(std::move(known));
+              });
+}
+
 // Newest first.
-Page page_of_session(Snapshot const& snapshot, Filter const& filter, Time now) {
+Page page_of_session(Snapshot const& snapshot, Filter const& filter, Known const& known, Time now) {
     Page page;
     auto const& calls = snapshot.history.calls();
     for (auto call = calls.rbegin(); call != calls.rend() && !page.next; ++call) {
@@ -125,7 +168,7 @@ Page page_of_session(Snapshot const& snapshot, Filter const& filter, Time now) {
             auto const place = std::pair(pause->pending.call, pause->pending.generation);
             if (filter.cursor && place >= std::pair(filter.cursor->call, filter.cursor->generation))
                 continue;
-            if (filter.changed_since && pause->changed < *filter.changed_since) continue;
+            if (filter.changed_since && !known.takes(*pause, *filter.changed_since)) continue;
             if (!filter.takes(*pause, call->second.spec.tool, now)) continue;
             if (page.items.size() == filter.limit) break;
             page.items.push_back(
@@ -136,15 +179,29 @@ Page page_of_session(Snapshot const& snapshot, Filter const& filter, Time now) {
     return page;
 }
 
+void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter);
+
+void answer_page(Api& api, ExchangePtr const& x, Snapshot const& snapshot, Filter const& filter,
+                 Known const& known, Time as_of) {
+    SessionId const session = snapshot.lane->id();
+    Page const page = page_of_session(snapshot, filter, known, api.services().runner.now());
+    bool const waits = filter.changed_since && waits_on(api, x, filter, page);
+    if (!waits) return answer_list(x, page, as_of);
+    wait_for_change(api, {}, session, filter.until, x,
+                    [&api, x, session, filter] { answer_session(api, x, session, filter); });
+}
+
 void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
-    Time const as_of = api.services().runner.now();
-    read_history(api, session, [&api, x, session, filter, as_of](Result<Snapshot> snapshot) {
+    Time const as_of = api.changes().as_of(api.services().runner.now());
+    read_history(api, session, [&api, x, filter, as_of](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
-        Page const page = page_of_session(*snapshot, filter, api.services().runner.now());
-        bool const waits = filter.changed_since && waits_on(api, x, filter, page);
-        if (!waits) return answer_list(x, page, as_of);
-        wait_for_change(api, {}, session, filter.until, x,
-                        [&api, x, session, filter] { answer_session(api, x, session, filter); });
+        if (!filter.changed_since) return answer_page(api, x, *snapshot, filter, {}, as_of);
+        std::string const project = snapshot->lane->state().project;
+        auto const shared = std::make_shared<Snapshot>(*std::move(snapshot));
+        find_changes(api, x, project, *filter.changed_since,
+                     [&api, x, shared, filter, as_of](Known const& known) {
+                         answer_page(api, x, *shared, filter, known, as_of);
+                     });
     });
 }
 
@@ -159,8 +216,6 @@ void list_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter c
         });
 }
 
-constexpr Duration append_takes_at_most{5'000};
-
 // A project's list is gathered from its sessions one after the other; `places` tell which to ask.
 struct Gather {
     Api& api;
@@ -168,7 +223,7 @@ struct Gather {
     Filter filter;
     Time as_of{};
     std::vector<PendingId> places = {};  // nonces are not looked at
-    std::optional<Time> changed_since = {};
+    Known known = {};
     std::size_t at = 0;
     Page page = {};
 };
@@ -181,7 +236,8 @@ void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
     if (call == snapshot.history.calls().end()) return;
     for (wire::PauseView const& pause : call->second.pauses) {
         bool const mine = pause.pending.generation == place.generation;
-        bool const new_enough = !g.changed_since || pause.changed >= *g.changed_since;
+        bool const new_enough =
+            !g.filter.changed_since || g.known.takes(pause, *g.filter.changed_since);
         if (!mine || !new_enough || !g.filter.takes(pause, call->second.spec.tool, now)) continue;
         g.page.items.push_back(
             pending_object(snapshot.lane->state(), snapshot.history, pause, now));
@@ -218,30 +274,28 @@ bool comes_first(PendingId const& a, PendingId const& b) {
            std::tuple(a.session.number(), a.call, a.generation);
 }
 
-std::vector<PendingId> lately_changed(Api& api, Filter const& filter) {
-    auto places = api.changes().since(filter.project, *filter.changed_since);
-    std::ranges::sort(places, comes_first);
+// In the order of lists, behind the cursor, and no more than are asked for.
+void trim_places(Gather& g) {
+    Filter const& filter = g.filter;
+    std::ranges::sort(g.places, comes_first);
+    auto const same = [](PendingId const& a, PendingId const& b) {
+        return !comes_first(a, b) && !comes_first(b, a);
+    };
+    g.places.erase(std::ranges::unique(g.places, same).begin(), g.places.end());
     if (filter.cursor)
-        std::erase_if(places, [&](PendingId const& p) { return !comes_first(*filter.cursor, p); });
-    if (places.size() > filter.limit) places.resize(filter.limit);
-    return places;
+        std::erase_if(g.places,
+                      [&](PendingId const& p) { return !comes_first(*filter.cursor, p); });
+    if (g.places.size() > filter.limit) g.places.resize(filter.limit);
 }
 
 void start_gather(std::shared_ptr<Gather> const& g) {
+    trim_places(*g);
     if (g->places.size() == g->filter.limit) g->page.next = g->places.back().text();
     gather(g);
 }
 
-void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
-    Time const as_of = api.services().runner.now();
-    auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
-    if (filter.changed_since && api.changes().remembers(*filter.changed_since)) {
-        // These were seen to change since then, whenever the change itself was.
-        g->places = lately_changed(api, filter);
-        return start_gather(g);
-    }
-    // By the times of events, which are a little older than what is seen of them.
-    if (filter.changed_since) g->changed_since = *filter.changed_since - append_takes_at_most;
+void gather_rows(std::shared_ptr<Gather> const& g) {
+    Filter const& filter = g->filter;
     port::PendingFilter rows;
     rows.project = filter.project;
     bool const all = filter.statuses.size() == status_names.size();
@@ -251,13 +305,25 @@ void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
     rows.before = filter.cursor;
     rows.limit = static_cast<std::uint32_t>(filter.limit);
     auto question = [rows](port::Store& store) { return store.list_pending(rows); };
-    port::ask(api.services().journal, std::move(question),
+    port::ask(g->api.services().journal, std::move(question),
               [g](Result<std::vector<port::PendingListed>> listed) {
                   if (!listed) return g->x->fail(listed.error());
                   for (port::PendingListed const& one : *listed)
                       g->places.push_back({one.session, one.row.call, one.row.generation, {}});
                   start_gather(g);
               });
+}
+
+void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
+    Time const as_of = api.changes().as_of(api.services().runner.now());
+    auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
+    if (!filter.changed_since) return gather_rows(g);
+    find_changes(api, x, filter.project, *filter.changed_since, [g](Known known) {
+        g->known = std::move(known);
+        if (!g->known.all) return gather_rows(g);
+        g->places = g->api.changes().since(g->filter.project, *g->filter.changed_since);
+        start_gather(g);
+    });
 }
 
 }  // namespace
