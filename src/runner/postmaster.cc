@@ -3,6 +3,7 @@
 #include "session/limits.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace dormouse::runner {
@@ -76,9 +77,11 @@ Result<Names> find_names(port::Store& store, std::vector<std::string> const& pro
     if (names.empty()) return everybody(store, projects.front(), except);
     Names out;
     Result<void> failed;
+    std::set<SessionId> known;  // by its id and by its alias it is one receiver
     for (std::string const& name : names) {
         auto found = find_name(store, projects, name, failed);
         if (!failed) return std::unexpected(std::move(failed.error()));
+        if (found && !known.insert(found->session).second) continue;
         out.emplace_back(name, std::move(found));
     }
     return out;
