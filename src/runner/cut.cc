@@ -259,6 +259,8 @@ void HistoryCutter::step(std::shared_ptr<Job> const& job) {
                   if (job->dry_run) return job->done(gone);
                   auto const applied = [this, alive, job, gone](Result<Answer> const& answer) {
                       if (!*alive) return;
+                      if (!answer && info(answer.error().code).next == Next::retry)
+                          return job->done(std::unexpected(answer.error()));
                       // Somebody else has cut it meanwhile, or it is gone: so be it.
                       if (!answer) return job->done(job->report);
                       job->report.messages += gone.messages;

@@ -238,6 +238,88 @@ TEST_F(Cuts, APlanThatComesTooLateChangesNothing) {
     EXPECT_EQ(stored(session).head, head);
 }
 
+// The mail came into a turn that was cancelled: it waits for the next one, which begins after the
+// cut.
+TEST_F(Cuts, UnreadMailBeforeTheCut_IsKept) {
+    SessionId const session = talk(6);
+    (void)ask(session, prompt("cancelled"));
+    TakeMail mail;
+    mail.mail.project = "default";
+    mail.mail.text = "read me later";
+    mail.mail.wake = Wake::never;
+    EXPECT_EQ(ask(session, mail), "applied");
+    EXPECT_EQ(ask(session, Cancel{Cancel::Scope::turn, {}}), "applied");
+    State const then = stored(session);
+    ASSERT_EQ(then.inbox.size(), 1u);
+    turn(session, "next");
+    EXPECT_GT(cut(session, 4).messages, 0u);
+    State const now = stored(session);
+    EXPECT_EQ(now.base.through, then.head) << "the cut is where the mail had not been read";
+    auto const records = read_records(*journal.store, session, 1, now.head).value();
+    wire::History history(session);
+    for (wire::RecordPtr const& record : records) history.add(*record);
+    ASSERT_TRUE(history.mails().contains(then.inbox[0].seq));
+    EXPECT_EQ(history.mails().at(then.inbox[0].seq).what.mail.text, "read me later");
+    auto const view = wire::model_view(history, now.head);
+    EXPECT_TRUE(std::ranges::any_of(view.messages, [](ViewMessage const& one) {
+        return one.parts.text().find("read me later") != std::string::npos;
+    }));
+}
+
+TEST_F(Cuts, FailedTurnThatIsTriedAgain_StaysWhole) {
+    SessionId const session = talk(6);
+    (void)ask(session, prompt("please"));
+    auto const& ask_now = effects.asked.back().request.ask;
+    ModelFailure const failure{ask_now.turn, ask_now.step, ask_now.attempt, {"model_failed", "401"},
+                               false,        std::nullopt};
+    auto done = std::move(effects.asked.back().done);
+    effects.asked.pop_back();
+    done(failure);
+    loop.run();
+    ASSERT_FALSE(stored(session).turn);
+    TurnNo const failed = stored(session).last_turn->no;
+    EXPECT_EQ(ask(session, Move{Move::To::retry, ""}), "applied");
+    ASSERT_TRUE(stored(session).turn) << "the turn is taken up again";
+    ASSERT_EQ(stored(session).turn->no, failed);
+    (void)cut(session, 2);
+    EXPECT_GT(stored(session).base.through, 0u);
+    EXPECT_LT(stored(session).base.turn, failed);
+}
+
+TEST_F(Cuts, KeyOfACutRequest_SaysHistoryGoneAtOnce) {
+    SessionId const session = new_session();
+    auto const keyed = [&] {
+        runner->command(session, prompt("first"), ann("0123456789abcdef0123456789abcdef"),
+                        [this](Result<Answer> answer) { answers.push_back(said(answer)); });
+        loop.run();
+        return answers.back();
+    };
+    EXPECT_EQ(keyed(), "applied");
+    effects.reply();
+    loop.run();
+    EXPECT_EQ(keyed(), "duplicate");
+    for (int i = 0; i < 6; ++i) turn(session, "more");
+    EXPECT_GT(cut(session, 4).messages, 0u);
+    std::string const resident = keyed();
+    restart();
+    EXPECT_EQ(resident, "history_gone");
+    EXPECT_EQ(keyed(), resident) << "the next process says the same";
+}
+
+TEST_F(Cuts, CutTheStoreHasNoRoomFor_IsAnError) {
+    SessionId const session = talk(12);
+    HistoryCutter cutter(*runner, loop, journal, std::nullopt);
+    std::optional<Result<CutReport>> out;
+    journal.fault = Fault::lost;
+    journal.fault_code = Code::store_full;
+    cutter.cut(session, 10, false, ann(), [&](Result<CutReport> report) { out = report; });
+    loop.run();
+    ASSERT_TRUE(out);
+    ASSERT_FALSE(*out);
+    EXPECT_EQ(out->error().code, Code::store_full);
+    EXPECT_GT(cut(session, 10).messages, 0u);
+}
+
 TEST_F(Cuts, SessionsAreCutByThemselvesWhenTheirTurnsEnd) {
     HistoryCutter cutter(*runner, loop, journal, 10);
     std::uint64_t gone = 0;

@@ -175,6 +175,57 @@ TEST_F(RunnerMail, AnAppendWhoseEndIsUnknownSendsOnce) {
     EXPECT_EQ(inbox(bob), "hello");
 }
 
+TEST_F(RunnerMail, AppendOfUnknownEnd_IsDeliveredBeforeWhatFollows) {
+    (void)named("alice");
+    SessionId const bob = named("bob");
+    SessionId const alice = created.front();
+    loop.advance(Duration(1'100));
+    journal.fault = Fault::hidden;
+    send(alice, {"bob"}, "one");
+    loop.run();
+    EXPECT_FALSE(posted.back());
+    send(alice, {"bob"}, "two");
+    loop.advance(Duration(3'000));
+    EXPECT_EQ(inbox(bob), "one two");
+}
+
+TEST_F(RunnerMail, ReleasedMail_HasNoRowLeft) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    auto const held_rows = [this] {
+        return journal.store->due_posts("held", Time::max(), 100).value().size();
+    };
+    send(alice, {"bob"}, "0");
+    loop.run();
+    for (int sent = 1; held_rows() == 0 && !effects.asked.empty() && sent < 1'000; ++sent) {
+        bool const is_bob = effects.asked.back().request.session == bob;
+        send(is_bob ? bob : alice, {is_bob ? "alice" : "bob"}, std::to_string(sent));
+        loop.run();
+        if (effects.asked.size() == 2) std::swap(effects.asked[0], effects.asked[1]);
+        effects.reply();
+        loop.advance(Duration(60'000));
+    }
+    ASSERT_EQ(held_rows(), 1u);
+    State const held = stored(stored(bob).inbox.empty() ? alice : bob);
+    EXPECT_EQ(ask(held.id, ReleaseMail{held.inbox.at(0).id}), "applied");
+    EXPECT_EQ(held_rows(), 0u);
+}
+
+TEST_F(RunnerMail, SessionNamedTwice_GetsOneMail) {
+    SessionId const alice = named("alice");
+    SessionId const bob = named("bob");
+    std::vector<Postmaster::Handed> handed;
+    post->hand_in("default", {{"bob", bob.text()}, "hello"}, ann(),
+                  [&](Result<std::vector<Postmaster::Handed>> got) { handed = std::move(*got); });
+    loop.run();
+    EXPECT_EQ(handed.size(), 1u);
+    EXPECT_EQ(inbox(bob), "hello");
+    send(alice, {bob.text(), "bob"}, "again");
+    loop.run();
+    EXPECT_EQ(fates(), "delivered");
+    EXPECT_EQ(inbox(bob), "hello again");
+}
+
 TEST_F(RunnerMail, AReceiverThatDoesNotAnswerIsQueuedAndGetsItLater) {
     SessionId const alice = named("alice");
     SessionId const bob = named("bob");

@@ -176,6 +176,22 @@ TEST_F(OutboxAlone, ARefusalForGoodGoesBackToTheSender) {
     EXPECT_EQ(outbox.waiting(), 0u);
 }
 
+TEST_F(OutboxAlone, FullInbox_GoesBackToTheSenderAtOnce) {
+    outbox.add({post(1)});
+    answer(fail(Code::inbox_full, "1000 wait"));
+    EXPECT_EQ(sent.back(), "back 1");
+}
+
+// More pairs than may be on their way at a time answer "later": the others have their turn.
+TEST_F(OutboxAlone, ManyReceiversThatRefuse_DoNotHoldUpTheOthers) {
+    std::vector<port::PostRow> posts;
+    for (Seq seq = 1; seq <= 257; ++seq) posts.push_back(post(seq, 1'000 + seq));
+    outbox.add(std::move(posts));
+    ASSERT_EQ(sent.size(), 256u);
+    for (int i = 0; i < 256; ++i) answer(fail(Code::overloaded, "later"));
+    EXPECT_EQ(sent.back(), "257->1257");
+}
+
 TEST_F(OutboxAlone, ASenderThatIsGoneNeedNotKnow) {
     store({post(1)});
     outbox.add({post(1)});

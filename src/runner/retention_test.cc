@@ -66,6 +66,19 @@ TEST_F(Retention, WhatIsNoLongerCompletedIsNotDeletedBetweenTheQuestionAndTheCom
     EXPECT_EQ(status(session), "active");
 }
 
+TEST_F(Retention, SessionReopenedDuringSweep_IsNotDeleted) {
+    SessionId const session = completed_session();
+    pass(std::chrono::minutes(59));
+    journal.hold_reads = true;
+    pass(std::chrono::minutes(2));  // the store has found it; its answer is on its way
+    Prompt again = prompt("go on");
+    again.reopen = true;
+    EXPECT_EQ(ask(session, again), "applied");
+    journal.release_reads();
+    EXPECT_EQ(status(session), "active");
+    EXPECT_TRUE(swept.empty());
+}
+
 TEST_F(Retention, IsOffUnlessItIsAskedFor) {
     completed_after.reset();
     restart();

@@ -544,6 +544,27 @@ TEST_F(ApiTest, ABatchIsOneAppendForEachSessionAndAnOutcomeForEachItem) {
     EXPECT_EQ(frames(), before + 1);
 }
 
+TEST_F(ApiTest, MailToSeveral_StoreFull_IsThat503AndTheRepeatDelivers) {
+    for (char const* alias : {"alice", "bob"})
+        (void)send("POST", sessions, R"({"agentID":"demo","alias":")" + std::string(alias) + "\"}");
+    Headers const key{{"idempotency-key", "\"k1\""}};
+    std::string const mail = R"({"to":["alice","bob"],"text":"hello"})";
+    journal.fault = runner::testing::Fault::lost;
+    journal.fault_code = Code::store_full;
+    auto const refused = send("POST", "/api/mail", mail, key);
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(code(refused), "store_full");
+    EXPECT_EQ(header(refused, "Retry-After"), "1");
+    EXPECT_EQ(member(refused, "/receivers/0/status"), "failed");
+    EXPECT_EQ(member(refused, "/receivers/1/status"), "delivered");
+    auto const repeated = send("POST", "/api/mail", mail, key);
+    EXPECT_EQ(repeated.status, 202);
+    EXPECT_EQ(member(repeated, "/receivers/0/status"), "delivered");
+    EXPECT_EQ(member(repeated, "/receivers/1/status"), "delivered");
+    runner->drain([] {});
+    EXPECT_EQ(send("POST", "/api/mail", mail, key).status, 503) << "it may have been delivered";
+}
+
 TEST_F(ApiTest, ABatchWithOneBadItemChangesNothing) {
     std::string const pending = waiting_call();
     std::string const good = R"({"pendingID":")" + pending + R"(","result":{"output":1}})";

@@ -96,7 +96,20 @@ void answer_posted(ExchangePtr const& x, Result<port::MailPosted> const& posted)
     x->json(202, out.end_array().end_object().take());
 }
 
-void answer_handed(ExchangePtr const& x, Result<std::vector<runner::Postmaster::Handed>> handed) {
+using Handed = runner::Postmaster::Handed;
+
+// The server could not take the mail of one receiver now: the whole request is to be repeated. With
+// its Idempotency-Key that is safe, because each receiver that has the mail knows the key.
+std::optional<Error> refused_for_now(std::vector<Handed> const& handed) {
+    for (Handed const& one : handed) {
+        if (one.answer) continue;
+        CodeInfo const& about = info(one.answer.error().code);
+        if (about.http == 503 && about.next == Next::retry) return one.answer.error();
+    }
+    return std::nullopt;
+}
+
+void answer_handed(ExchangePtr const& x, Result<std::vector<Handed>> const& handed) {
     if (!handed) return x->fail(handed.error());
     if (handed->empty()) return x->fail({Code::not_found, "Nobody has an alias here."});
     if (handed->size() == 1 && !handed->front().answer)
@@ -115,9 +128,15 @@ void answer_handed(ExchangePtr const& x, Result<std::vector<runner::Postmaster::
         duplicate = duplicate && one.answer->outcome == Answer::Outcome::duplicate;
         write_fate(list, one.name, one.session, id, one.answer->held ? "held" : "delivered", "");
     }
+    std::string const receivers = list.end_array().take();
     json::Writer out;
-    out.begin_object().member("id", first).member("duplicate", duplicate && first.has_value());
-    out.key("receivers").raw(list.end_array().take());
+    out.begin_object();
+    if (auto refused = refused_for_now(*handed)) {
+        refused->extra = out.key("receivers").raw(receivers).end_object().json();
+        return x->fail(*refused);
+    }
+    out.member("id", first).member("duplicate", duplicate && first.has_value());
+    out.key("receivers").raw(receivers);
     x->json(202, out.end_object().take());
 }
 
@@ -150,10 +169,9 @@ void post_mail(Api& api, ExchangePtr const& x) {
         return x->fail({Code::forbidden, "A session's program sends mail as `from` its session."});
     if (!posting->from) {
         std::string const project = posting->project;
-        return api.mail().hand_in(project, std::move(posting->letter), x->asker(),
-                                  [x](Result<std::vector<runner::Postmaster::Handed>> handed) {
-                                      answer_handed(x, std::move(handed));
-                                  });
+        return api.mail().hand_in(
+            project, std::move(posting->letter), x->asker(),
+            [x](Result<std::vector<Handed>> const& handed) { answer_handed(x, handed); });
     }
     if (auto const id = SessionId::parse(*posting->from))
         return send_from(api, x, *id, std::move(*posting));

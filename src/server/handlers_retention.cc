@@ -39,6 +39,7 @@ struct Retention {
     std::size_t at = 0;  // so many of `old` have been dealt with
     std::uint64_t bytes = 0;
     std::uint64_t deleted = 0;
+    std::optional<Error> refused = {};  // by the store, which takes it later
     std::vector<Old> shown = {};
 };
 using RetentionPtr = std::shared_ptr<Retention>;
@@ -100,11 +101,15 @@ void delete_batch(RetentionPtr const& r, std::vector<SessionId> const& batch) {
     for (SessionId const session : batch) {
         runner::Asker asker = r->x->asker();
         asker.idem_key.clear();  // of the request, not of each session
-        r->api.services().runner.command(session, Delete{.only_completed = true}, asker,
-                                         [r, open](Result<Answer> const& answer) {
-                                             if (answer) ++r->deleted;
-                                             if (--*open == 0) next_batch(r);
-                                         });
+        r->api.services().runner.command(
+            session, Delete{.only_completed = true}, asker,
+            [r, open](Result<Answer> const& answer) {
+                if (answer) ++r->deleted;
+                bool const later = !answer && info(answer.error().code).next == Next::retry;
+                if (later) r->refused = answer.error();
+                if (--*open > 0) return;
+                r->refused ? r->x->fail(*r->refused) : next_batch(r);
+            });
     }
 }
 

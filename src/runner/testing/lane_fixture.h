@@ -29,7 +29,9 @@ public:
     }
     void store_failed(Error const&) override { ++failures; }
     void wake_soon(SessionId, Time at) override { wakes.push_back(at); }
-    void appended(Lane const&, std::vector<wire::RecordPtr> const&) override {}
+    void appended(Lane const&, std::vector<wire::RecordPtr> const& records) override {
+        for (wire::RecordPtr const& record : records) observed.push_back(record->event.seq);
+    }
     void posted(std::vector<port::PostRow> posts) override {
         sent.insert(sent.end(), posts.begin(), posts.end());
     }
@@ -50,6 +52,7 @@ public:
     Epoch owner = 1;
     bool drains = false;
     std::vector<port::PostRow> sent;
+    std::vector<Seq> observed;  // events that observers were given
     std::uint64_t next_number = 100;
     int offered_later = 0;
     int rests = 0;

@@ -6,6 +6,7 @@
 #include "port/world.h"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -105,9 +106,19 @@ public:
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
         ++reads;
         loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
+            if (before_read) before_read();
             work(*store);
+            if (hold_reads) return held_reads_.push_back(std::move(done));
             done();
         });
+    }
+
+    // Gives the answers that are held, each as it was when the store was asked, and takes the next
+    // ones at once.
+    void release_reads() {
+        hold_reads = false;
+        for (auto& done : std::exchange(held_reads_, {})) done();
+        loop_.run();
     }
 
     // Lets the oldest commit that is held come to its end.
@@ -127,7 +138,9 @@ public:
     std::shared_ptr<Disk> disk = std::make_shared<Disk>();
     std::unique_ptr<Store> store = std::make_unique<Store>(disk);
     bool hold = false;
-    Fault fault = Fault::none;  // of the next commit that ends
+    std::function<void()> before_read = {};  // each time that the store is asked
+    bool hold_reads = false;                 // answers to questions wait for release_reads()
+    Fault fault = Fault::none;               // of the next commit that ends
     Code fault_code = Code::store_unavailable;
     std::vector<std::size_t> commits;  // how many appends each had
     std::vector<port::Append> sent;
@@ -147,6 +160,7 @@ private:
 
     TestLoop& loop_;
     std::deque<port::Fn<void()>> held_;
+    std::vector<port::Fn<void()>> held_reads_;
 };
 
 // Effects that were started and wait for the test to bring their outcome.

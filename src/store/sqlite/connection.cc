@@ -25,8 +25,11 @@ Code code_of(int rc) {
 }  // namespace
 
 Error error_of(sqlite3* database, int rc) {
+    // Without its folder: the detail is part of answers, and where the data is stored is nothing
+    // that a client is to know.
     char const* const file = database == nullptr ? nullptr : sqlite3_db_filename(database, "main");
-    std::string detail = file == nullptr ? "database" : file;
+    std::string detail =
+        file == nullptr ? "database" : std::filesystem::path(file).filename().string();
     detail += std::string(": ") + sqlite3_errstr(rc);
     if (database != nullptr && sqlite3_errmsg(database) != std::string_view(sqlite3_errstr(rc)))
         detail += std::string(": ") + sqlite3_errmsg(database);

@@ -25,7 +25,7 @@ namespace dormouse::store::sqlite {
 //   conflict           a constraint (the row is there already)
 //   too_large          a value is beyond SQLite's limit
 //   store_unavailable  everything else (busy, no memory, an I/O error)
-// The detail names the file.
+// The detail names the file, without its folder.
 [[nodiscard]] Error error_of(sqlite3* database, int rc);
 
 // A prepared statement in use: bound front to back, stepped, read. Reset when this object goes.
