@@ -216,5 +216,5 @@ def form(url, kind, value):
 
 if __name__ == '__main__':
     if not chromium.program():
-        leave_out('not installed: chromium-headless-shell (tools/setup.sh ci)')
+        leave_out('not installed: chromium-headless-shell (tools/setup.sh test)')
     main()

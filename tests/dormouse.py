@@ -26,6 +26,11 @@ BINARY = (
     or os.environ.get('DORMOUSE')
     or str(ROOT / 'build/release/dormouse')
 )
+# What tools/setup.sh test unpacks: Node of a pinned version, proxies, promtool.
+PROGRAMS = ROOT / 'build/programs/bin'
+SYSTEM_PATH = os.environ.get('DORMOUSE_SYSTEM_PATH') or os.environ.get('PATH', os.defpath)
+os.environ['DORMOUSE_SYSTEM_PATH'] = SYSTEM_PATH
+os.environ['PATH'] = f'{PROGRAMS}:{SYSTEM_PATH}'
 LEFT_OUT = 77
 NOTHING = object()  # no body at all, which is not the body null
 READY_LIMIT_S = 20

@@ -126,8 +126,7 @@ class Metrics(MetricsCase):
         text = self.scrape()
         parse(text)
         if not shutil.which('promtool'):
-            print('promtool is not installed: the format was checked by the parser of this test')
-            return
+            self.skipTest('promtool is not installed (tools/setup.sh test)')
         report = subprocess.run(
             ['promtool', 'check', 'metrics'], input=text, text=True, capture_output=True
         )

@@ -28,7 +28,7 @@ METHODS = {'get', 'post', 'patch', 'put', 'delete'}
 
 def install():
     """None, or why the programs are not there."""
-    return npm.install(PROGRAMS)
+    return npm.install(PROGRAMS, 'node')
 
 
 def program(name, *arguments, timeout=120):

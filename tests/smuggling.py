@@ -186,5 +186,5 @@ class Behind(Case):
 if __name__ == '__main__':
     missing = [p for p in ('nginx', 'haproxy') if not shutil.which(p)]
     if missing:
-        leave_out(f'not installed: {", ".join(missing)} (tools/setup.sh ci)')
+        leave_out(f'not installed: {", ".join(missing)} (tools/setup.sh test)')
     main()

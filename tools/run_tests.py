@@ -10,7 +10,9 @@ what is slow, `unit` the programs; `agents` runs real agents alone, also those t
 be fetched each time. The last line is `N passed, N failed, N skipped`; the exit
 status is 1 if a test failed or none ran.
 """
+import concurrent.futures
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -18,6 +20,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as xml
 
@@ -26,21 +29,33 @@ TIMEOUT_S = 600
 TAIL_LINES = 60
 LEFT_OVER_S = 3
 LEFT_OUT = 77
+AT_ONCE = (os.cpu_count() or 1) + 1
+SPEAKING = threading.Lock()
+RUNNING = set()  # the tests' process groups
 
 
 class Tally:
+    """What became of the tests. Several threads count."""
+
     def __init__(self):
+        self.lock = threading.Lock()
         self.passed = self.failed = self.skipped = 0
         self.left_out = []
         self.broken = []
 
+    def succeed(self, count=1):
+        with self.lock:
+            self.passed += count
+
     def skip(self, name, why, count=1):
-        self.skipped += count
-        self.left_out.append(f'{name}: {why}')
+        with self.lock:
+            self.skipped += count
+            self.left_out.append(f'{name}: {why}')
 
     def fail(self, name, count=1):
-        self.failed += count
-        self.broken.append(name)
+        with self.lock:
+            self.failed += count
+            self.broken.append(name)
 
 
 def processes_of(session):
@@ -82,7 +97,7 @@ def run(command, environment):
         errors='replace',
         start_new_session=True,
     )
-    status = None
+    RUNNING.add(process.pid)
     try:
         output, _ = process.communicate(timeout=TIMEOUT_S)
         status = process.returncode
@@ -92,19 +107,19 @@ def run(command, environment):
         output += f'\nended: it took more than {TIMEOUT_S} s'
         status = 124
     finally:
-        if status is None:  # we are told to end: what we started ends too
-            os.killpg(process.pid, signal.SIGKILL)
+        RUNNING.discard(process.pid)
     seconds = time.monotonic() - begin
     left = end_left_over(process.pid)
     return status or int(bool(left)), '\n'.join([output, *left]), seconds
 
 
-def say(mark, name, detail, seconds):
-    print(f'{mark:10}{name:32}{detail}, {seconds:.1f} s', flush=True)
-
-
-def tail(output):
-    print('\n'.join('    ' + line for line in output.splitlines()[-TAIL_LINES:]), flush=True)
+def say(mark, name, detail, seconds, output=None):
+    """A line for what ended, and the end of its output where it failed: in one piece."""
+    lines = [f'{mark:10}{name:32}{detail}, {seconds:.1f} s']
+    if output is not None:
+        lines += ['    ' + line for line in output.splitlines()[-TAIL_LINES:]]
+    with SPEAKING:
+        print('\n'.join(lines), flush=True)
 
 
 def skip_reason(case):
@@ -127,7 +142,7 @@ def count_cases(report, name, tally):
             tally.skip(full, 'disabled')
         else:
             passed += 1
-    tally.passed += passed
+    tally.succeed(passed)
     return passed, failed
 
 
@@ -136,8 +151,7 @@ def run_unit(name, command, build, tally):
     status, output, seconds = run(command, {**os.environ, 'GTEST_OUTPUT': f'xml:{report}'})
     if not report.exists():
         tally.fail(f'{name} (ended with {status} before its report)')
-        say('FAILED', name, f'ended with {status}', seconds)
-        return tail(output)
+        return say('FAILED', name, f'ended with {status}', seconds, output)
     passed, failed = count_cases(report, name, tally)
     if status != 0 and failed == 0:  # a sanitizer's finding, or a crash at exit
         tally.fail(f'{name} (ended with {status})')
@@ -147,12 +161,11 @@ def run_unit(name, command, build, tally):
         name,
         f'{passed} passed' + (f', {failed} failed' if failed else ''),
         seconds,
+        output if failed else None,
     )
-    if failed:
-        tail(output)
 
 
-def run_units(build, quick, tally):
+def unit_tasks(build, quick, tally):
     results = build / 'results'
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
@@ -162,6 +175,7 @@ def run_units(build, quick, tally):
         capture_output=True,
         text=True,
     )
+    tasks = []
     for test in json.loads(listed.stdout)['tests']:
         labels = [p['value'] for p in test.get('properties', []) if p['name'] == 'LABELS']
         if quick and 'slow' in sum(labels, []):
@@ -169,7 +183,8 @@ def run_units(build, quick, tally):
         elif 'command' not in test:
             tally.fail(f'{test["name"]} (not built)')
         else:
-            run_unit(test['name'], test['command'], build, tally)
+            tasks.append(functools.partial(run_unit, test['name'], test['command'], build, tally))
+    return tasks
 
 
 def programs(folder):
@@ -183,36 +198,61 @@ def run_program(path, build, tally):
     status, output, seconds = run([str(path)], {**os.environ, 'DORMOUSE': str(build / 'dormouse')})
     lines = output.strip().splitlines()
     if status == 0:
-        tally.passed += 1
+        tally.succeed()
         say('ok', name, 'passed', seconds)
     elif status == LEFT_OUT:
-        tally.skip(name, lines[-1] if lines else 'no reason given')
-        say('left out', name, tally.left_out[-1].partition(': ')[2], seconds)
+        why = lines[-1] if lines else 'no reason given'
+        tally.skip(name, why)
+        say('left out', name, why, seconds)
     else:
         tally.fail(f'{name} (ended with {status})')
-        say('FAILED', name, f'ended with {status}', seconds)
-        tail(output)
+        say('FAILED', name, f'ended with {status}', seconds, output)
+
+
+def run_together(tasks):
+    """Runs functions without arguments, AT_ONCE at a time: most tests wait most of the time."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(task) for task in tasks]):
+            done.result()
+
+
+def program_tasks(folder, build, tally):
+    return [functools.partial(run_program, path, build, tally) for path in programs(folder)]
+
+
+def end_now(*_):
+    """What we started ends with us."""
+    for group in list(RUNNING):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+    os._exit(143)
+
+
+def tasks_of(arguments, build, tally):
+    """What is to run, the longest first."""
+    if 'agents' in arguments:
+        opencode = [ROOT / 'tests/slow/opencode.py', ROOT / 'tests/slow/opencode_screen.py']
+        paths = [*opencode, *programs(ROOT / 'tests/agents')]
+        return [functools.partial(run_program, path, build, tally) for path in paths]
+    units = unit_tasks(build, 'quick' in arguments, tally)
+    if 'unit' in arguments:
+        return units
+    others = [*program_tasks(ROOT / 'tests', build, tally), *units]
+    if 'quick' in arguments:
+        for path in programs(ROOT / 'tests/slow'):
+            tally.skip(str(path.relative_to(ROOT)), 'slow')
+        return others
+    slow = program_tasks(ROOT / 'tests/slow', build, tally)
+    # One after the other: each of them keeps a processor busy.
+    return [lambda: [task() for task in slow], *others]
 
 
 def main(arguments):
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, end_now)
+    signal.signal(signal.SIGINT, end_now)
     build = pathlib.Path(arguments[0]).resolve()
-    quick, unit = 'quick' in arguments, 'unit' in arguments
     tally = Tally()
-    if 'agents' in arguments:
-        opencode = [ROOT / 'tests/slow/opencode.py', ROOT / 'tests/slow/opencode_screen.py']
-        for path in [*opencode, *programs(ROOT / 'tests/agents')]:
-            run_program(path, build, tally)
-    else:
-        run_units(build, quick, tally)
-    if not unit and 'agents' not in arguments:
-        for path in programs(ROOT / 'tests'):
-            run_program(path, build, tally)
-        for path in programs(ROOT / 'tests/slow'):
-            if quick:
-                tally.skip(str(path.relative_to(ROOT)), 'slow')
-            else:
-                run_program(path, build, tally)
+    run_together(tasks_of(arguments, build, tally))
     for title, names in (('Left out:', tally.left_out), ('Failed:', tally.broken)):
         if names:
             print('\n'.join([title] + ['  ' + name for name in names]))

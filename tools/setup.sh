@@ -1,15 +1,21 @@
 #!/usr/bin/env bash
 # Installs what the build needs and fetches SQLite's source into build/sqlite. Does nothing,
-# quickly, where all is there.
-#   tools/setup.sh        what ./run and ./test need
-#   tools/setup.sh ci     also clang-19 and its tools, spin, promtool, what reads completions and
-#                         manual, proxies and a browser
+# quickly, where nothing is missing.
+#   tools/setup.sh        what ./run needs
+#   tools/setup.sh test   also what ./test needs: peers, checkers, a browser; in build/programs what
+#                         must not be installed (packages that start servers) or is pinned (Node)
+#   tools/setup.sh ci     also clang-19 and its tools, spin
 #   tools/setup.sh bench  also what bench/run measures beside dormouse
 # Needs Debian 12 (or a system with the same package names) and root or sudo only if a package is
 # missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+mode=${1-}
+case $mode in
+  "" | test | ci | bench) ;;
+  *) echo "usage: tools/setup.sh [test | ci | bench]" >&2; exit 2 ;;
+esac
 say() { printf 'set-up: %s\n' "$*" >&2; }
 fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 
@@ -17,12 +23,22 @@ packages=(g++ cmake ninja-build ccache lld-19 python3 libboost1.81-dev libfmt-de
           libcli11-dev libvalijson-dev librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev
           libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev
           libqrencode-dev)
-[ "${1-}" != ci ] || packages+=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
-                             spin zsh fish groff-base mandoc curl jq prometheus
-                             nginx-light haproxy bubblewrap chromium-headless-shell)
-[ "${1-}" != bench ] || packages+=(postgresql)
+# procps to iproute2: what a minimal Debian does not have and scripts expect.
+test_packages=(curl jq openssl pkg-config bubblewrap chromium-headless-shell
+               zsh fish groff-base mandoc man-db procps psmisc util-linux iproute2 ca-certificates
+               liblua5.3-0 libopentracing-c-wrapper0 libpcre2-8-0 libsystemd0)
+ci_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev spin)
+# Their packages start servers at once, so their programs are unpacked, not installed.
+unpacked=(nginx haproxy prometheus)
+programs=build/programs
 sqlite=build/sqlite
-pin=tools/sqlite/package.sha512
+log=build/setup.log
+
+case $mode in
+  test) packages+=("${test_packages[@]}") ;;
+  ci) packages+=("${test_packages[@]}" "${ci_packages[@]}") ;;
+  bench) packages+=(postgresql) ;;
+esac
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
@@ -34,50 +50,100 @@ as_root() {
 # Sets `missing` to those of the packages named that are not installed.
 find_missing() {
   local installed
-  # It complains of each package that it has never heard of: those are what we look for.
+  # dpkg-query complains of each package that it does not know: those are the missing ones.
   installed=$({ dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true; } |
     sed -n 's/ installed$//p')
   mapfile -t missing < <(printf '%s\n' "$@" | grep -vxF -e "$installed" || true)
 }
 
-install() {
-  command -v apt-get >/dev/null || 
-    fail "no apt-get here; install by hand what these Debian packages hold: ${missing[*]}"
-  say "installing ${missing[*]}"
-  mkdir -p build
-  local log=build/setup.log
-  { as_root apt-get update -qq &&
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-      "${missing[@]}"
-  } >"$log" 2>&1 </dev/null ||
-    fail "apt-get: $(grep -E '^E:|^Err' "$log" | tail -n 1 || true) (all of it: $log)"
+apt_failed() { fail "apt-get: $(grep -E '^E:|^Err' "$log" | tail -n 1 || true) (all of it: $log)"; }
+
+update_lists() {
+  command -v apt-get >/dev/null ||
+    fail "no apt-get here; install by hand what these Debian packages hold: $*"
+  as_root apt-get update -qq >"$log" 2>&1 </dev/null || apt_failed
 }
 
-# The packed file is checked against the pinned hash before anything of it is used.
-fetch_sqlite() {
-  local name package log=build/setup.log
-  name=$(sed -n 's/^[0-9a-f]*  \(.*\)\.tgz$/\1/p' "$pin")
-  package=${name%-*}@${name##*-}
-  say "fetching SQLite's source ($package)"
+install() {
+  say "installing ${missing[*]}"
+  update_lists "${missing[@]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    "${missing[@]}" >>"$log" 2>&1 </dev/null || apt_failed
+}
+
+# Sets `folder` to a new one that is removed when the script ends.
+scratch=()
+new_folder() {
   mkdir -p build
-  folder=$(mktemp -d build/sqlite.XXXXXX)
-  trap 'rm -rf "$folder"' EXIT  # `folder` is not local: the trap outlives this function
+  folder=$(mktemp -d build/fetched.XXXXXX)
+  scratch+=("$folder")
+  trap 'rm -rf "${scratch[@]}"' EXIT
+}
+
+# fetch_npm PIN MEMBER...: unpacks these files of the pinned npm package into $folder/package. The
+# packed file is checked against the pinned hash before anything of it is used.
+fetch_npm() {
+  local pin=$1 line name package
+  shift
+  line=$(grep -E "^[0-9a-f]{128}  .*$npm_name" "$pin") ||
+    fail "$pin names no package for $(uname -m)"
+  name=${line##* }
+  package=${name%.tgz}
+  package=${package%-*}@${package##*-}
+  say "fetching $package"
+  new_folder
   (cd "$folder" && HOME=${HOME:-$PWD} npm_config_cache=$PWD/cache npm_config_update_notifier=false \
     npm pack --ignore-scripts --loglevel=error "$package") >"$log" 2>&1 </dev/null ||
     fail "npm could not fetch $package: $(tail -n 1 "$log")"
-  (cd "$folder" && sha512sum --check --status "../../$pin") ||
+  (cd "$folder" && printf '%s\n' "$line" | sha512sum --check --status) ||
     fail "$package is not the file pinned in $pin"
-  tar -xzf "$folder/$name.tgz" -C "$folder" package/deps/sqlite3/sqlite3.{c,h}
-  mkdir -p "$sqlite"
-  mv "$folder"/package/deps/sqlite3/sqlite3.[ch] "$sqlite"/
-  cp "$pin" "$sqlite"/package.sha512
+  tar -xzf "$folder/$name" -C "$folder" "$@"
 }
 
+fetch_sqlite() {
+  npm_name=
+  fetch_npm tools/sqlite/package.sha512 package/deps/sqlite3/sqlite3.{c,h}
+  mkdir -p "$sqlite"
+  mv "$folder"/package/deps/sqlite3/sqlite3.[ch] "$sqlite"/
+  cp tools/sqlite/package.sha512 "$sqlite"/
+}
+
+fetch_node() {
+  case $(uname -m) in
+    x86_64) npm_name=linux-x64 ;;
+    aarch64) npm_name=linux-arm64 ;;
+    *) say "no pinned Node for $(uname -m): tests that need Node 20.19 are left out"; return ;;
+  esac
+  fetch_npm tools/node/package.sha512 package/bin/node
+  mkdir -p "$programs"/bin
+  mv "$folder"/package/bin/node "$programs"/bin/
+  cp tools/node/package.sha512 "$programs"/
+}
+
+unpack_programs() {
+  local have=$programs/unpacked.txt deb
+  say "unpacking ${unpacked[*]}"
+  update_lists "${unpacked[@]}"
+  new_folder
+  (cd "$folder" && apt-get download "${unpacked[@]}") >>"$log" 2>&1 </dev/null || apt_failed
+  for deb in "$folder"/*.deb; do dpkg-deb --extract "$deb" "$folder/root"; done
+  mkdir -p "$programs"/bin
+  cp "$folder"/root/usr/sbin/nginx "$folder"/root/usr/sbin/haproxy "$folder"/root/usr/bin/promtool \
+    "$programs"/bin/
+  printf '%s\n' "${unpacked[@]}" >"$have"
+}
+
+mkdir -p build
 find_missing "${packages[@]}"
-if [ "${1-}" = bench ] && ! command -v npm >/dev/null; then missing+=(npm); fi
-if ! cmp -s "$pin" "$sqlite/package.sha512"; then
-  command -v npm >/dev/null || missing+=(npm)
-  need_sqlite=yes
-fi
+cmp -s tools/sqlite/package.sha512 "$sqlite/package.sha512" || need_sqlite=yes
+# Not a package of the lists: npm may come from elsewhere than Debian, whose package conflicts then.
+if [ -n "$mode${need_sqlite-}" ] && ! command -v npm >/dev/null; then missing+=(npm); fi
 [ ${#missing[@]} = 0 ] || install
 [ -z "${need_sqlite-}" ] || fetch_sqlite
+case $mode in
+  test | ci)
+    cmp -s tools/node/package.sha512 "$programs/package.sha512" || fetch_node
+    [ "$(cat "$programs/unpacked.txt" 2>/dev/null)" = "$(printf '%s\n' "${unpacked[@]}")" ] ||
+      unpack_programs
+    ;;
+esac

@@ -200,6 +200,16 @@ TEST_F(HttpToolTest, TwoHundredAndTwoMeansLater) {
     EXPECT_EQ(done(answers(201, "1")), "1");
 }
 
+TEST_F(HttpToolTest, WebhookUrlOfTheAnswer_NoAddress_IsIgnored) {
+    auto const url = [this](std::string_view given) {
+        auto const result = answers(202, R"({"webhookURL":")" + std::string(given) + R"("})");
+        return std::get<PauseTerms>(result).webhook_url;
+    };
+    EXPECT_EQ(url("https://hooks.example.org/x"), "https://hooks.example.org/x");
+    for (char const* const wrong : {"no address", "ftp://example.org/", "https://", "javascript:x"})
+        EXPECT_EQ(url(wrong), "") << wrong;
+}
+
 TEST_F(HttpToolTest, WhichAnswersMeanLaterIsConfigured) {
     options.later = Later::any_2xx;
     options.external_ref = "/run/id";

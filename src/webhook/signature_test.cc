@@ -150,6 +150,18 @@ TEST(Signature, of_github_bears_its_prefix_and_the_delivery) {
               "bad_signaturenull");
 }
 
+TEST(Signature, GithubDeliveryId_Over256Bytes_IsRefused) {
+    std::string const given = "sha256=" + plain_signature("s3cret", body);
+    for (std::size_t const bytes : {std::size_t{256}, std::size_t{257}}) {
+        std::string const id(bytes, 'd');
+        Map const headers{{"x-hub-signature-256", given}, {"x-github-delivery", id}};
+        std::string const answer = said(Kind::github, {"s3cret"}, headers);
+        bool const fits = bytes == 256;
+        EXPECT_EQ(answer == id, fits) << answer;
+        EXPECT_EQ(answer.starts_with("bad_signature"), !fits) << answer;
+    }
+}
+
 TEST(Signature, of_slack_covers_its_time) {
     // The vector of Slack's documentation.
     std::string const content =

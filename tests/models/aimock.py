@@ -3,35 +3,20 @@ file beside this one."""
 import json
 import pathlib
 import re
-import shutil
 import subprocess
 import tempfile
 import time
 
+import npm
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / 'node_modules/.bin/llmock'
-NODE_MIN = (20, 15)
 START_LIMIT_S = 20
 
 
 def missing():
-    """Why it can not run here; None: it can."""
-    node, npm = shutil.which('node'), shutil.which('npm')
-    if not node or not npm:
-        return 'there is no node, or no npm'
-    version = subprocess.run([node, '--version'], capture_output=True, text=True).stdout.strip()
-    numbers = tuple(int(n) for n in re.findall(r'\d+', version)[:2])
-    if numbers < NODE_MIN:
-        return f'node is {version}; aimock needs 20.15 or later'
-    if PROGRAM.exists():
-        return None
-    done = subprocess.run(
-        [npm, 'ci', '--omit=optional', '--omit=peer', '--loglevel=error'],
-        cwd=HERE,
-        capture_output=True,
-        text=True,
-    )
-    return None if done.returncode == 0 else f'npm ci: {done.stderr.strip()[-200:]}'
+    """Why it cannot run here; None: it can."""
+    return npm.install(HERE, 'node')
 
 
 class Aimock:

@@ -1,0 +1,113 @@
+#include "webhook/outgoing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace dormouse::webhook {
+namespace {
+
+using session::CallPaused;
+using session::PauseReason;
+using session::PendingChange;
+using session::Submitted;
+
+class OutgoingTest : public testing::Test {
+protected:
+    OutgoingTest() {
+        state.id = SessionId::make(7, {1});
+        pending.session = state.id;
+        pending.call = 2;
+        pending.generation = 1;
+    }
+    [[nodiscard]] wire::RecordPtr event(Seq seq, session::Event::Body body) const {
+        session::Event out;
+        out.seq = seq;
+        out.body = std::move(body);
+        return wire::record(state.id, out);
+    }
+    [[nodiscard]] wire::RecordPtr paused(Seq seq) const {
+        CallPaused body;
+        body.pending = pending;
+        body.terms.reason = PauseReason::approval;
+        return event(seq, std::move(body));
+    }
+    [[nodiscard]] wire::RecordPtr submitted(Seq seq) const {
+        Submitted body;
+        body.receipt.pending = pending;
+        body.receipt.seq = seq;
+        return event(seq, std::move(body));
+    }
+    // The call as the state knows it while it waits for an approval.
+    void waits(std::string_view tool, std::string_view input) {
+        session::Call call;
+        call.no = pending.call;
+        call.spec.tool = tool;
+        call.spec.input = Json::trusted(std::string(input));
+        call.pending = pending;
+        call.pause.emplace();
+        call.pause->terms.reason = PauseReason::approval;
+        state.calls.emplace(call.no, std::move(call));
+    }
+    [[nodiscard]] static std::string letter_of(port::PostRow const& row) {
+        auto const letter = read_letter(row.body);
+        EXPECT_TRUE(letter);
+        return letter ? letter->body : "";
+    }
+
+    session::State state;
+    PendingId pending;
+};
+
+Notice notice(Notice::Kind kind) {
+    Notice out;
+    out.kind = kind;
+    out.target = "notify:PEOPLE";
+    out.on = {"call_paused"};
+    return out;
+}
+
+// Whoever reads the notice on a terminal or in a chat sees the order of the bytes.
+TEST_F(OutgoingTest, Notice_InputWithHiddenCharacters_AreEscaped) {
+    waits("deploy",
+          "{\"to\":\"\xe2\x80\xae"
+          "gpj.exe\xe2\x80\x8b\"}");
+    for (auto const kind : {Notice::Kind::slack, Notice::Kind::webhook}) {
+        Outgoing outgoing;
+        outgoing.notices = {notice(kind)};
+        auto const rows = posts_of(outgoing, state, std::vector{paused(3)}, {});
+        ASSERT_EQ(rows.size(), 1U);
+        std::string const body = letter_of(rows[0]);
+        EXPECT_EQ(body.find("\xe2\x80\xae"), std::string::npos) << body;
+        EXPECT_EQ(body.find("\xe2\x80\x8b"), std::string::npos) << body;
+        EXPECT_NE(body.find("u{202e}"), std::string::npos) << body;
+    }
+}
+
+// One append may pause a call and settle it: each event is told with its own change.
+TEST_F(OutgoingTest, Outcome_PauseAndOutcomeInOneAppend_TakesTheSettlingChange) {
+    PendingChange waiting;
+    waiting.pending = pending;
+    waiting.tool = "wrong";
+    waiting.webhook_url = "https://wrong.example.org/";
+    PendingChange settled = waiting;
+    settled.settled = 4;
+    settled.tool = "deploy";
+    settled.webhook_url = "https://right.example.org/";
+    auto const rows = posts_of({}, state, std::vector{paused(3), submitted(4)}, {waiting, settled});
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].target, "https://right.example.org/");
+    auto const letter = read_letter(rows[0].body);
+    ASSERT_TRUE(letter);
+    EXPECT_EQ(letter->tool, "deploy");
+}
+
+TEST_F(OutgoingTest, Outcome_NoWebhookUrl_SendsNothing) {
+    PendingChange settled;
+    settled.pending = pending;
+    settled.settled = 4;
+    EXPECT_TRUE(posts_of({}, state, std::vector{submitted(4)}, {settled}).empty());
+}
+
+}  // namespace
+}  // namespace dormouse::webhook

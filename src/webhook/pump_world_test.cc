@@ -1,0 +1,219 @@
+// The pump in a world of one thread and virtual time.
+
+#include "webhook/pump.h"
+
+#include "runner/testing/world.h"
+#include "store/memory/memory_store.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace dormouse::webhook {
+namespace {
+
+using port::PostState;
+
+using runner::testing::TestClock;
+using runner::testing::TestEntropy;
+using runner::testing::TestLoop;
+
+// Keeps requests until the test answers them.
+class HeldHttp final : public port::HttpClient {
+public:
+    port::HttpId start(port::HttpRequest request, port::HttpCallbacks callbacks) override {
+        ++started;
+        open.emplace_back(std::move(request), std::move(callbacks));
+        return started;
+    }
+    void cancel(port::HttpId /*id*/) override {}
+
+    // Answers all open requests to `url`, or all.
+    void answer(std::uint16_t status, std::vector<port::HttpHeader> headers = {}) {
+        for (auto& [request, callbacks] : std::exchange(open, {})) {
+            port::HttpHead head;
+            head.status = status;
+            head.headers = headers;
+            if (callbacks.head) callbacks.head(std::move(head));
+            callbacks.done(std::nullopt);
+        }
+    }
+
+    port::HttpId started = 0;
+    std::vector<std::pair<port::HttpRequest, port::HttpCallbacks>> open;
+};
+
+class NoProcesses final : public port::Processes {
+public:
+    Number start(port::ProcessSpec /*spec*/, port::Fn<void(port::ProcessEnd)> /*done*/) override {
+        ADD_FAILURE() << "no test here starts a process";
+        return 0;
+    }
+    void stop(Number /*process*/) override {}
+};
+
+// A store whose writes fail while `failing`.
+class Journal final : public port::Journal {
+public:
+    explicit Journal(TestLoop& loop) : loop_(loop) {}
+    void commit(std::vector<port::Append> appends,
+                port::Fn<void(std::vector<Result<void>>)> done) override {
+        done(store.commit(appends));
+    }
+    void write(port::Fn<Result<void>(port::Store&)> work,
+               port::Fn<void(Result<void>)> done) override {
+        loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
+            if (failing) return done(fail(Code::store_unavailable, "planted"));
+            done(work(store));
+        });
+    }
+    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
+        loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
+            work(store);
+            done();
+        });
+    }
+
+    bool failing = false;
+    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
+    store::MemoryStore store{disk};
+
+private:
+    TestLoop& loop_;
+};
+
+std::string receiver(std::size_t n) {
+    std::string const number = std::to_string(n);
+    return "https://r" + std::string(5 - number.size(), '0') + number + ".example.org/";
+}
+
+class PumpTest : public testing::Test {
+protected:
+    PumpTest() : pump({loop, clock, entropy, journal, http, processes}, options()) {}
+
+    static Pump::Options options() {
+        Pump::Options out;
+        for (std::size_t n = 0; n < 200; ++n)
+            out.outgoing.hooks.push_back({receiver(n), "", {"turn_ended"}});
+        return out;
+    }
+    // One delivery to each receiver, in one append.
+    void post(std::vector<std::string> const& targets) {
+        port::Append append;
+        append.session = session;
+        append.epoch = 1;
+        append.after = head++;
+        append.frame = {head, 1, "[]"};
+        append.row = port::SessionRow{session, "default", "a", "", "", "active", {}, {}};
+        std::uint32_t n = 0;
+        for (std::string const& target : targets) {
+            port::PostRow row;
+            row.key = {session, head, n++};
+            row.kind = post_kind;
+            row.target = target;
+            row.body = write_letter({Letter::Kind::event, std::nullopt, "", "{}"});
+            row.created = row.next_at = clock.now();
+            append.posts.push_back(std::move(row));
+        }
+        ASSERT_TRUE(journal.store.commit({&append, 1})[0]);
+        pump.wake();
+        loop.run();
+    }
+    [[nodiscard]] port::PostRow row(std::uint32_t n, Seq seq = 1) {
+        auto const found = journal.store.post({session, seq, n});
+        EXPECT_TRUE(found && *found);
+        return found && *found ? **found : port::PostRow{};
+    }
+
+    SessionId const session = SessionId::make(7, {1});
+    Seq head = 0;
+    TestLoop loop;
+    TestClock clock{loop};
+    TestEntropy entropy;
+    Journal journal{loop};
+    HeldHttp http;
+    NoProcesses processes;
+    Pump pump;
+};
+
+TEST_F(PumpTest, Delivery_Answered2xx_IsDelivered) {
+    post({receiver(0)});
+    ASSERT_EQ(http.open.size(), 1U);
+    EXPECT_EQ(http.open[0].first.url, receiver(0));
+    http.answer(204);
+    loop.run();
+    EXPECT_EQ(row(0).state, PostState::delivered);
+    EXPECT_EQ(row(0).last_status, 204);
+    EXPECT_EQ(pump.busy(), 0U);
+}
+
+TEST_F(PumpTest, FailingReceivers_MoreThanTheirShare_AllAreTriedAgain) {
+    std::size_t const receivers = Pump::at_once_failing * 2;
+    std::vector<std::string> targets;
+    for (std::size_t n = 0; n < receivers; ++n) targets.push_back(receiver(n));
+    post(targets);
+    pump.start();
+    loop.run();
+    ASSERT_EQ(http.open.size(), receivers);
+    http.answer(500);
+    loop.run();
+    // Each receiver has failed once: the second attempts share the places of those that fail.
+    for (int round = 0; round < 8 && http.started < 2 * receivers; ++round) {
+        loop.advance(Duration(6'000));
+        EXPECT_LE(http.open.size(), Pump::at_once_failing);
+        http.answer(500);
+        loop.run();
+    }
+    EXPECT_EQ(http.started, 2 * receivers) << "the places of those that fail come free again";
+    http.answer(500);
+    loop.run();
+    EXPECT_EQ(pump.busy(), 0U);
+}
+
+TEST_F(PumpTest, RetryAfter_LongerThanPatience_IsCapped) {
+    post({receiver(0)});
+    http.answer(503, {{"Retry-After", std::to_string(365 * 24 * 3'600)}});
+    loop.run();
+    EXPECT_EQ(row(0).state, PostState::pending);
+    EXPECT_GT(row(0).next_at, clock.now() + Duration(3'600'000)) << "it is obeyed";
+    EXPECT_LE(row(0).next_at, clock.now() + Duration(36'000'000)) << "up to ten hours";
+}
+
+TEST_F(PumpTest, RetryAfter_ShorterThanTheNextAttempt_ChangesNothing) {
+    post({receiver(0)});
+    http.answer(503, {{"Retry-After", "1"}});
+    loop.run();
+    EXPECT_GE(row(0).next_at, clock.now() + Duration(5'000));
+}
+
+TEST_F(PumpTest, Outcome_StoreFailsOnce_IsSentAgainLater) {
+    post({receiver(0)});
+    journal.failing = true;
+    http.answer(200);
+    loop.run();
+    EXPECT_EQ(row(0).state, PostState::pending) << "nobody wrote it down";
+    EXPECT_EQ(pump.busy(), 1U) << "it is not sent again at once";
+    journal.failing = false;
+    loop.advance(Duration(60'000));
+    ASSERT_EQ(http.open.size(), 1U) << "its place came free, and it was due";
+    http.answer(200);
+    loop.run();
+    EXPECT_EQ(row(0).state, PostState::delivered);
+}
+
+TEST_F(PumpTest, PlaceThatComesFree_DeliveryWaits_BeginsWithoutTheScan) {
+    post({receiver(0)});
+    http.answer(200);
+    loop.run();
+    // Four at once go to one receiver that answers; the fifth follows when one of them has ended.
+    post(std::vector<std::string>(5, receiver(0)));
+    ASSERT_EQ(http.open.size(), Pump::at_once_each);
+    http.answer(200);
+    loop.run();
+    EXPECT_EQ(http.open.size(), 1U);
+}
+
+}  // namespace
+}  // namespace dormouse::webhook
