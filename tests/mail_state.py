@@ -21,9 +21,9 @@ class State(Mail):
         return {one['sessionID']: one['status'] for one in answer['receivers']}
 
     def held(self):
-        """A mail that is held: the last of a circle."""
+        """A mail that is held: the 17th of a circle. Released, it causes no further one."""
         text = 'enough'
-        for i in range(18):
+        for i in range(17):
             text = f'tell {"alice" if i % 2 == 0 else "bob"} {text}'
         self.server.prompt(self.names['alice'], 'tell bob ' + text.split(' ', 2)[2])
 
