@@ -3,6 +3,7 @@ file beside this one."""
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import time
