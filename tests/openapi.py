@@ -23,6 +23,7 @@ from dormouse import ROOT, Case, Client, Server, wait_for
 PROGRAMS = ROOT / 'tests/contract'
 MODULES = PROGRAMS / 'node_modules'
 DOCUMENT = ROOT / 'src/server/openapi.json'
+START_LIMIT_S = 120  # prism compiles thousands of modules before it listens
 METHODS = {'get', 'post', 'patch', 'put', 'delete'}
 
 
@@ -151,7 +152,11 @@ class Proxy:
              '--host', '127.0.0.1', '--port', str(self.port), '--verboseLevel', 'error'],
             stdout=subprocess.DEVNULL,
         )
-        wait_for(self.answers)
+        try:
+            wait_for(self.answers, seconds=START_LIMIT_S, what='an answer of prism')
+        except AssertionError:
+            self.stop()
+            raise
 
     def answers(self):
         try:
