@@ -1,0 +1,41 @@
+export interface ServerSentEvent {
+  id: string | null;
+  event: string;
+  data: string;
+}
+
+/** Reads Server-Sent Events from a body, as the HTML standard says; `onByte` is called for each piece. */
+export async function* parseEvents(
+  body: ReadableStream<Uint8Array>,
+  onByte: () => void = () => {},
+): AsyncGenerator<ServerSentEvent> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  let frame: { id: string | null; event: string; data: string[] } = { id: null, event: '', data: [] };
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      onByte();
+      rest += decoder.decode(value, { stream: true });
+      const lines = rest.split(/\r\n|\n|\r(?!$)/);
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (line === '') {
+          if (frame.data.length > 0) {
+            yield { id: frame.id, event: frame.event || 'message', data: frame.data.join('\n') };
+          }
+          frame = { id: null, event: '', data: [] };
+          continue;
+        }
+        const [, field, text] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+        if (field === 'data') frame.data.push(text ?? '');
+        else if (field === 'event') frame.event = text ?? '';
+        else if (field === 'id') frame.id = text ?? '';
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}

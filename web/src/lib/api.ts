@@ -1,0 +1,51 @@
+import { Client, Refusal } from 'dormouse-client';
+
+export const client = new Client();
+
+export interface Trouble {
+  title: string;
+  text: string;
+  next: string;
+  status: number;
+  code: string;
+}
+
+/** What went wrong, for a person. */
+export function trouble(error: unknown): Trouble {
+  if (error instanceof Refusal) {
+    const { status, problem } = error;
+    if (status === 503) {
+      return {
+        title: 'The server cannot write at the moment',
+        text: error.message,
+        next: problem.next ?? '',
+        status,
+        code: error.code,
+      };
+    }
+    return {
+      title: problem.title ?? `The server answered ${status}`,
+      text: problem.detail ?? '',
+      next: problem.next ?? '',
+      status,
+      code: error.code,
+    };
+  }
+  return {
+    title: 'The server did not answer',
+    text: 'Your connection may be lost, or the server is not running.',
+    next: '',
+    status: 0,
+    code: 'offline',
+  };
+}
+
+/** Optional requests: null when the server does not know the route yet, or does not allow it. */
+export async function maybe<T>(request: Promise<T>): Promise<T | null> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof Refusal && [400, 403, 404, 405].includes(error.status)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,191 @@
+// Answers of a person, with what they typed kept until the server confirms it.
+import { Refusal, type SubmissionAnswer } from 'dormouse-client';
+import { client } from './api';
+import { inbox } from './inbox.svelte';
+import { load, save } from './storage';
+import { clock } from './time';
+import { toasts } from './toasts.svelte';
+import { isOpen, who, type Call } from './words';
+import { me } from './me.svelte';
+
+export interface Draft {
+  comment: string;
+  reason: string;
+  answer: string;
+  /** The arguments as edited; undefined: as the agent asked. */
+  arguments?: unknown;
+  /** Of which arguments the edit is. */
+  digest?: string;
+}
+
+export const emptyDraft = (): Draft => ({ comment: '', reason: '', answer: '' });
+
+export const draftOf = (id: string): Draft => load<Draft>(`draft:${id}`, emptyDraft());
+export const keepDraft = (id: string, draft: Draft): void =>
+  save(`draft:${id}`, JSON.stringify(draft) === JSON.stringify(emptyDraft()) ? null : draft);
+
+/** What became of an answer that did not count. */
+export interface Late {
+  title: string;
+  text: string;
+  kind: 'late' | 'expired' | 'changed' | 'conflict' | 'not-asked' | 'failed';
+  error: unknown;
+}
+
+const verb = (call: Call): string => {
+  if (call.decision) return call.decision.approved ? 'approved' : 'denied';
+  return call.status === 'failed'
+    ? 'failed'
+    : call.status === 'cancelled'
+      ? 'cancelled'
+      : 'answered';
+};
+
+export function lateText(call: Call, now: number): Pick<Late, 'title' | 'kind'> {
+  const at = clock(call.receipt?.at ?? call.time.completed ?? now, now);
+  if (call.status === 'expired') return { kind: 'expired', title: `Expired at ${at}.` };
+  const by = call.receipt?.by.name;
+  return {
+    kind: 'late',
+    title: `Already ${verb(call)}${by ? ` by ${who(by, me.name)}` : ''} at ${at}.`,
+  };
+}
+
+async function explain(call: Call, error: unknown, now: number): Promise<Late> {
+  if (!(error instanceof Refusal)) {
+    return {
+      kind: 'failed',
+      title: 'The server did not answer.',
+      error,
+      text: 'Your answer was not sent. It is kept here and you can send it again.',
+    };
+  }
+  if (error.code === 'input_changed') {
+    await inbox.fetch(call.id).catch(() => {});
+    return {
+      kind: 'changed',
+      title: 'The arguments changed while you were reading',
+      error,
+      text: 'Nothing was approved. Read the new ones.',
+    };
+  }
+  if (error.code === 'not_an_answerer' || error.status === 403) {
+    return { kind: 'not-asked', title: 'You are not asked here', error, text: error.message };
+  }
+  if ([409, 410].includes(error.status)) {
+    const fresh = await inbox.fetch(call.id).catch(() => call);
+    if (!isOpen(fresh)) {
+      const kind =
+        error.code === 'expired' ? 'Nobody answered in time.' : 'Your answer was not applied.';
+      return { ...lateText(fresh, now), error, text: kind };
+    }
+  }
+  if (error.status === 503) {
+    return {
+      kind: 'failed',
+      title: 'The server cannot write at the moment',
+      error,
+      text: 'Your answer was not sent. It is kept here and you can send it again.',
+    };
+  }
+  return {
+    kind: 'failed',
+    title: error.problem.title ?? 'The server refused this',
+    error,
+    text: `${error.message} Your answer is kept here.`,
+  };
+}
+
+/** Sends an answer; null when it counted. */
+async function send(
+  call: Call,
+  request: Promise<SubmissionAnswer>,
+  said: string,
+  now: number,
+): Promise<Late | null> {
+  try {
+    const answer = await request;
+    save(`draft:${call.id}`, null);
+    await inbox.fetch(call.id).catch(() => {});
+    if (answer.outcome === 'counted')
+      toasts.say('Your approval is counted. Others must agree too.');
+    else if (answer.duplicate) toasts.say('This result was already accepted. Nothing changed.');
+    else toasts.say(said, { to: `/sessions/${call.sessionID}`, text: 'Open' });
+    return null;
+  } catch (error) {
+    if (me.refused(error)) return null;
+    return explain(call, error, now);
+  }
+}
+
+export function decide(
+  call: Call,
+  approved: boolean,
+  draft: Draft,
+  now: number,
+): Promise<Late | null> {
+  const reason = approved ? draft.comment : draft.reason;
+  const body = {
+    pendingID: call.id,
+    approved,
+    inputDigest: call.inputDigest,
+    ...(reason.trim() ? { reason } : {}),
+    ...(approved && draft.arguments !== undefined ? { arguments: draft.arguments } : {}),
+  };
+  const said = approved ? `Approved. ${call.tool} runs now.` : 'Denied. The agent got your reason.';
+  return send(call, client.call('submitDecision', { body }), said, now);
+}
+
+export function doubt(
+  call: Call,
+  action: 'run_again' | 'succeeded' | 'give_up',
+  output: unknown,
+  now: number,
+): Promise<Late | null> {
+  const content = output === undefined ? { action } : { action, output };
+  const body = {
+    pendingID: call.id,
+    approved: action !== 'give_up',
+    inputDigest: call.inputDigest,
+    content,
+  };
+  const said = {
+    run_again: `${call.tool} runs again.`,
+    succeeded: 'Result entered.',
+    give_up: 'Reported as failed.',
+  };
+  return send(call, client.call('submitDecision', { body }), said[action], now);
+}
+
+export function answer(
+  call: Call,
+  output: unknown,
+  now: number,
+  said = 'Answer sent.',
+): Promise<Late | null> {
+  const body = { pendingID: call.id, result: { output } };
+  return send(call, client.call('submitResult', { body }), said, now);
+}
+
+export function fail(call: Call, error: string, now: number): Promise<Late | null> {
+  return send(
+    call,
+    client.call('submitError', { body: { pendingID: call.id, error } }),
+    'Failure reported.',
+    now,
+  );
+}
+
+export function cancel(call: Call, now: number): Promise<Late | null> {
+  return send(call, client.call('cancelPending', { path: { id: call.id } }), 'Cancelled.', now);
+}
+
+export async function claim(call: Call, forMs: number): Promise<void> {
+  try {
+    const mine = await client.call('claimPending', { path: { id: call.id }, body: { forMs } });
+    inbox.put(mine);
+    toasts.say(forMs > 0 ? 'Claimed for 10 minutes.' : 'Released.');
+  } catch (error) {
+    toasts.say(error instanceof Error ? error.message : 'That did not work.');
+  }
+}

@@ -1,0 +1,160 @@
+// What happens in a project, for the whole page: one stream, shared by all tabs of the browser. The tab that holds the
+// lock reads it and tells the others.
+import type { Event, PendingCall } from 'dormouse-client';
+import { client } from './api';
+import { me } from './me.svelte';
+import { Stream, TRIES, delay, type LinkState } from './stream';
+
+export type News = { event: Event } | { call: PendingCall };
+type Listener = (news: News) => void;
+type Word = { project: string; news?: News; state?: LinkState; hello?: true };
+
+const POLL = 50;
+
+class Feed {
+  state = $state.raw<LinkState>({ kind: 'connecting' });
+  /** When the page last heard from the server. */
+  heard = $state(Date.now());
+  private listeners = new Set<Listener>();
+  private stream: Stream | null = null;
+  private channel: BroadcastChannel | null = null;
+  private leads = false;
+  private project = '';
+  private stopped = new AbortController();
+  private polling = false;
+  private wake: (() => void) | null = null;
+
+  listen(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  start(project: string): void {
+    if (project === this.project) return;
+    this.stop();
+    this.project = project;
+    this.stopped = new AbortController();
+    if (typeof BroadcastChannel === 'function') {
+      this.channel = new BroadcastChannel('dormouse-feed');
+      this.channel.onmessage = (message: MessageEvent<Word>) => this.receive(message.data);
+      this.channel.postMessage({ project, hello: true } satisfies Word);
+    }
+    const { signal } = this.stopped;
+    if (!navigator.locks) return void this.lead();
+    navigator.locks
+      .request(`dormouse-feed-${project}`, { signal }, () => {
+        this.lead();
+        return new Promise<void>((done) => signal.addEventListener('abort', () => done()));
+      })
+      .catch(() => {});
+  }
+
+  stop(): void {
+    this.stopped.abort();
+    this.stream?.close();
+    this.channel?.close();
+    this.stream = null;
+    this.channel = null;
+    this.leads = false;
+    this.polling = false;
+    this.project = '';
+  }
+
+  retry(): void {
+    if (this.polling) this.wake?.();
+    else this.stream?.retry();
+  }
+
+  private lead(): void {
+    this.leads = true;
+    const query = new URLSearchParams({ project: this.project, after: 'now' });
+    this.stream = new Stream({
+      client,
+      path: `/api/events?${query}`,
+      after: null,
+      onFrame: ({ event }) => this.tell({ event }),
+      onState: (state) => this.set(state),
+    });
+    void this.begin();
+  }
+
+  /** A server that cannot begin a stream at the newest event is asked for changed calls instead. */
+  private async begin(): Promise<void> {
+    const query = new URLSearchParams({ project: this.project, after: 'now', limit: '1' });
+    try {
+      const response = await client.raw(`/api/events?${query}`, { signal: this.stopped.signal });
+      void response.body?.cancel();
+      if (response.status === 401) return void (me.signedIn = false);
+      if (response.status === 400) return void this.poll();
+    } catch {
+      // The stream says that there is no connection.
+    }
+    if (this.leads) this.stream?.open();
+  }
+
+  private async poll(): Promise<void> {
+    this.polling = true;
+    const { signal } = this.stopped;
+    let since = '';
+    let tries = 0;
+    while (!signal.aborted) {
+      const wait = tries === 0 && this.state.kind === 'live' ? POLL : 0;
+      const query = new URLSearchParams({ project: this.project, limit: '200' });
+      if (since) query.set('changedSince', since);
+      if (since && wait > 0) query.set('wait', String(wait));
+      try {
+        const response = await client.raw(`/async-tool/pending?${query}`, { signal });
+        if (response.status === 401) return this.set({ kind: 'ended', reason: 'unauthenticated' });
+        if (!response.ok) throw new Error(String(response.status));
+        const { items } = (await response.json()) as { items: PendingCall[] };
+        tries = 0;
+        this.set({ kind: 'live' });
+        for (const call of since ? items : []) this.tell({ call });
+        since = response.headers.get('dormouse-as-of') ?? String(Date.now());
+      } catch {
+        if (signal.aborted) return;
+        tries += 1;
+        await this.pause(tries);
+        if (tries > TRIES) tries = 0;
+      }
+    }
+  }
+
+  private pause(tries: number): Promise<void> {
+    const paused = tries > TRIES;
+    const wait = delay(tries);
+    this.set(paused ? { kind: 'paused' } : { kind: 'waiting', tries, next: Date.now() + wait });
+    return new Promise((done) => {
+      this.wake = done;
+      if (!paused) setTimeout(done, wait);
+    });
+  }
+
+  private tell(news: News): void {
+    this.heard = Date.now();
+    for (const listener of this.listeners) listener(news);
+    this.channel?.postMessage({ project: this.project, news } satisfies Word);
+  }
+
+  private set(state: LinkState): void {
+    this.state = state;
+    if (state.kind === 'live') this.heard = Date.now();
+    if (state.kind === 'ended' && state.reason === 'unauthenticated') me.signedIn = false;
+    this.channel?.postMessage({ project: this.project, state } satisfies Word);
+  }
+
+  private receive(word: Word): void {
+    if (word.project !== this.project) return;
+    if (word.hello && this.leads) {
+      this.channel?.postMessage({ project: this.project, state: this.state } satisfies Word);
+    }
+    if (this.leads) return;
+    if (word.state) this.state = word.state;
+    if (word.news) {
+      this.heard = Date.now();
+      for (const listener of this.listeners) listener(word.news);
+    }
+  }
+}
+
+export const feed = new Feed();

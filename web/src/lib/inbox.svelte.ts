@@ -1,0 +1,170 @@
+import { Refusal, type PendingCall, type PendingCallList } from 'dormouse-client';
+import { client } from './api';
+import { feed } from './feed.svelte';
+import { me } from './me.svelte';
+import { sessions } from './sessions.svelte';
+import { time } from './clock.svelte';
+import { startOfDay } from './time';
+import { isHuman, isMine, isOpen, type Call } from './words';
+
+const PAGES = 5;
+const PAGE = 200;
+const DECIDED = 30;
+
+export interface Group {
+  key: string;
+  title: string;
+  calls: Call[];
+  /** How many there are, if that is known to be more. */
+  count: number;
+}
+
+/** Sorts by deadline; what has none comes last, older first. */
+function byDeadline(a: Call, b: Call): number {
+  const [x, y] = [a.timeout ?? Infinity, b.timeout ?? Infinity];
+  return x === y ? a.time.created - b.time.created : x - y;
+}
+
+class Inbox {
+  calls = $state<Record<string, Call>>({});
+  /** Settled while the person looked: they stay in place until the next navigation. */
+  kept = $state<string[]>([]);
+  decided = $state.raw<Call[]>([]);
+  loaded = $state(false);
+  more = $state(false);
+  error = $state.raw<unknown>(null);
+  private view: string | undefined = 'inbox';
+  private project = '';
+  private waiting = new Set<string>();
+
+  constructor() {
+    feed.listen((news) => {
+      if ('call' in news) return this.put(news.call);
+      const id = (news.event.data as { pendingID?: unknown }).pendingID;
+      if (typeof id === 'string') this.read(id);
+    });
+  }
+
+  mine = $derived(this.open((call) => isMine(call, me)));
+  others = $derived(this.open((call) => isHuman(call) && !isMine(call, me)));
+  jobs = $derived(this.open((call) => !isHuman(call)));
+
+  groups = $derived<Group[]>(
+    [
+      { key: 'mine', title: 'For you', calls: this.mine, count: this.mine.length },
+      { key: 'others', title: 'For others', calls: this.others, count: this.others.length },
+      { key: 'jobs', title: 'Waits for jobs', calls: this.jobs, count: this.jobs.length },
+      { key: 'decided', title: 'Decided today', calls: this.today(), count: 0 },
+    ].filter((group) => group.calls.length > 0),
+  );
+
+  private open(wanted: (call: Call) => boolean): Call[] {
+    return Object.values(this.calls)
+      .filter((call) => (isOpen(call) || this.kept.includes(call.id)) && wanted(call))
+      .sort(byDeadline);
+  }
+
+  private today(): Call[] {
+    const settled = Object.values(this.calls).filter(
+      (call) => !isOpen(call) && isHuman(call) && !this.kept.includes(call.id),
+    );
+    const all = [...settled, ...this.decided.filter((one) => !this.calls[one.id])];
+    return all.sort((a, b) => (b.time.completed ?? 0) - (a.time.completed ?? 0)).slice(0, DECIDED);
+  }
+
+  async load(project: string): Promise<void> {
+    if (this.project !== project)
+      Object.assign(this, { calls: {}, kept: [], decided: [], loaded: false });
+    this.project = project;
+    try {
+      await this.pages();
+      const today = await this.ask({
+        changedSince: startOfDay(time.now),
+        status: 'completed',
+        limit: DECIDED,
+      });
+      this.decided = today.items.filter(isHuman);
+      this.error = null;
+    } catch (error) {
+      if (!me.refused(error)) this.error = error;
+    }
+    this.loaded = true;
+  }
+
+  private async pages(): Promise<void> {
+    let cursor: string | undefined;
+    const found: Record<string, Call> = {};
+    for (let page = 0; page < PAGES; page += 1) {
+      const list = await this.ask({ limit: PAGE, cursor });
+      for (const call of list.items) found[call.id] = call;
+      cursor = list.next ?? undefined;
+      if (!cursor) break;
+    }
+    this.more = cursor !== undefined;
+    this.calls = found;
+  }
+
+  /** With what the inbox shows beside a call, if the server knows that view. */
+  private async ask(query: Record<string, string | number | undefined>): Promise<PendingCallList> {
+    try {
+      return await client.call('listPending', {
+        query: { project: this.project, view: this.view, ...query } as never,
+      });
+    } catch (error) {
+      if (this.view && error instanceof Refusal && error.code === 'unknown_field') {
+        this.view = undefined;
+        return this.ask(query);
+      }
+      throw error;
+    }
+  }
+
+  /** Reads one call again, soon and once for several events. */
+  read(id: string): void {
+    if (this.waiting.has(id)) return;
+    this.waiting.add(id);
+    setTimeout(() => {
+      this.waiting.delete(id);
+      void this.fetch(id).catch(() => {});
+    }, 30);
+  }
+
+  async fetch(id: string): Promise<Call> {
+    const query = this.view ? { view: this.view } : {};
+    let call: PendingCall;
+    try {
+      call = await client.call('getPending', { path: { id }, query: query as never });
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'unknown_field') throw error;
+      this.view = undefined;
+      call = await client.call('getPending', { path: { id } });
+    }
+    this.put(call);
+    return this.calls[id] ?? call;
+  }
+
+  put(call: PendingCall): void {
+    if (call.projectID !== this.project && this.project) return;
+    const before = this.calls[call.id];
+    if (before && isOpen(before) && !isOpen(call) && !this.kept.includes(call.id)) {
+      this.kept = [...this.kept, call.id];
+    }
+    if (before || isOpen(call) || isHuman(call)) this.calls[call.id] = { ...before, ...call };
+  }
+
+  /** The next navigation takes settled items out of the groups. */
+  tidy(): void {
+    if (this.kept.length > 0) this.kept = [];
+  }
+
+  /** Agent and title, which a server of today tells in the session alone. */
+  about(call: Call): { agent: string; title: string } {
+    const session = call.agentID === undefined ? sessions.get(call.sessionID) : null;
+    return {
+      agent: call.agentID ?? session?.agentID ?? 'agent',
+      title: call.sessionTitle ?? session?.title ?? 'Session',
+    };
+  }
+}
+
+export const inbox = new Inbox();

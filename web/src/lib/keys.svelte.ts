@@ -1,0 +1,52 @@
+import { untrack } from 'svelte';
+import { me } from './me.svelte';
+
+export interface Shortcut {
+  keys: string[];
+  text: string;
+  run: (event: KeyboardEvent) => void;
+}
+
+const CHORD = 1200;
+
+/** The shortcuts of the view that is open, and those of all views. Single letters work outside fields only. */
+class Keys {
+  shown = $state(false);
+  private sets = $state.raw<Shortcut[][]>([]);
+  private first: { key: string; at: number } | null = null;
+
+  get all(): Shortcut[] {
+    return this.sets.flat();
+  }
+
+  /** Adds shortcuts; the function that is returned removes them. */
+  use(shortcuts: Shortcut[]): () => void {
+    // Called in effects, which must not depend on what others have added.
+    this.sets = [shortcuts, ...untrack(() => this.sets)];
+    return () => {
+      this.sets = untrack(() => this.sets).filter((one) => one !== shortcuts);
+    };
+  }
+
+  handle(event: KeyboardEvent): void {
+    if (!me.keys || event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented)
+      return;
+    const target = event.target as HTMLElement;
+    if (target.closest('input, textarea, select, [contenteditable], dialog, [role=dialog]')) return;
+    const chord = this.first && Date.now() - this.first.at < CHORD ? this.first.key : null;
+    this.first = null;
+    for (const shortcut of this.all) {
+      const [one, two] = shortcut.keys;
+      const isChord = two !== undefined && shortcut.keys.length === 2 && one === 'g';
+      if (
+        isChord ? chord === one && event.key === two : !chord && shortcut.keys.includes(event.key)
+      ) {
+        event.preventDefault();
+        return shortcut.run(event);
+      }
+    }
+    if (event.key === 'g') this.first = { key: 'g', at: Date.now() };
+  }
+}
+
+export const keys = new Keys();

@@ -1,0 +1,70 @@
+import { Refusal } from 'dormouse-client';
+import { client, maybe } from './api';
+import { forget, load, save } from './storage';
+import { may, type Person } from './words';
+
+interface Answer {
+  name: string;
+  role: string;
+  projects: string[] | null;
+  server?: { release?: string };
+}
+
+/** Who is signed in, and which project is shown. */
+class Me implements Person {
+  name = $state<string | null>(load('name', null));
+  role = $state<string | null>(load('role', null));
+  projects = $state<string[] | null>(load('projects', null));
+  project = $state<string>(load('project', 'default'));
+  /** False once the server has refused: the page leads to the sign-in. */
+  signedIn = $state(true);
+  keys = $state<boolean>(load('keys', true));
+  compact = $state<boolean>(load('compact', false));
+
+  async refresh(): Promise<void> {
+    try {
+      const response = await client.raw('/api/me', { headers: { accept: 'application/json' } });
+      if (response.status === 401) this.signedIn = false;
+      if (response.ok) this.know((await response.json()) as Answer);
+      // A server of an earlier release has no such route: what sign-in said is kept.
+    } catch {
+      // Without a connection what was known stays.
+    }
+  }
+
+  know(answer: Answer): void {
+    this.name = answer.name;
+    this.role = answer.role;
+    this.projects = answer.projects;
+    this.signedIn = true;
+    save('name', answer.name);
+    save('role', answer.role);
+    save('projects', answer.projects);
+    const first = answer.projects?.[0];
+    if (first && !answer.projects?.includes(this.project)) this.choose(first);
+  }
+
+  choose(project: string): void {
+    this.project = project;
+    save('project', project);
+  }
+
+  may(needed: string): boolean {
+    return may(this.role, needed);
+  }
+
+  async signOut(): Promise<void> {
+    await maybe(client.call('signOut' as never));
+    forget();
+    location.assign('/sign-in');
+  }
+
+  /** Whether an error says that nobody is signed in. */
+  refused(error: unknown): boolean {
+    const gone = error instanceof Refusal && error.status === 401;
+    if (gone) this.signedIn = false;
+    return gone;
+  }
+}
+
+export const me = new Me();

@@ -1,0 +1,131 @@
+import { mount, tick, unmount } from 'svelte';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { inbox } from '../src/lib/inbox.svelte';
+import { me } from '../src/lib/me.svelte';
+import Article from '../src/parts/Article.svelte';
+import { fake, ids } from '../dev/fake.mjs';
+
+const server = fake();
+const sent: { path: string; body: Record<string, unknown> }[] = [];
+let shown: Record<string, unknown> | null = null;
+
+/** The fake server without sockets. */
+function answer(url: string, init: RequestInit = {}): Promise<Response> {
+  return new Promise((done) => {
+    const text = typeof init.body === 'string' ? init.body : '';
+    if (init.method === 'POST')
+      sent.push({ path: url, body: JSON.parse(text || '{}') as Record<string, unknown> });
+    const incoming = {
+      url,
+      method: init.method ?? 'GET',
+      headers: Object.fromEntries(new Headers(init.headers)),
+      async *[Symbol.asyncIterator]() {
+        if (text) yield Buffer.from(text);
+      },
+    };
+    let status = 200;
+    void server.handle(incoming, {
+      writeHead: (given: number) => (status = given),
+      end: (given: string) => done(new Response(given, { status })),
+      write: () => {},
+      on: () => {},
+      destroy: () => {},
+    });
+  });
+}
+const button = (text: string): HTMLButtonElement | undefined =>
+  [...document.querySelectorAll('button')].find((one) => one.textContent?.trim().startsWith(text));
+const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+async function open(id: string): Promise<void> {
+  await inbox.fetch(id);
+  const props = {
+    get call() {
+      return inbox.calls[id]!;
+    },
+  };
+  shown = mount(Article, { target: document.body, props });
+  await wait(20);
+  await tick();
+}
+
+describe('decision', () => {
+  beforeEach(() => {
+    vi.stubGlobal('fetch', (url: string, init?: RequestInit) => answer(url, init));
+    localStorage.clear();
+    sent.length = 0;
+    me.know({ name: 'alice', role: 'answer', projects: ['shop'] });
+  });
+  afterEach(async () => {
+    if (shown) await unmount(shown);
+    document.body.innerHTML = '';
+    vi.unstubAllGlobals();
+  });
+
+  it('page_shows_the_question_what_runs_and_the_claim_apart', async () => {
+    await open(ids.deploy);
+    expect(document.querySelector('h1')?.textContent).toBe('Deploy shop 2.41.0 to production?');
+    const exec = document.querySelector('.exec')!;
+    expect(exec.textContent).toContain('production');
+    expect(exec.textContent).not.toContain('214 checks');
+    expect(document.querySelector('.claim')?.textContent).toContain('214 checks');
+    expect(document.body.textContent).toContain('nobody answered in time');
+  });
+  it('approval_takes_two_acts_and_no_input_at_once', async () => {
+    await open(ids.deploy);
+    button('Approve…')!.click();
+    await tick();
+    expect(sent).toHaveLength(0);
+    const run = button('Approve and run')!;
+    expect(run.disabled).toBe(true);
+    run.click();
+    expect(sent).toHaveLength(0);
+    await wait(450);
+    expect(run.disabled).toBe(false);
+    run.click();
+    await vi.waitFor(() => expect(document.body.textContent).toContain('Approved'));
+    expect(sent[0]).toMatchObject({
+      path: '/async-tool/decision',
+      body: { pendingID: ids.deploy, approved: true },
+    });
+    expect(String(sent[0]?.body['inputDigest'])).toMatch(/^sha256:/);
+  });
+  it('reason_is_kept_until_the_server_confirms_it', async () => {
+    await open(ids.refund);
+    button('Deny…')!.click();
+    await tick();
+    const reason = document.querySelector<HTMLTextAreaElement>('#reason')!;
+    reason.value = 'not before the sale';
+    reason.dispatchEvent(new Event('input', { bubbles: true }));
+    await tick();
+    expect(localStorage.getItem(`dormouse:draft:${ids.refund}`)).toContain('not before the sale');
+  });
+  it('decided_meanwhile_says_so_and_applies_nothing', async () => {
+    await open(ids.refund);
+    const before = server.state.calls.get(ids.refund)!;
+    Object.assign(before, {
+      status: 'completed',
+      decision: { approved: true, reason: null, arguments: null, content: null },
+    });
+    before.receipt = { id: 'rcp_x', by: { type: 'token', name: 'bob' }, at: Date.now() };
+    button('Deny…')!.click();
+    await wait(450);
+    button('Deny the call')!.click();
+    await vi.waitFor(() =>
+      expect(document.querySelector('[role=alert]')?.textContent).toMatch(
+        /Already approved by bob at .*Your answer was not applied/,
+      ),
+    );
+  });
+  it('question_has_nothing_chosen_beforehand', async () => {
+    await open(ids.question);
+    expect(document.querySelectorAll('input[type=radio]')).toHaveLength(3);
+    expect(document.querySelector('input:checked')).toBeNull();
+    expect(button('Send answer')!.disabled).toBe(true);
+  });
+  it('who_is_not_asked_reads_only', async () => {
+    await open(ids.claimed);
+    expect(button('Approve…')).toBeUndefined();
+    expect(document.body.textContent).toContain('dana decides on this');
+  });
+});

@@ -1,0 +1,150 @@
+import type { Event } from 'dormouse-client';
+import { describe, expect, it } from 'vitest';
+import { conversation, Folder, type Night, type Tool } from '../src/lib/conversation.svelte';
+import { Scale } from '../src/lib/scale';
+import { plainText, story } from '../src/lib/story';
+import { shares, timeline } from '../src/lib/timeline';
+import { ids, world } from '../dev/world.mjs';
+import approve from './recorded/approve.json';
+import crash from './recorded/crash.json';
+
+const NOW = 1_795_400_000_000;
+const recorded = (page: { items: unknown[] }): Event[] => page.items as Event[];
+const ledger = (): Event[] => world(NOW).events.get(ids.ledger) as Event[];
+
+describe('timeline', () => {
+  it('recorded_approval_sleeps_once_and_names_who_woke_it', () => {
+    const line = timeline(recorded(approve), NOW);
+    expect(line.sleeps).toHaveLength(1);
+    expect(line.sleeps[0]?.wake).toMatchObject({ name: 'first', verb: 'approved', icon: 'hand' });
+    expect(line.sleeps[0]?.restarted).toBe(true);
+    expect(line.crashes).toHaveLength(0);
+    expect(line.rows[0]?.settled?.how).toBe('done');
+    expect(line.live).toBe(false);
+  });
+  it('recorded_crash_cuts_the_attempt_and_the_second_one_finishes', () => {
+    const line = timeline(recorded(crash), NOW);
+    expect(line.crashes).toHaveLength(1);
+    expect(line.rows[0]?.bars.map((bar) => [bar.attempt, bar.outcome])).toEqual([
+      [1, 'cut'],
+      [2, 'ok'],
+    ]);
+    expect(line.crashes[0]!.started).toBeGreaterThan(line.crashes[0]!.at);
+  });
+  it('late_result_is_a_note_of_its_row', () => {
+    const line = timeline(ledger(), NOW);
+    expect(line.rows.map((row) => row.tool)).toEqual(['export', 'migrate']);
+    expect(line.rows[1]?.notes).toMatchObject([{ conflict: false }]);
+    expect(line.wakes.map((wake) => wake.icon)).toEqual(['user', 'hand', 'webhook']);
+    expect(line.sleeps.map((sleep) => sleep.waits[0]?.kind)).toEqual(['person', 'job']);
+  });
+  it('shares_add_up_to_the_whole', () => {
+    const { asleep, awake, all } = shares(timeline(ledger(), NOW));
+    expect(asleep + awake).toBe(all);
+    expect(asleep).toBeGreaterThan(awake);
+  });
+  it('half_of_a_journal_is_drawn_too', () => {
+    const events = ledger();
+    for (let length = 0; length <= events.length; length += 1) {
+      const line = timeline(events.slice(0, length), NOW);
+      const scale = new Scale(line, 100, 800, true);
+      expect(Number.isFinite(scale.x(line.end))).toBe(true);
+      timeline(events.slice(length), NOW);
+    }
+  });
+  it('clock_that_steps_back_keeps_the_order', () => {
+    const events = ledger().map((one, index) => ({
+      ...one,
+      at: one.at - (index === 5 ? 60_000 : 0),
+    }));
+    const bars = timeline(events, NOW).rows.flatMap((row) => row.bars);
+    expect(bars.every((bar) => bar.end === null || bar.end >= bar.start)).toBe(true);
+  });
+});
+
+describe('scale', () => {
+  it('folded_sleep_is_between_its_bounds_and_places_do_not_step_back', () => {
+    const line = timeline(ledger(), NOW);
+    const scale = new Scale(line, 128, 876, true);
+    for (const one of scale.segments.filter((segment) => segment.asleep)) {
+      expect(one.width).toBeGreaterThanOrEqual(96);
+      expect(one.width).toBeLessThanOrEqual(164);
+    }
+    const places = ledger().map((one) => scale.x(one.at));
+    expect(places.every((x, index) => index === 0 || x >= places[index - 1]! - 0.001)).toBe(true);
+    expect(scale.width).toBeCloseTo(876);
+  });
+  it('to_scale_is_linear', () => {
+    const line = timeline(ledger(), NOW);
+    const scale = new Scale(line, 0, 1000, false);
+    expect(scale.x((line.start + line.end) / 2)).toBeCloseTo(500, 0);
+  });
+});
+
+describe('story', () => {
+  it('tells_sleeps_crashes_and_wakes_in_order', () => {
+    const titles = story(timeline(ledger(), NOW)).map((beat) => beat.title);
+    expect(titles).toContain('Asleep for 3 d 2 h');
+    expect(titles).toContain('alice approved, and it wakes');
+    expect(titles).toContain('Started again after 13 s');
+    expect(titles.at(-1)).toBe('The same result again: no effect');
+  });
+  it('text_form_has_its_signs', () => {
+    expect(plainText(timeline(ledger(), NOW), 'Move the invoices')).toMatch(
+      /☾ Asleep for 3 d 2 h[\s\S]*✗ The server is killed/,
+    );
+  });
+});
+
+describe('conversation', () => {
+  it('call_that_was_approved_stands_after_its_night', () => {
+    const view = conversation(recorded(approve));
+    const blocks = view.messages.find((one) => one.role === 'agent')!.blocks;
+    const kinds = blocks.map((block) => block.kind);
+    expect(kinds.indexOf('night')).toBeLessThan(kinds.indexOf('tool'));
+    const night = blocks.find((block) => block.kind === 'night') as Night;
+    expect(night.what).toBe('for an approval');
+    const tool = blocks.find((block) => block.kind === 'tool') as Tool;
+    expect(tool).toMatchObject({ status: 'done', decided: { by: 'first', approved: true } });
+  });
+  it('edited_arguments_and_their_reviewer_are_kept', () => {
+    const view = conversation(world(NOW).events.get(ids.ship) as Event[]);
+    expect(view.tools.get('call_2')).toMatchObject({
+      edited: { replicas: 6 },
+      decided: { by: 'alice' },
+    });
+  });
+  it('draft_ends_with_the_reply_of_its_step', () => {
+    const folder = new Folder();
+    const [first, ...rest] = recorded(approve);
+    folder.add(first!);
+    const delta = (text: string, attempt: number): Event =>
+      ({
+        ...first!,
+        type: 'delta',
+        data: { messageID: 'm', step: 1, attempt, kind: 'text', text },
+      }) as unknown as Event;
+    folder.add(delta('Hel', 1));
+    folder.add(delta('lo', 1));
+    expect(folder.view.draft?.text).toBe('Hello');
+    folder.add(delta('New', 2));
+    expect(folder.view.draft?.text).toBe('New');
+    for (const event of rest) folder.add(event);
+    expect(folder.view.draft).toBeNull();
+  });
+  it('draft_pieces_with_an_offset_show_once', () => {
+    const folder = new Folder();
+    const delta = (text: string, offset: number): Event =>
+      ({
+        type: 'delta',
+        data: { messageID: 'm', step: 1, attempt: 1, kind: 'text', text, offset },
+      }) as unknown as Event;
+    for (const [text, offset] of [
+      ['Hello ', 0],
+      ['world', 6],
+      ['world', 6],
+    ] as const)
+      folder.add(delta(text, offset));
+    expect(folder.view.draft?.text).toBe('Hello world');
+  });
+});

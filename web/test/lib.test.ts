@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { markdown, safe } from '../src/lib/markdown';
+import { parse, percentile } from '../src/lib/overview.svelte';
+import { progressOf } from '../src/lib/progress';
+import { changes, fields, read } from '../src/lib/schema';
+import { bytes, digest, oneLine, rows, short, show, visible } from '../src/lib/text';
+import { ago, duration, nearness, span } from '../src/lib/time';
+import { callWord, isMine, may, question, who, type Call } from '../src/lib/words';
+import recorded from './recorded/pending.json';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const alice = { name: 'alice', role: 'answer' };
+const call = (more: Partial<Call> = {}): Call =>
+  ({
+    ...(recorded.items[0] as unknown as Call),
+    reason: 'approval',
+    status: 'waiting',
+    ...more,
+  }) as Call;
+const asked = (from: string[]): Partial<Call> => ({
+  answer: { from, escalateTo: [], need: 1, votes: [] },
+});
+
+describe('times', () => {
+  it('duration_of_two_units_leaves_the_rest_out', () => {
+    expect(duration(412)).toBe('412 ms');
+    expect(duration(48 * MINUTE + 9000)).toBe('48 min 9 s');
+    expect(duration(51 * HOUR)).toBe('2 d 3 h');
+    expect(span(48 * MINUTE + 9000)).toBe('48 min');
+  });
+  it('ago_after_seven_days_is_a_date', () => {
+    const now = Date.UTC(2026, 10, 23, 12);
+    expect(ago(now - 3 * HOUR, now)).toBe('3 h');
+    expect(ago(now - 10 * 24 * HOUR, now)).toBe('13 Nov');
+  });
+  it('nearness_below_an_hour_and_five_minutes_changes', () => {
+    expect([2 * HOUR, 50 * MINUTE, 4 * MINUTE].map((left) => nearness(left, 0))).toEqual([
+      'far',
+      'near',
+      'late',
+    ]);
+  });
+});
+
+describe('text', () => {
+  it('visible_of_bidi_and_control_characters_spells_them_out', () => {
+    expect(visible('pay\u202e100\u0007')).toBe('pay⟨U+202E⟩100⟨U+0007⟩');
+    expect(visible('zero\u200bwidth\u{e0041}')).toBe('zero⟨U+200B⟩width⟨U+E0041⟩');
+    expect(visible('plain\ntext\täöü €')).toBe('plain\ntext\täöü €');
+  });
+  it('arguments_as_rows_show_every_value', () => {
+    expect(rows({ a: 1, b: ['x', 'y'] }).map(([name, value]) => [name, show(value)])).toEqual([
+      ['a', '1'],
+      ['b', 'x, y'],
+    ]);
+    expect(rows(null)).toEqual([]);
+    expect(show({ deep: true })).toContain('"deep": true');
+    expect(oneLine({ service: 'shop', version: '2.41.0' })).toBe('shop · 2.41.0');
+  });
+  it('short_cuts_in_the_middle', () => {
+    expect(short('abcdefghijklmnopqrstuvwxyz')).toBe('abcdefgh…vwxyz');
+    expect(digest(`sha256:${'a'.repeat(64)}`)).toBe('sha256:aaaaaaaa…aaaaa');
+    expect(bytes(5_200_000)).toBe('5.2 MB');
+  });
+});
+
+describe('markdown', () => {
+  it('html_stays_text', () => {
+    const nodes = markdown('<img src=x onerror=alert(1)> **bold**');
+    expect(JSON.stringify(nodes)).toContain('<img src=x onerror=alert(1)>');
+    expect(nodes).toHaveLength(1);
+  });
+  it('script_address_is_not_safe', () => {
+    expect(safe('javascript:alert(1)')).toBe(false);
+    expect(safe(' javascript:alert(1)')).toBe(false);
+    expect(safe('data:text/html,x')).toBe(false);
+    expect(safe('https://example.org')).toBe(true);
+  });
+  it('lists_code_and_headings_become_nodes', () => {
+    const kinds = markdown('# Title\n\n- one\n- two\n\n```\ncode\n```\ntext').map(
+      (node) => node.kind,
+    );
+    expect(kinds).toEqual(['heading', 'list', 'code', 'p']);
+  });
+  it('hostile_nesting_ends', () => {
+    expect(markdown('['.repeat(5000) + '](x)').length).toBe(1);
+    expect(markdown('*'.repeat(5000)).length).toBe(1);
+  });
+});
+
+describe('schema', () => {
+  const schema = {
+    type: 'object',
+    required: ['replicas'],
+    properties: {
+      replicas: { type: 'integer', maximum: 50, minimum: 1 },
+      zone: { enum: ['a', 'b'] },
+    },
+  };
+  it('field_over_its_maximum_says_the_form', () => {
+    const [replicas] = fields(schema, { replicas: 12 });
+    expect(read(replicas!, '400').error).toBe('must be at most 50');
+    expect(read(replicas!, '1.5').error).toBe('must be a whole number');
+    expect(read(replicas!, '').error).toBe('must not be empty');
+    expect(read(replicas!, '6')).toEqual({ value: 6, error: null });
+  });
+  it('unknown_shapes_get_a_json_field', () => {
+    const found = fields(null, { list: [1], text: 'x', on: true });
+    expect(found.map((field) => field.kind)).toEqual(['json', 'text', 'boolean']);
+    expect(read(found[0]!, '[1,').error).toBe('is not JSON');
+  });
+  it('changes_name_only_what_differs', () => {
+    expect(changes({ a: 1, b: [1] }, { a: 2, b: [1] })).toEqual([
+      { name: 'a', before: 1, after: 2 },
+    ]);
+  });
+});
+
+describe('words', () => {
+  it('call_asked_of_me_waits_for_me', () => {
+    expect(isMine(call(asked(['alice'])), alice)).toBe(true);
+    expect(isMine(call(asked(['role:answer'])), alice)).toBe(true);
+    expect(isMine(call(asked(['carol'])), alice)).toBe(false);
+    expect(isMine(call(asked(['role:answer'])), { name: 'alice', role: 'read' })).toBe(false);
+  });
+  it('states_have_the_words_of_the_design', () => {
+    const text = (more: Partial<Call>): string => callWord(call(more), alice, 0).text;
+    expect(text(asked(['carol', 'bob']))).toBe('Waits for carol or bob');
+    expect(text({ ...asked(['alice']) })).toBe('Waits for you');
+    expect(text({ reason: 'tool_result' })).toBe('Waits for a job');
+    expect(text({ inDoubt: true })).toBe('In doubt');
+    expect(text({ status: 'processing' })).toBe('Claimed');
+    expect(text({ status: 'completed', decision: { approved: false } as never })).toBe('Denied');
+    expect(text({ status: 'expired' })).toBe('Expired');
+  });
+  it('question_without_a_message_names_the_tool', () => {
+    expect(question(call({ message: null, tool: 'deploy' }))).toBe('Run deploy?');
+    expect(question(call({ message: null, tool: 'build', reason: 'tool_result' }))).toBe(
+      'build waits for its result',
+    );
+  });
+  it('roles_contain_each_other_and_are_words', () => {
+    expect(may('operate', 'answer')).toBe(true);
+    expect(may('answer', 'operate')).toBe(false);
+    expect(who('role:answer', 'alice')).toBe('people who may answer');
+    expect(who('alice', 'alice')).toBe('you');
+  });
+});
+
+describe('figures', () => {
+  it('percentile_is_the_bound_of_its_bucket', () => {
+    const samples = parse(
+      'x_bucket{le="0.001"} 50\nx_bucket{le="0.01"} 99\nx_bucket{le="+Inf"} 100\nx_count 100\n',
+    );
+    expect(percentile(samples, 'x', 0.5)).toBe(0.001);
+    expect(percentile(samples, 'x', 0.99)).toBe(0.01);
+    expect(percentile({}, 'x', 0.5)).toBeNull();
+  });
+  it('progress_in_any_shape_is_a_share_and_words', () => {
+    expect(progressOf({ percent: 62, message: 'layer 13' })).toEqual({
+      share: 0.62,
+      text: 'layer 13',
+    });
+    expect(progressOf({ done: 1, total: 4 }).share).toBe(0.25);
+    expect(progressOf('half')).toEqual({ share: null, text: 'half' });
+  });
+});
