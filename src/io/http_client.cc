@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "io/http_transfer.h"
+#include "io/no_signals.h"
 
 #include <pthread.h>
 
@@ -44,12 +45,10 @@ struct CurlHttpClient::Calls {
 
 struct CurlHttpClient::Thread {
     Thread(port::Loop& loop, std::shared_ptr<Calls> const& calls, HttpClientOptions options)
-        : loop_(loop),
-          calls_(calls),
-          options_(std::move(options)),
-          multi_(curl_multi_init()),
-          thread_([this] { serve(); }) {
+        : loop_(loop), calls_(calls), options_(std::move(options)), multi_(curl_multi_init()) {
         CHECK(multi_ != nullptr);
+        NoSignals const none;
+        thread_ = std::thread([this] { serve(); });
         ::pthread_setname_np(thread_.native_handle(), "outgoing http");
     }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <future>
 #include <latch>
 
@@ -99,6 +100,73 @@ TEST(ToolThreads, stop_tells_every_job_and_waits_for_all) {
     auto const late = pool.run([](std::stop_token) {});
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, Code::draining);
+}
+
+TEST(ToolThreads, ThreadThatWaits_QueuedJob_RunsOnAnotherThread) {
+    ToolThreads pool({.threads = 1, .threads_max = 2});
+    std::promise<void> other, ended;
+    ASSERT_TRUE(pool.run([&](std::stop_token) {
+        ToolThreads::Waiting const waiting(pool);
+        other.get_future().wait();
+        ended.set_value();
+    }));
+    ASSERT_TRUE(pool.run([&](std::stop_token) { other.set_value(); }));
+    ended.get_future().wait();
+}
+
+TEST(ToolThreads, ThreadsThatWait_AtTheBound_StartNoMore) {
+    ToolThreads pool({.threads = 1, .threads_max = 3});
+    std::latch inside(3);
+    std::promise<void> release;
+    auto const released = release.get_future().share();
+    std::atomic<int> ran = 0;
+    for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(pool.run([&](std::stop_token) {
+            ToolThreads::Waiting const waiting(pool);
+            if (++ran <= 3) inside.count_down();
+            released.wait();
+        }));
+    }
+    inside.wait();
+    EXPECT_EQ(pool.queued(), 2U);
+    release.set_value();
+    pool.drain();
+    EXPECT_EQ(ran, 5);
+}
+
+TEST(ToolThreads, WaitingElsewhere_ChangesNothing) {
+    ToolThreads pool(1);
+    ToolThreads::Waiting const waiting(pool);
+    EXPECT_FALSE(pool.is_own_thread());
+    std::promise<bool> own;
+    ASSERT_TRUE(pool.run([&](std::stop_token) { own.set_value(pool.is_own_thread()); }));
+    EXPECT_TRUE(own.get_future().get());
+}
+
+TEST(ToolThreads, StopWithin_JobThatIgnoresIt_SaysSo) {
+    ToolThreads pool(1);
+    std::promise<void> release;
+    std::promise<void> begun;
+    ASSERT_TRUE(pool.run([&](std::stop_token) {
+        begun.set_value();
+        release.get_future().wait();
+    }));
+    begun.get_future().wait();
+    EXPECT_FALSE(pool.stop_within(Duration(1)));
+    release.set_value();
+    EXPECT_TRUE(pool.stop_within(Duration(60'000)));
+}
+
+TEST(ToolThreads, Signals_AreBlocked) {
+    ToolThreads pool(1);
+    std::promise<bool> blocked;
+    ASSERT_TRUE(pool.run([&](std::stop_token) {
+        sigset_t set;
+        ::sigemptyset(&set);
+        ::pthread_sigmask(SIG_SETMASK, nullptr, &set);
+        blocked.set_value(::sigismember(&set, SIGUSR1) == 1 && ::sigismember(&set, SIGSEGV) == 0);
+    }));
+    EXPECT_TRUE(blocked.get_future().get());
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "io/worker.h"
 
+#include "io/no_signals.h"
+
 #include <pthread.h>
 
 #include <utility>
 
 namespace dormouse::io {
 
-Worker::Worker(std::string name) : thread_([this] { serve(); }) {
+Worker::Worker(std::string name) {
+    NoSignals const none;
+    thread_ = std::thread([this] { serve(); });
     name.resize(std::min<std::size_t>(name.size(), 15));
     ::pthread_setname_np(thread_.native_handle(), name.c_str());
 }

@@ -1,0 +1,27 @@
+#pragma once
+// Blocks signals on the thread that makes it, while it lives. A thread that is started meanwhile
+// keeps them blocked: handlers run on the program's own threads. Signals that a fault of the thread
+// itself raises, and SIGPROF for profilers, stay open.
+
+#include <csignal>
+
+namespace dormouse::io {
+
+class NoSignals {
+public:
+    NoSignals() {
+        sigset_t blocked;
+        ::sigfillset(&blocked);
+        for (int const open : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF})
+            ::sigdelset(&blocked, open);
+        ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+    }
+    ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    NoSignals(NoSignals const&) = delete;
+    NoSignals& operator=(NoSignals const&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+}  // namespace dormouse::io
