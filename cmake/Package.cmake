@@ -17,8 +17,10 @@ function(package_library name)
   target_sources(lib${name} PUBLIC FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${public_headers})
   target_compile_features(lib${name} PUBLIC cxx_std_23)
-  # Nothing of the libraries inside is seen outside: a program may bring others of the same name.
-  target_link_options(lib${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
+  # Hidden visibility does not suffice for that: Boost's headers ask for the default one.
+  set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  target_link_options(lib${name} PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
+  set_property(TARGET lib${name} APPEND PROPERTY LINK_DEPENDS ${exports})
   target_link_libraries(lib${name} PRIVATE ${ARG_LINK})
   set_target_properties(lib${name} PROPERTIES
     OUTPUT_NAME ${name} EXPORT_NAME ${export} LINKER_LANGUAGE CXX
