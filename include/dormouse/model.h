@@ -12,6 +12,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #pragma GCC visibility push(default)
@@ -19,18 +20,45 @@ namespace dormouse::inline v0 {
 
 // A call in a transcript, and its one answer: the outcome, or the placeholder while it waits.
 struct TranscriptCall {
-    std::string id;  // the model's own
+    // The model's own (ModelCall::id); one that it gave none or gave twice is replaced, so that
+    // each stands once in the transcript.
+    std::string id;
     std::string tool;
     Json input;
     bool waits = false;  // `output` is the placeholder
     bool failed = false;
     Json output;  // of a failed one {"error": text}
 };
+// An image or a file of a user's message.
+struct Attachment {
+    std::string mime = {};
+    std::string name = {};  // of a file; may be empty
+    std::string url = {};   // where it is, when it is elsewhere
+    // What it holds; null: it is elsewhere, or left out because a request brings 20 MiB at most.
+    std::shared_ptr<std::string const> bytes = {};
+
+    [[nodiscard]] bool is_image() const { return mime.starts_with("image/"); }
+};
 struct TranscriptMessage {
     enum class Role : std::uint8_t { user, assistant };
     Role role = Role::user;
     std::string text;
-    std::vector<TranscriptCall> calls;  // of the assistant's
+    // The assistant's: those it asks for, each with its answer. Of a late one: those that settled.
+    std::vector<TranscriptCall> calls;
+    // Not a person's words: outcomes of calls that an earlier message answers with a placeholder,
+    // under the ids that they have there. `text` is empty; late_text() says it in a sentence.
+    bool late = false;
+    std::vector<Attachment> attachments = {};
+};
+// "The tool call ID (TOOL INPUT) that was pending has settled. Its outcome: …", for a model that
+// takes outcomes only right after the call.
+[[nodiscard]] std::string late_text(TranscriptCall const& call);
+
+// What the model may call; built-in tools and agents as tools ("agent:NAME") too.
+struct ModelTool {
+    std::string name;
+    std::string description;
+    Json input_schema;
 };
 // What a model is asked. It only grows at its end from request to request.
 struct ModelQuestion {
@@ -38,7 +66,7 @@ struct ModelQuestion {
     std::string agent;
     std::string instructions;
     std::vector<TranscriptMessage> messages;
-    std::vector<std::string> tools;  // names
+    std::vector<ModelTool> tools;
 
     // The newest message of the user; empty if there is none.
     [[nodiscard]] std::string const& asked() const;
@@ -48,13 +76,19 @@ struct ModelQuestion {
 struct ModelCall {
     std::string tool;
     Json input;
+    std::string id = {};  // the model's own; empty: it gave none
 };
+// Why a model said no more: it was done, its output has a limit, or it does not want to.
+enum class ModelFinish : std::uint8_t { stop, length, refusal };
 struct ModelAnswer {
     std::string text;
     std::vector<ModelCall> calls;
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
     std::string reasoning = {};  // what it thought aloud
+    ModelFinish finish = ModelFinish::stop;
+    std::int64_t cached_tokens = 0;     // among the input
+    std::int64_t reasoning_tokens = 0;  // among the output
 };
 
 // Between the runtime and a model, outermost first: for redacting, for adding, for answering
@@ -106,7 +140,7 @@ struct ProviderOptions {
 [[nodiscard]] Model ollama(std::string model, ProviderOptions options = {});
 
 // Runs on a tool thread, may block; asked again after a crash. An error whose code says `retry`
-// (Next::retry) is tried again, any other ends the turn.
+// (Next::retry) is tried again; any other, and what it throws, ends the turn.
 using ModelFunction =
     std::function<Result<ModelAnswer>(ModelQuestion const& question, std::stop_token stop)>;
 [[nodiscard]] Model model_from(ModelFunction function);
@@ -116,6 +150,28 @@ using StreamingModelFunction = std::function<Result<ModelAnswer>(
     ModelQuestion const& question, std::function<void(std::string)> const& say,
     std::stop_token stop)>;
 [[nodiscard]] Model streaming_model_from(StreamingModelFunction function);
+
+// The answer that a model owes to a question. Copies are one promise; any thread; it may outlive
+// the runtime, and then nothing comes of it. One that goes unanswered ends the turn.
+class ModelPromise {
+public:
+    struct State;  // src/runtime/model_function.cc
+    explicit ModelPromise(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+    // Shown to readers at once, as with StreamingModelFunction.
+    void say(std::string piece) const;
+    // The first answer counts. Errors as of a ModelFunction.
+    void answer(Result<ModelAnswer> answer) const;
+    // Requested when nobody waits any more, and when the runtime ends.
+    [[nodiscard]] std::stop_token stop() const;
+
+private:
+    std::shared_ptr<State> state_;
+};
+// Called on a tool thread, which it keeps no longer than it takes to send the request: however many
+// questions wait for their answers, they hold no thread.
+using AsyncModelFunction = std::function<void(ModelQuestion question, ModelPromise promise)>;
+[[nodiscard]] Model async_model_from(AsyncModelFunction function);
 
 // A model without a network, for tests and examples: the first rule that fits answers. What fits
 // none is answered with an error that says so, and ends the turn.

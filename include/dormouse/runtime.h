@@ -6,9 +6,23 @@
 //     auto session = runtime->create({.agent = "ops", .prompt = "Deploy the shop."});
 //
 // Every operation has two forms. One blocks until what it did is durable; the other takes a
-// completion as its last argument, which is called once, on a tool thread, and may block. Both may
-// be called from any thread, also from tools and completions. A program that ends, however, loses
-// nothing that has returned: the next one opens the same store and goes on by itself.
+// completion as its last argument, which is called once, on a callback thread, and may block. Both
+// may be called from any thread, also from tools and completions. A program that ends, however,
+// loses nothing that has returned: the next one opens the same store and goes on by itself.
+//
+// Threads: the program's code runs on two pools, and never on the threads that the sessions need.
+//   tool threads      functions of tools, gates, validators, interceptors, authorizers, models
+//   callback threads  completions and observers, unless Settings::executor runs them
+// A thread that waits in an operation of the runtime lends its place to another one, up to
+// `tool_threads_max`. The library's threads block all signals (but those of faults, and SIGPROF):
+// handlers run on the program's own threads, and a child process that a tool starts without setting
+// its mask inherits the blocked one. A process that has a Runtime must not fork without exec: the
+// child shares the store's lock and has none of the threads.
+//
+// Exceptions: what the program's code throws never leaves the thread that runs it. A tool that
+// throws has failed, a gate denies, an interceptor or a model ends the turn, a validator refuses
+// the result, an authorizer forbids, a callback_url() is empty; a completion or an observer that
+// throws is told to Settings::log.
 
 #include <dormouse/gate.h>
 #include <dormouse/model.h>
@@ -57,11 +71,26 @@ struct PendingCall {
     std::optional<Time> deadline = {};
 };
 
-enum class Operation : std::uint8_t { resume, progress, cancel, message };
-// `call` names the pending call; of one that is closed or was never there it holds the id alone. An
-// error is the answer to whoever asked, before anything is told of the call.
+// `resume` is an outcome of a call; the last three are asked about a session.
+enum class Operation : std::uint8_t {
+    resume,
+    progress,
+    cancel,
+    message,
+    create_session,
+    pause_session,
+    resume_session,
+};
+// `call` names the pending call; of one that is closed or was never there it holds the id alone. Of
+// an operation on a session it holds the session in the id, and of create_session nothing. An error
+// is the answer to whoever asked, before anything is told of the call. On a tool thread; what it
+// throws forbids.
 using Authorizer = std::function<Result<void>(Operation operation, std::string const& by,
                                               PendingCall const& call)>;
+
+// Runs what it is given, once, soon, on any thread but the one that calls it, or there if that may
+// block. What it has not run when the runtime ends is still valid, and has nothing to wait for.
+using Executor = std::function<void(std::function<void()> work)>;
 
 struct Settings {
     // A directory, made if it is not there; ":memory:" keeps nothing.
@@ -71,10 +100,23 @@ struct Settings {
     std::vector<Gate> gates = {};
     std::vector<TurnInterceptor> turns = {};  // first registered: outermost
     Authorizer authorize = {};
-    // What a call's callback_url() is made with; empty: a call has none, unless the runtime serves
-    // HTTP.
+    // What a call's callback_url() is made with, on a tool thread; empty: a call has none, unless
+    // the runtime serves HTTP.
     std::function<std::string(PendingId const&)> callback_url = {};
+    // Tool threads that work at once; at least 1.
     std::size_t tool_threads = 4;
+    // Tool threads with those that wait in an operation of the runtime; when so many wait, what
+    // they wait for may have to wait too. No fewer than tool_threads count.
+    std::size_t tool_threads_max = 64;
+    // Completions and observers that run at once; at least 1. Threads are started as needed.
+    std::size_t callback_threads = 16;
+    // Where completions and observers run instead of callback threads; empty: on those. What it
+    // throws is logged, and a callback thread runs the work.
+    Executor executor = {};
+    // Takes a line for each thing that went wrong and has nobody else to be told to: a completion
+    // or an observer that threw. From any thread, one line at a time; must not block for long.
+    // Empty: nobody is told.
+    std::function<void(std::string_view line)> log = {};
     std::size_t resident_sessions = 16'384;
     // Sessions that were completed so long ago are deleted; nullopt: none.
     std::optional<Duration> completed_after = {};
@@ -223,11 +265,21 @@ public:
     // Opens the store, begins to do what sessions owe. Errors: bad_value (a name twice, an agent
     // with an unknown tool …), store_unavailable ("in use by pid N"), newer_format …
     [[nodiscard]] static Result<Runtime> open(Settings settings);
-    // Takes no more, lets what is on its way to the disk arrive, and tells tools that run to stop.
-    // REQUIRES: not called from a tool, a gate or a completion.
+    // close(), and then waits for tools that still run, however long.
+    // REQUIRES: not called from a tool, a gate, a completion or an observer.
     ~Runtime();
+    // A runtime that was moved from may only be assigned to and destroyed.
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) noexcept;
+
+    // Ends all work, for at most `limit`: takes no more, asks tools and models that run to stop
+    // (Call::stop(), the model's stop token), and lets what they bring home and what is on its way
+    // to the disk arrive. A tool that fails after it was asked to stop is met like a crash: its
+    // policy decides at the next start; its result or its pause is taken. Every operation is
+    // answered with draining from then on. True: nothing runs any more. False: a tool still does
+    // and the destructor waits for it; or this was called from a thread of the runtime, where it
+    // does nothing. May be called again.
+    bool close(Duration limit = Duration(5'000));
 
     [[nodiscard]] Result<SessionId> create(NewSession session);
     void create(NewSession session, Completion<SessionId> done);
@@ -243,8 +295,11 @@ public:
     [[nodiscard]] Result<Receipt> submit(TypedTool<In, Out> const& tool, PendingId pending,
                                          std::type_identity_t<Out> const& value,
                                          std::string by = "program") {
-        auto output = tool.result(value);
-        if (!output) return std::unexpected(std::move(output.error()));
+        // Its schema and its validator are asked by the runtime, on a tool thread.
+        auto output = to_json(value);
+        if (!output)
+            return dormouse::fail(Code::invalid_result, output.error().detail,
+                                  output.error().extra);
         return submit_as(tool.name(), pending, *std::move(output), std::move(by));
     }
     [[nodiscard]] Result<Receipt> submit(PendingId pending, Json output,
@@ -306,10 +361,11 @@ public:
     // one.
     [[nodiscard]] Result<std::vector<Event>> events(SessionId session, Seq after = 0);
     void events(SessionId session, Seq after, Completion<std::vector<Event>> done);
-    // Each event after `after` once, in order, on a tool thread, never two at once; from then on as
-    // they come. A slow observer delays nobody; one that throws is not called again. `after` is a
-    // cursor: keep the last seq and go on from it in the next process. `said` is given the pieces
-    // of text that a model streams, as they come; the event model_replied takes their place.
+    // Each event after `after` once, in order, on a callback thread, never two at once; from then
+    // on as they come. A slow observer delays no session, tool or model (and other callbacks only
+    // while callback_threads of them run); one that throws is logged and not called again. `after`
+    // is a cursor: keep the last seq and go on from it in the next process. `said` is given the
+    // pieces of text that a model streams, as they come; the event model_replied takes their place.
     [[nodiscard]] Result<Following> follow(SessionId session, Seq after,
                                            std::function<void(Event const&)> observer,
                                            std::function<void(std::string const&)> said = {});

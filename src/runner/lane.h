@@ -119,6 +119,8 @@ public:
     [[nodiscard]] bool wants_tick(Time now) const;
     void set_create_key(Bits128 key) { create_key_ = key; }
     [[nodiscard]] std::size_t effects_running() const { return running_.size(); }
+    // It runs no more, or was not started after all.
+    void forget_effect(session::EffectId id);
     // The runner goes. What waits here goes unanswered; some of it holds this lane.
     void abandon();
 
@@ -171,7 +173,6 @@ private:
     void show(wire::History const& history, port::ModelRequest request);
     void add_files(port::ModelRequest request);
     void send_request(port::ModelRequest request);
-    void forget_effect(session::EffectId id);
 
     static constexpr std::size_t inbox_max = 10'000;
     static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;

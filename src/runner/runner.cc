@@ -388,9 +388,9 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
               });
 }
 
-void Runner::drain(port::Fn<void()> done) {
+void Runner::drain(port::Fn<void()> done, Duration limit) {
     draining_ = true;
-    drain_until_ = clock_.now() + drain_max;
+    drain_until_ = clock_.now() + limit;
     drained_ = std::move(done);
     finish_drain();
 }

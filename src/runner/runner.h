@@ -83,9 +83,10 @@ public:
 
     // Begins to scan: from now on what is owed gets done.
     void start();
+    static constexpr Duration drain_max{5'000};
     // Takes no more commands (503 draining), starts no more effects; `done` when nothing is on its
-    // way to the store.
-    void drain(port::Fn<void()> done);
+    // way to the store and no effect runs, or `limit` has passed.
+    void drain(port::Fn<void()> done, Duration limit = drain_max);
 
     using Reply = Lane::Reply;
     void command(SessionId session, session::Command::Body body, Asker asker, Reply reply);
@@ -112,6 +113,13 @@ public:
     // What a session's program did without being asked: taken as the outcome of an effect is.
     void observe(SessionId session, session::Command::Body what) {
         offer(session, {}, std::move(what));
+    }
+
+    // An effect runs no more and has no outcome: the next process starts it again. REQUIRES:
+    // draining().
+    void forget_effect(SessionId session, session::EffectId id) {
+        auto const found = lanes_.find(session);
+        if (found != lanes_.end()) found->second->forget_effect(id);
     }
 
     // Looks at a page of sessions with numbers above `after`, and mends what can be mended.
@@ -229,7 +237,6 @@ private:
     static constexpr std::uint32_t sweep_size = 64;
     static constexpr Duration sweep_every_max{60'000};
     static constexpr Duration audit_every_max{3'600'000};
-    static constexpr Duration drain_max{5'000};
 
     World world_;
     Options options_;

@@ -2,6 +2,7 @@
 
 #include "agent/builtin.h"
 #include "base/text.h"
+#include "io/no_signals.h"
 #include "json/json.h"
 #include "runtime/gates.h"
 #include "runtime/models.h"
@@ -11,8 +12,12 @@
 #include "store/sqlite/sqlite_store.h"
 #include "tool/adapter.h"
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <set>
+#include <system_error>
 
 namespace dormouse {
 
@@ -51,6 +56,21 @@ std::optional<session::PromptMode> mode_of(std::optional<PromptOptions::When> wh
     return static_cast<session::PromptMode>(*when);
 }
 
+// Zeros with which nothing would ever be done.
+Result<void> check_numbers(Settings const& settings) {
+    auto const refuse = [](std::string const& name) {
+        return fail(Code::bad_value, name + " must be at least 1");
+    };
+    if (settings.tool_threads == 0) return refuse("tool_threads");
+    if (settings.callback_threads == 0) return refuse("callback_threads");
+    for (AgentSettings const& agent : settings.agents) {
+        std::string const who = "agent '" + agent.name + "': ";
+        if (agent.step_limit == 0) return refuse(who + "step_limit");
+        if (agent.tool_concurrency == 0) return refuse(who + "tool_concurrency");
+    }
+    return {};
+}
+
 // Of an agent's configuration: a turn says under which it ran.
 std::string digest_of(AgentSettings const& agent) {
     json::Writer out;
@@ -63,8 +83,9 @@ std::string digest_of(AgentSettings const& agent) {
 
 Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
     : settings_(std::move(settings)),
+      callbacks_(std::make_shared<runtime::Callbacks>(settings_, loop_)),
+      threads_({.threads = settings_.tool_threads, .threads_max = settings_.tool_threads_max}),
       store_(std::move(store)),
-      threads_(settings_.tool_threads),
       effects_(registry_, workers_,
                {[this](PendingId const& pending) { return callback_url(pending); },
                 [this] { return clock_.now(); }}),
@@ -76,43 +97,71 @@ Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
                .completed_after = settings_.completed_after}) {}
 
 Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings) {
+    if (auto right = check_numbers(settings); !right)
+        return std::unexpected(std::move(right.error()));
     auto store = open_store(settings.store);
     if (!store) return std::unexpected(std::move(store.error()));
-    std::unique_ptr<Engine> engine(new Engine(std::move(settings), *std::move(store)));
-    if (auto ready = engine->assemble(); !ready) {
-        *engine->over_ = true;
-        return std::unexpected(std::move(ready.error()));
+    try {
+        std::unique_ptr<Engine> engine(new Engine(std::move(settings), *std::move(store)));
+        if (auto ready = engine->assemble(); !ready)
+            return std::unexpected(std::move(ready.error()));
+        engine->runner_.on_said(
+            [e = engine.get()](SessionId session, session::AskModel const&,
+                               port::Delta const& delta) { e->heard(session, delta); });
+        engine->runner_.start();
+        io::NoSignals const none;
+        engine->thread_ = std::thread([&loop = engine->loop_] { loop.run(); });
+        return engine;
+    } catch (std::system_error const& error) {
+        return dormouse::fail(Code::overloaded,
+                              std::string("cannot start a thread: ") + error.what());
     }
-    engine->runner_.on_said(
-        [e = engine.get()](SessionId session, session::AskModel const&, port::Delta const& delta) {
-            e->heard(session, delta);
-        });
-    engine->runner_.start();
-    engine->thread_ = std::thread([&loop = engine->loop_] { loop.run(); });
-    return engine;
 }
 
-// What is on its way arrives; then nobody is waited for, and nobody waits.
 Runtime::Engine::~Engine() {
+    static_cast<void>(close(Duration(5'000)));
+    threads_.drain();
+    attached_.reset();
+    callbacks_->forget_loop();
+}
+
+bool Runtime::Engine::close(Duration limit) {
+    // It would wait for itself.
+    if (threads_.is_own_thread()) return false;
+    std::lock_guard const one_at_a_time(closing_);
+    limit = std::clamp(limit, Duration(), Duration(std::chrono::years(1)));
+    auto const until = std::chrono::steady_clock::now() + limit;
     *over_ = true;
     if (thread_.joinable()) {
-        loop_.post([this] {
-            if (attached_) attached_->stop_accepting();
-            runner_.drain([this] {
-                if (!attached_) return loop_.stop();
-                attached_->end([this] { loop_.stop(); });
-            });
-        });
+        std::promise<void> draining;
+        loop_.post([&, this] { begin_to_end(limit, [&] { draining.set_value(); }); });
+        // No effect begins from here on: what is asked to stop is not followed by more.
+        draining.get_future().wait();
+        ending_.request_stop();
+        threads_.request_stop();
         thread_.join();
     }
-    blocked_.end();
-    threads_.stop();
+    blocked_->end();
+    auto const left = std::chrono::ceil<Duration>(until - std::chrono::steady_clock::now());
+    bool const ended = threads_.stop_within(left);
     journal_.stop();
-    attached_.reset();
+    return ended;
+}
+
+// On the loop. What is on its way arrives; then nobody is waited for, and nobody waits.
+void Runtime::Engine::begin_to_end(Duration limit, port::Fn<void()> told) {
+    if (attached_) attached_->stop_accepting();
+    let_go();
+    runner_.drain(
+        [this] {
+            if (!attached_) return loop_.stop();
+            attached_->end([this] { loop_.stop(); });
+        },
+        limit);
+    told();
 }
 
 std::string Runtime::Engine::callback_url(PendingId const& pending) const {
-    if (settings_.callback_url) return settings_.callback_url(pending);
     return attached_ ? attached_->callback_url(pending) : "";
 }
 
@@ -141,7 +190,7 @@ Result<void> Runtime::Engine::assemble() {
         if (registry_.tool(made->name))
             return dormouse::fail(Code::bad_value,
                                   "there are two tools '" + made->name + "'; rename one");
-        registry_.add(*std::move(made));
+        add(*std::move(made));
     }
     for (Gate const& gate : settings_.gates) {
         if (gate.name.empty() || !gate.decide || registry_.gate(gate.name))
@@ -153,6 +202,27 @@ Result<void> Runtime::Engine::assemble() {
     if (auto turns = assemble_turns(); !turns) return turns;
     add_task_tools();
     return assemble_agents();
+}
+
+// A tool of the program's, as this runtime runs it.
+void Runtime::Engine::add(agent::Tool tool) {
+    bool const has_url = tool.terms.may_pause_for(session::PauseReason::tool_result);
+    if (!settings_.callback_url || !has_url) return registry_.add(std::move(tool));
+    auto const inner = std::make_shared<agent::Tool const>(tool);
+    tool.run = [this, inner](agent::ToolCall const& call, std::stop_token stop) {
+        return run_tool(*inner, call, std::move(stop));
+    };
+    registry_.add(std::move(tool));
+}
+
+// On a tool thread.
+agent::ToolResult Runtime::Engine::run_tool(agent::Tool const& tool, agent::ToolCall const& call,
+                                            std::stop_token stop) {
+    agent::ToolCall own = call;
+    own.callback_url.clear();
+    callbacks_->notes().guard("callback_url",
+                              [&] { own.callback_url = settings_.callback_url(call.pending); });
+    return tool.run(own, std::move(stop));
 }
 
 // Agents as tools, and the tools of background tasks, as far as some agent names them.
@@ -170,7 +240,7 @@ void Runtime::Engine::add_task_tools() {
 }
 
 Result<void> Runtime::Engine::assemble_agents() {
-    runtime::Means const means{http_, clock_, workers_, loop_};
+    runtime::Means const means{http_, clock_, workers_, callbacks_.share(), ending_.get_token()};
     for (AgentSettings const& from : settings_.agents) {
         std::string const who = "agent '" + from.name + "': ";
         if (from.name.empty() || registry_.agent(from.name))
@@ -217,33 +287,40 @@ Result<void> Runtime::Engine::assemble_turns() {
 void Runtime::Engine::allow(Operation operation, PendingId pending, std::string by,
                             port::Fn<void()> then, port::Fn<void(Error)> refuse) {
     if (!settings_.authorize) return then();
+    PendingCall shown;
+    shown.id = pending;
+    if (operation == Operation::create_session)
+        return authorize(operation, std::move(by), std::move(shown), std::move(then),
+                         std::move(refuse));
     runner_.look(pending.session, [this, operation, pending, by = std::move(by),
-                                   then = std::move(then), refuse = std::move(refuse)](
+                                   shown = std::move(shown), then = std::move(then),
+                                   refuse = std::move(refuse)](
                                       Result<std::shared_ptr<runner::Lane>> lane) mutable {
-        PendingCall shown;
-        shown.id = pending;
         if (lane) {
             if (auto const* call = open_pause((*lane)->state(), pending);
                 call && (call->pause || call->question)) {
                 shown = runtime::pending_call(*call);
             }
         }
-        auto const verdict = std::make_shared<Result<void>>(
-            dormouse::fail(Code::overloaded, "too much waits to run"));
-        auto job = [this, operation, by = std::move(by), shown = std::move(shown),
-                    verdict](std::stop_token const&) {
-            try {
-                *verdict = settings_.authorize(operation, by, shown);
-            } catch (...) {
-                *verdict = dormouse::fail(Code::forbidden, "the authorizer threw");
-            }
-        };
-        static_cast<void>(workers_.run(std::move(job), [verdict, then = std::move(then),
-                                                        refuse = std::move(refuse)](bool) mutable {
-            if (*verdict) return then();
-            refuse(std::move(verdict->error()));
-        }));
+        authorize(operation, std::move(by), std::move(shown), std::move(then), std::move(refuse));
     });
+}
+
+void Runtime::Engine::authorize(Operation operation, std::string by, PendingCall shown,
+                                port::Fn<void()> then, port::Fn<void(Error)> refuse) {
+    auto const verdict =
+        std::make_shared<Result<void>>(dormouse::fail(Code::overloaded, "too much waits to run"));
+    auto job = [this, operation, by = std::move(by), shown = std::move(shown),
+                verdict](std::stop_token const&) {
+        *verdict = dormouse::fail(Code::forbidden, "the authorizer threw");
+        callbacks_->notes().guard("the authorizer",
+                                  [&] { *verdict = settings_.authorize(operation, by, shown); });
+    };
+    static_cast<void>(workers_.run(std::move(job), [verdict, then = std::move(then),
+                                                    refuse = std::move(refuse)](bool) mutable {
+        if (*verdict) return then();
+        refuse(std::move(verdict->error()));
+    }));
 }
 
 void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> reply) {
@@ -259,11 +336,16 @@ void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> r
         create.prompt = session::Create::FirstPrompt{door::prompt(from.prompt).parts};
     std::string const content =
         from.agent + "\n" + from.project + "\n" + from.title + "\n" + labels + "\n" + from.prompt;
-    runner_.create(std::move(create), asker(from.by, "create", from.key, content),
-                   [reply = std::move(reply)](Result<runner::Created> created) mutable {
-                       if (!created) return reply(std::unexpected(std::move(created.error())));
-                       reply(created->session);
-                   });
+    auto const held = std::make_shared<runtime::Reply<SessionId>>(std::move(reply));
+    auto then = [this, held, create = std::move(create),
+                 by = asker(from.by, "create", from.key, content)]() mutable {
+        runner_.create(std::move(create), std::move(by), [held](Result<runner::Created> created) {
+            if (!created) return (*held)(std::unexpected(std::move(created.error())));
+            (*held)(created->session);
+        });
+    };
+    allow(Operation::create_session, {}, from.by, std::move(then),
+          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
 }
 
 void Runtime::Engine::prompt(SessionId session, std::string const& text,
@@ -406,11 +488,20 @@ void Runtime::Engine::cancel(SessionId session, std::string const& by, runtime::
 
 void Runtime::Engine::move(SessionId session, session::Move::To to, std::string const& by,
                            runtime::Reply<void> reply) {
-    runner_.command(session, session::Move{to, "asked for"}, asker(by, "", "", ""),
-                    [reply = std::move(reply)](Result<session::Answer> answer) mutable {
-                        if (!answer) return reply(std::unexpected(std::move(answer.error())));
-                        reply({});
-                    });
+    PendingId none;
+    none.session = session;
+    auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
+    auto then = [this, session, to, by, held] {
+        runner_.command(session, session::Move{to, "asked for"}, asker(by, "", "", ""),
+                        [held](Result<session::Answer> answer) {
+                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
+                            (*held)({});
+                        });
+    };
+    auto const asked =
+        to == session::Move::To::pause ? Operation::pause_session : Operation::resume_session;
+    allow(asked, none, by, std::move(then),
+          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
 }
 
 }  // namespace dormouse

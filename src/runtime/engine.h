@@ -1,6 +1,6 @@
 #pragma once
 // What a Runtime is made of: a loop on a thread of its own with the runner, the store behind its
-// threads, tool threads. Operations are posted to the loop and answer from there.
+// threads, tool threads, callback threads. Operations are posted to the loop and answer from there.
 
 #include <dormouse/runtime.h>
 
@@ -14,9 +14,13 @@
 #include "io/thread_workers.h"
 #include "runner/counted.h"
 #include "runner/runner.h"
+#include "runtime/callbacks.h"
+#include "runtime/ending_effects.h"
 #include "runtime/reply.h"
 
 #include <atomic>
+#include <mutex>
+#include <stop_token>
 #include <thread>
 
 namespace dormouse {
@@ -55,6 +59,9 @@ class Runtime::Engine {
 public:
     [[nodiscard]] static Result<std::unique_ptr<Engine>> open(Settings settings);
     ~Engine();
+
+    // See Runtime::close().
+    bool close(Duration limit);
 
     // Any thread: `begin` runs on the loop and answers the reply once.
     template <class T> using Begin = port::Fn<void(runtime::Reply<T>)>;
@@ -102,14 +109,21 @@ private:
     struct Gathering;  // a list that is read from one session after the other
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 
+    void begin_to_end(Duration limit, port::Fn<void()> told);
     void count_by(port::Meter* meter);
     void submit_one(Offer& offer, std::string const& by, runtime::Reply<Receipt> reply);
     [[nodiscard]] Result<void> assemble();
+    void add(agent::Tool tool);
+    [[nodiscard]] agent::ToolResult run_tool(agent::Tool const& tool, agent::ToolCall const& call,
+                                             std::stop_token stop);
     void add_task_tools();
     [[nodiscard]] Result<void> assemble_agents();
     [[nodiscard]] Result<void> assemble_turns();
     void allow(Operation operation, PendingId pending, std::string by, port::Fn<void()> then,
                port::Fn<void(Error)> refuse);
+    void authorize(Operation operation, std::string by, PendingCall shown, port::Fn<void()> then,
+                   port::Fn<void(Error)> refuse);
+    void let_go();
     void pump(std::shared_ptr<Follow> const& follow);
     void hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events);
     void heard(SessionId session, port::Delta const& delta);
@@ -121,50 +135,60 @@ private:
     void gather(std::shared_ptr<Gathering> const& gathering);
 
     Settings const settings_;
+    // What callbacks meet that come while the rest of this goes.
+    std::shared_ptr<std::atomic<bool>> const over_ = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<runtime::Blocked> const blocked_ = std::make_shared<runtime::Blocked>();
+    runtime::CallbacksOwner callbacks_;
+    io::ToolThreads threads_;
+    std::stop_source ending_;  // models and tools are asked to stop, because the runtime ends
+    std::mutex closing_;
     io::AsioLoop loop_;
     io::SystemClock clock_;
     io::SystemEntropy entropy_;
     io::CurlHttpClient http_{loop_};
     std::unique_ptr<port::Store> store_;
     agent::Registry registry_;
-    io::ToolThreads threads_;
     io::ThreadWorkers workers_{threads_, loop_};
     agent::RegistryCatalogue catalogue_{registry_, &workers_};
     agent::AgentEffects effects_;
     io::StoreThread journal_;
-    runner::CountedEffects counted_effects_{effects_};
+    runtime::EndingEffects ending_effects_{
+        effects_, ending_.get_token(),
+        [this](SessionId session, session::EffectId id) { runner_.forget_effect(session, id); }};
+    runner::CountedEffects counted_effects_{ending_effects_};
     runner::CountedJournal counted_journal_{journal_, clock_};
     port::Meter* meter_ = nullptr;  // nullptr: nobody counts
     runner::Runner runner_;
-    runtime::Blocked blocked_;
     std::map<SessionId, std::vector<std::weak_ptr<Follow>>> listeners_;  // of text
+    std::vector<std::weak_ptr<Follow>> follows_;
+    std::vector<std::weak_ptr<Resting>> resting_;
     std::unique_ptr<runtime::Attached> attached_;
-    // Set once; outlives this with whoever may come later.
-    std::shared_ptr<std::atomic<bool>> const over_ = std::make_shared<std::atomic<bool>>(false);
     std::thread thread_;  // last: everything it uses stands before it starts
 };
 
 template <class T> Result<T> Runtime::Engine::block(Begin<T> begin) {
     if (*over_) return std::unexpected(runtime::ended());
     auto const wait = std::make_shared<runtime::Blocked::Wait<T>>();
-    runtime::Reply<T> reply(
-        [this, wait](Result<T> result) { blocked_.answer(*wait, std::move(result)); });
-    loop_.post([begin = std::move(begin), reply = std::move(reply)]() mutable {
+    runtime::Reply<T> reply([blocked = blocked_, wait](Result<T> result) {
+        blocked->answer(*wait, std::move(result));
+    });
+    callbacks_->post([begin = std::move(begin), reply = std::move(reply)]() mutable {
         begin(std::move(reply));
     });
-    return blocked_.wait(*wait);
+    io::ToolThreads::Waiting const as_tool(threads_);
+    io::ToolThreads::Waiting const as_callback(callbacks_->threads());
+    return blocked_->wait(*wait);
 }
 
 template <class T> void Runtime::Engine::run(Begin<T> begin, Completion<T> done) {
     auto const then = std::make_shared<Completion<T>>(std::move(done));
-    runtime::Reply<T> reply([this, then](Result<T> result) {
-        auto const kept = std::make_shared<Result<T>>(std::move(result));
-        auto queued =
-            threads_.run([then, kept](std::stop_token const&) { (*then)(std::move(*kept)); });
-        if (!queued) (*then)(std::unexpected(std::move(queued.error())));
+    runtime::Reply<T> reply([callbacks = callbacks_.share(), then](Result<T> result) {
+        callbacks->run([callbacks, then, result = std::move(result)]() mutable {
+            callbacks->notes().guard("a completion", [&] { (*then)(std::move(result)); });
+        });
     });
     if (*over_) return reply(std::unexpected(runtime::ended()));
-    loop_.post([begin = std::move(begin), reply = std::move(reply)]() mutable {
+    callbacks_->post([begin = std::move(begin), reply = std::move(reply)]() mutable {
         begin(std::move(reply));
     });
 }

@@ -15,9 +15,16 @@ struct Runtime::Engine::Family {
     bool ended = false;               // protected by mutex, as is
     std::vector<Following> branches;  // one a session
 
+    // What it throws ends all branches, not this one alone.
     bool tell(Event const& event) {
         std::lock_guard const lock(mutex);
-        if (!ended) observer(event);
+        if (ended) return false;
+        try {
+            observer(event);
+        } catch (...) {
+            ended = true;
+            throw;
+        }
         return !ended;
     }
     void add(Following branch) {
@@ -55,10 +62,10 @@ void Runtime::Engine::follow_all(SessionId session, Seq after,
 
 void Runtime::Engine::join(std::shared_ptr<Family> const& family, SessionId session, Seq after,
                            runtime::Reply<void> joined) {
-    auto observer = [this, family](Event const& event) {
+    auto observer = [this, callbacks = callbacks_.share(), family](Event const& event) {
         if (!family->tell(event) || event.type != "task_started") return;
         auto const child = SessionId::parse(json::View(event.data)["sessionID"].string_or(""));
-        if (child) loop_.post([=, this] { join_child(family, *child, Duration(5)); });
+        if (child) callbacks->post([=, this] { join_child(family, *child, Duration(5)); });
     };
     auto add = [family, joined = std::move(joined)](Result<Following> branch) mutable {
         if (!branch) return joined(std::unexpected(std::move(branch.error())));

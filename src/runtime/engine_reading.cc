@@ -23,12 +23,13 @@ struct Runtime::Engine::Resting {
     std::uint64_t watch = 0;
     std::optional<runtime::Reply<SessionView>> reply;
 
-    void end() {
+    void end() { end(lane ? runtime::session_view(lane->state()) : SessionView{}); }
+    void end(Result<SessionView> with) {
         if (!reply) return;
-        lane->unwatch(watch);
+        if (auto const kept = std::exchange(lane, nullptr)) kept->unwatch(watch);
         auto then = std::move(*reply);
         reply.reset();
-        then(runtime::session_view(lane->state()));
+        then(std::move(with));
     }
 };
 
@@ -48,33 +49,31 @@ struct Runtime::Engine::Follow {
     std::vector<std::string> pieces;  // of text, not handed over yet
     bool speaking = false;            // some are on their way
 
-    void tell(std::vector<std::string> const& texts) {
-        for (std::string const& text : texts) {
+    // On a callback thread. False: the observer wants no more.
+    template <class T, class F>
+    bool show(runtime::Notes& notes, std::vector<T> const& what, F const& to) {
+        for (T const& one : what) {
             std::lock_guard const lock(mutex);
-            if (ended) return;
-            try {
-                said(text);
-            } catch (...) {
-                ended = true;
-            }
-        }
-    }
-
-    // False: it wants no more.
-    bool show(std::vector<Event> const& events) {
-        for (Event const& event : events) {
-            std::lock_guard const lock(mutex);
+            if (!ended) ended = !notes.guard("an observer", [&] { to(one); });
             if (ended) return false;
-            try {
-                observer(event);
-            } catch (...) {
-                ended = true;
-                return false;
-            }
         }
         return true;
     }
+    // On the loop.
+    void let_go() {
+        if (auto const kept = std::exchange(lane, nullptr)) kept->unwatch(watch);
+    }
 };
+
+// On the loop. The runtime ends: nobody waits for a session any more, and no reader keeps one.
+void Runtime::Engine::let_go() {
+    for (auto const& weak : std::exchange(resting_, {})) {
+        if (auto const one = weak.lock()) one->end(std::unexpected(runtime::ended()));
+    }
+    for (auto const& weak : std::exchange(follows_, {})) {
+        if (auto const one = weak.lock()) one->let_go();
+    }
+}
 
 void Runtime::Engine::look(SessionId session, runtime::Reply<SessionView> reply) {
     runner_.look(session,
@@ -93,10 +92,12 @@ void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<Ses
         resting->lane = *std::move(lane);
         resting->reply.emplace(std::move(reply));
         resting->watch = resting->lane->watch([resting] {
-            if (at_rest(resting->lane->state())) resting->end();
+            if (resting->lane && at_rest(resting->lane->state())) resting->end();
         });
+        std::erase_if(resting_, [](auto const& weak) { return weak.expired(); });
+        resting_.push_back(resting);
         loop_.after(limit, [this, resting] {
-            if (!resting->reply) return;
+            if (!resting->lane) return;
             // Through the turnstile: what is told is durable.
             runner_.look(resting->lane->id(),
                          [resting](Result<std::shared_ptr<runner::Lane>>) { resting->end(); });
@@ -139,23 +140,21 @@ void Runtime::Engine::follow(SessionId session, Seq after,
                               Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         follow->lane = *std::move(lane);
+        std::erase_if(follows_, [](auto const& weak) { return weak.expired(); });
+        follows_.push_back(follow);
         if (follow->said) listeners_[follow->session].push_back(follow);
         follow->watch = follow->lane->watch([this, follow] {
             if (follow->lane && follow->lane->state().head >= follow->next) pump(follow);
         });
-        // The last copy of this ends the following.
-        reply(
-            Following(std::shared_ptr<void>(nullptr, [&loop = loop_, over = over_, follow](void*) {
-                {
-                    std::lock_guard const lock(follow->mutex);
-                    follow->ended = true;
-                }
-                if (*over) return;
-                loop.post([follow] {
-                    if (auto const kept = std::exchange(follow->lane, nullptr))
-                        kept->unwatch(follow->watch);
-                });
-            })));
+        // The last copy of this ends the following, on any thread.
+        auto end = [callbacks = callbacks_.share(), follow](void*) {
+            {
+                std::lock_guard const lock(follow->mutex);
+                follow->ended = true;
+            }
+            callbacks->post([follow] { follow->let_go(); });
+        };
+        reply(Following(std::shared_ptr<void>(nullptr, std::move(end))));
         pump(follow);
     });
 }
@@ -183,16 +182,15 @@ void Runtime::Engine::pump(std::shared_ptr<Follow> const& follow) {
 
 void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events) {
     Seq const next = events.back().seq + 1;
-    auto const goes_on = std::make_shared<bool>(true);
-    auto job = [follow, goes_on, events = std::move(events)](std::stop_token const&) {
-        *goes_on = follow->show(events);
-    };
-    static_cast<void>(workers_.run(std::move(job), [this, follow, goes_on, next](bool ran) {
-        follow->busy = false;
-        if (!*goes_on) return;
-        if (ran) follow->next = next;
-        pump(follow);  // there may be more, or (not run) the same once more
-    }));
+    callbacks_->run(
+        [this, callbacks = callbacks_.share(), follow, next, events = std::move(events)] {
+            if (!follow->show(callbacks->notes(), events, follow->observer)) return;
+            callbacks->post([this, follow, next] {
+                follow->busy = false;
+                follow->next = next;
+                pump(follow);  // there may be more
+            });
+        });
 }
 
 // Text that a model is saying. Who has ended is forgotten on the way.
@@ -212,13 +210,14 @@ void Runtime::Engine::heard(SessionId session, port::Delta const& delta) {
 void Runtime::Engine::hand_over_said(std::shared_ptr<Follow> const& follow) {
     if (follow->speaking || follow->pieces.empty()) return;
     follow->speaking = true;
-    auto job = [follow, texts = std::exchange(follow->pieces, {})](std::stop_token const&) {
-        follow->tell(texts);
-    };
-    static_cast<void>(workers_.run(std::move(job), [this, follow](bool) {
-        follow->speaking = false;
-        hand_over_said(follow);
-    }));
+    callbacks_->run(
+        [this, callbacks = callbacks_.share(), follow, texts = std::exchange(follow->pieces, {})] {
+            follow->show(callbacks->notes(), texts, follow->said);
+            callbacks->post([this, follow] {
+                follow->speaking = false;
+                hand_over_said(follow);
+            });
+        });
 }
 
 }  // namespace dormouse

@@ -1,5 +1,7 @@
 #include "runtime/models.h"
 
+#include <atomic>
+#include <exception>
 #include <utility>
 
 // Models that are somebody's code, and interceptors around models: both run on worker threads.
@@ -31,71 +33,93 @@ agent::Model::Stop stop_of(RunPtr const& run) {
     };
 }
 
-template <class T, class F> Result<T> guarded(F const& work) {
+// What a program's function came to. What it throws is never tried again.
+template <class T> struct Came {
+    Result<T> result;
+    bool threw = false;
+};
+
+template <class T, class F> Came<T> guarded(F const& work) {
     try {
-        return work();
+        return {work(), false};
     } catch (std::exception const& error) {
-        return fail(Code::internal, std::string("it threw: ") + error.what());
+        return {fail(Code::internal, std::string("it threw: ") + error.what()), true};
     } catch (...) {
-        return fail(Code::internal, "it threw something that is no exception");
+        return {fail(Code::internal, "it threw something that is no exception"), true};
     }
 }
 
+agent::ModelTrouble crowded() { return trouble({Code::overloaded, "too much waits to run"}); }
+
+// `may_retry`: whether an error whose code says so is tried again.
+agent::ModelTrouble trouble_of(Error const& error, bool may_retry) {
+    agent::ModelTrouble out = trouble(error);
+    out.may_retry = out.may_retry && may_retry;
+    return out;
+}
+
+enum class Errors : std::uint8_t { by_code, end_the_turn };
+
 // `work` on a worker; `then` on the loop with what came of it, unless the question was stopped.
 template <class T>
-void on_worker(port::Workers& workers, RunPtr const& run,
+void on_worker(port::Workers& workers, RunPtr const& run, Errors errors,
                std::function<Result<T>(std::stop_token)> work, port::Fn<void(T)> then) {
-    auto const result = std::make_shared<std::optional<Result<T>>>();
-    auto job = [result, work = std::move(work)](std::stop_token stop) {
-        result->emplace(guarded<T>([&] { return work(std::move(stop)); }));
+    auto const came = std::make_shared<std::optional<Came<T>>>();
+    auto job = [came, work = std::move(work)](std::stop_token stop) {
+        came->emplace(guarded<T>([&] { return work(std::move(stop)); }));
     };
-    auto finished = [run, result, then = std::move(then)](bool ran) mutable {
+    auto finished = [run, came, errors, then = std::move(then)](bool ran) mutable {
         if (run->stopped) return;
-        Error const crowded{Code::overloaded, "too much waits to run"};
-        if (!ran) return run->end(trouble(crowded));
-        if (!**result) return run->end(trouble((*result)->error()));
-        then(std::move(***result));
+        if (!ran) return run->end(crowded());
+        auto& [result, threw] = **came;
+        bool const may_retry = errors == Errors::by_code && !threw;
+        if (!result) return run->end(trouble_of(result.error(), may_retry));
+        then(*std::move(result));
     };
     run->job = workers.run(std::move(job), std::move(finished));
+}
+
+void show_piece(RunPtr const& run, std::string piece) {
+    if (run->stopped || piece.empty()) return;
+    run->spoke = true;
+    run->delta({port::Delta::Kind::text, std::move(piece)});
+}
+
+void take_answer(RunPtr const& run, ModelAnswer const& answer) {
+    if (!answer.text.empty() && !run->spoke) run->delta({port::Delta::Kind::text, answer.text});
+    run->end(apply(agent::Reply{}, answer));
 }
 
 class FunctionModel final : public agent::Model {
 public:
     FunctionModel(runtime::Means const& means, StreamingModelFunction function)
-        : workers_(means.workers), loop_(means.loop), function_(std::move(function)) {}
+        : workers_(means.workers), callbacks_(means.callbacks), function_(std::move(function)) {}
 
     [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(agent::ModelOutcome)> done) override {
         auto const run = std::make_shared<Run>(std::move(delta), std::move(done));
         auto asked = question_of(question, question.session, question.agent);
         on_worker<ModelAnswer>(
-            workers_, run,
+            workers_, run, Errors::by_code,
             [this, run, asked = std::move(asked)](std::stop_token stop) {
                 return function_(asked, speaker(run), std::move(stop));
             },
-            [run](ModelAnswer const& answer) {
-                if (!answer.text.empty() && !run->spoke)
-                    run->delta({port::Delta::Kind::text, answer.text});
-                run->end(apply(agent::Reply{}, answer));
-            });
+            [run](ModelAnswer const& answer) { take_answer(run, answer); });
         return stop_of(run);
     }
 
 private:
     // For the worker: its pieces come to the loop in their order, and before the answer.
     [[nodiscard]] std::function<void(std::string)> speaker(RunPtr const& run) {
-        return [&loop = loop_, weak = std::weak_ptr(run)](std::string piece) {
-            loop.post([weak, piece = std::move(piece)]() mutable {
-                auto const alive = weak.lock();
-                if (!alive || alive->stopped || piece.empty()) return;
-                alive->spoke = true;
-                alive->delta({port::Delta::Kind::text, std::move(piece)});
+        return [callbacks = callbacks_, weak = std::weak_ptr(run)](std::string piece) {
+            callbacks->post([weak, piece = std::move(piece)]() mutable {
+                if (auto const alive = weak.lock()) show_piece(alive, std::move(piece));
             });
         };
     }
 
     port::Workers& workers_;
-    port::Loop& loop_;
+    std::shared_ptr<Callbacks> callbacks_;
     StreamingModelFunction function_;
 };
 
@@ -115,7 +139,7 @@ public:
             return stop_of(run);
         }
         on_worker<std::optional<ModelAnswer>>(
-            workers_, run,
+            workers_, run, Errors::end_the_turn,
             [this, asked](std::stop_token const&) { return interceptor_.before(*asked); },
             [this, run, asked,
              question = std::move(question)](std::optional<ModelAnswer> answer) mutable {
@@ -151,7 +175,7 @@ private:
         if (!reply || !interceptor_.after) return run->end(std::move(outcome));
         auto answer = answer_of(*reply);
         on_worker<ModelAnswer>(
-            workers_, run,
+            workers_, run, Errors::end_the_turn,
             [this, asked, answer](std::stop_token const&) -> Result<ModelAnswer> {
                 ModelAnswer changed = answer;
                 if (auto ok = interceptor_.after(*asked, changed); !ok)
@@ -175,6 +199,92 @@ private:
 
 namespace dormouse::inline v0 {
 
+// Between a program, which may hold it for long, and a question on the loop.
+struct ModelPromise::State {
+    struct PassOn {
+        std::stop_source& source;
+        void operator()() const { source.request_stop(); }
+    };
+
+    State(std::shared_ptr<runtime::Callbacks> way, runtime::RunPtr of, std::stop_token ending)
+        : callbacks(std::move(way)),
+          run(std::move(of)),
+          stop(run->job),
+          at_end(std::move(ending), PassOn{stop}) {}
+    ~State() {
+        if (answered) return;
+        end(agent::ModelTrouble{{"internal", "the model let the question go unanswered"}});
+    }
+    State(State const&) = delete;
+    State& operator=(State const&) = delete;
+
+    void end(agent::ModelOutcome outcome) {
+        callbacks->post(
+            [run = run, outcome = std::move(outcome)]() mutable { run->end(std::move(outcome)); });
+    }
+
+    std::shared_ptr<runtime::Callbacks> const callbacks;
+    runtime::RunPtr const run;
+    std::stop_source stop;
+    std::stop_callback<PassOn> at_end;
+    std::atomic<bool> answered = false;
+};
+
+void ModelPromise::say(std::string piece) const {
+    state_->callbacks->post([run = state_->run, piece = std::move(piece)]() mutable {
+        runtime::show_piece(run, std::move(piece));
+    });
+}
+
+void ModelPromise::answer(Result<ModelAnswer> answer) const {
+    if (state_->answered.exchange(true)) return;
+    if (!answer) return state_->end(runtime::trouble(answer.error()));
+    state_->callbacks->post([run = state_->run, answer = *std::move(answer)] {
+        if (!run->stopped) runtime::take_answer(run, answer);
+    });
+}
+
+std::stop_token ModelPromise::stop() const { return state_->stop.get_token(); }
+
+namespace {
+
+class AsyncModel final : public agent::Model {
+public:
+    AsyncModel(runtime::Means means, AsyncModelFunction function)
+        : means_(std::move(means)), function_(std::move(function)) {}
+
+    [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
+                           port::Fn<void(agent::ModelOutcome)> done) override {
+        auto const run = std::make_shared<runtime::Run>(std::move(delta), std::move(done));
+        ModelPromise promise(
+            std::make_shared<ModelPromise::State>(means_.callbacks, run, means_.ending));
+        auto asked = runtime::question_of(question, question.session, question.agent);
+        auto job = [this, run, asked = std::move(asked),
+                    promise = std::move(promise)](std::stop_token const&) mutable {
+            auto came = runtime::guarded<bool>([&]() -> Result<bool> {
+                function_(std::move(asked), promise);
+                return true;
+            });
+            if (came.threw) fail_with(run, came.result.error());
+        };
+        auto finished = [run](bool ran) {
+            if (!ran) run->end(runtime::crowded());
+        };
+        static_cast<void>(means_.workers.run(std::move(job), std::move(finished)));
+        return runtime::stop_of(run);
+    }
+
+private:
+    void fail_with(runtime::RunPtr const& run, Error const& error) const {
+        means_.callbacks->post([run, error] { run->end(runtime::trouble_of(error, false)); });
+    }
+
+    runtime::Means const means_;
+    AsyncModelFunction function_;
+};
+
+}  // namespace
+
 Model model_from(ModelFunction function) {
     return streaming_model_from(
         [function = std::move(function)](
@@ -188,6 +298,16 @@ Model streaming_model_from(StreamingModelFunction function) {
     plan->make = [function = std::move(function)](
                      runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
         return std::make_shared<runtime::FunctionModel>(means, function);
+    };
+    return Model(std::move(plan));
+}
+
+Model async_model_from(AsyncModelFunction function) {
+    auto plan = std::make_shared<detail::ModelPlan>();
+    plan->name = "function";
+    plan->make = [function = std::move(function)](
+                     runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
+        return std::make_shared<AsyncModel>(means, function);
     };
     return Model(std::move(plan));
 }

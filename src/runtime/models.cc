@@ -11,6 +11,8 @@
 #include "model/openai_responses.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace dormouse::runtime {
 
@@ -43,6 +45,58 @@ TranscriptCall call_of(session::ViewCall const& call) {
     return out;
 }
 
+// Models repeat ids, give none, and forks bring those of another session: each stands once.
+class Ids {
+public:
+    [[nodiscard]] std::string take(session::ViewCall const& call) {
+        std::string const own = "call_" + std::to_string(call.call);
+        std::string id =
+            call.model_id.empty() || used_.contains(call.model_id) ? own : call.model_id;
+        for (int n = 2; used_.contains(id); ++n) id = own + "_" + std::to_string(n);
+        used_.insert(id);
+        if (call.call != 0) latest_[call.call] = id;
+        return id;
+    }
+    // Of a call that an earlier message answers with a placeholder.
+    [[nodiscard]] std::string of_late(session::ViewCall const& call) const {
+        auto const found = latest_.find(call.call);
+        return found == latest_.end() ? call.model_id : found->second;
+    }
+
+private:
+    std::set<std::string> used_;
+    std::map<CallNo, std::string> latest_;
+};
+
+bool is_attachment(json::View part) {
+    std::string const type = part["type"].string_or("");
+    return type == "image" || type == "file";
+}
+
+std::vector<Attachment> attachments_of(Json const& parts, session::ModelView const& view) {
+    std::vector<Attachment> out;
+    json::View(parts).elements([&](json::View part) {
+        if (!is_attachment(part)) return;
+        Attachment one{part["mime"].string_or(""), part["name"].string_or(""),
+                       part["url"].string_or("")};
+        auto const bytes = view.files.find(part["artifactID"].string_or(""));
+        if (bytes != view.files.end()) one.bytes = bytes->second;
+        if (one.mime.empty() && part["type"].string_or("") == "image") one.mime = "image/*";
+        out.push_back(std::move(one));
+    });
+    return out;
+}
+
+// Another text beside the images and files that the message has.
+Json with_text(Json const& parts, std::string_view text) {
+    json::Writer out;
+    out.begin_array().begin_object().member("type", "text").member("text", text).end_object();
+    json::View(parts).elements([&](json::View part) {
+        if (is_attachment(part)) out.raw(part.raw());
+    });
+    return out.end_array().json();
+}
+
 void apply(session::ViewCall& call, TranscriptCall const& changed) {
     if (changed.input != call.input) call.input = changed.input;
     if (changed.output == call_of(call).output) return;
@@ -56,22 +110,44 @@ void apply(session::ViewCall& call, TranscriptCall const& changed) {
 Result<void> apply(session::ViewMessage& message, TranscriptMessage const& changed) {
     if (changed.calls.size() != message.calls.size())
         return fail(Code::bad_value, "an interceptor took calls out of a message, or put some in");
-    if (changed.text != lines_of(message.parts)) message.parts = text_part(changed.text);
+    if (changed.text != lines_of(message.parts))
+        message.parts = with_text(message.parts, changed.text);
     for (std::size_t i = 0; i < changed.calls.size(); ++i)
         apply(message.calls[i], changed.calls[i]);
     return {};
+}
+
+session::FinishReason core(ModelFinish finish) {
+    switch (finish) {
+        case ModelFinish::length: return session::FinishReason::length;
+        case ModelFinish::refusal: return session::FinishReason::refusal;
+        case ModelFinish::stop: break;
+    }
+    return session::FinishReason::stop;
+}
+
+ModelFinish face(session::FinishReason finish) {
+    if (finish == session::FinishReason::length) return ModelFinish::length;
+    if (finish == session::FinishReason::refusal) return ModelFinish::refusal;
+    return ModelFinish::stop;
 }
 
 }  // namespace
 
 std::vector<TranscriptMessage> transcript_of(session::ModelView const& view) {
     std::vector<TranscriptMessage> out;
+    Ids ids;
     for (session::ViewMessage const& message : view.messages) {
         TranscriptMessage& told = out.emplace_back();
         bool const user = message.role == session::ViewMessage::Role::user;
         told.role = user ? TranscriptMessage::Role::user : TranscriptMessage::Role::assistant;
+        told.late = user && message.source == session::InputSource::result;
         told.text = lines_of(message.parts);
-        for (session::ViewCall const& call : message.calls) told.calls.push_back(call_of(call));
+        if (user) told.attachments = attachments_of(message.parts, view);
+        for (session::ViewCall const& call : message.calls) {
+            told.calls.push_back(call_of(call));
+            told.calls.back().id = told.late ? ids.of_late(call) : ids.take(call);
+        }
     }
     return out;
 }
@@ -79,7 +155,8 @@ std::vector<TranscriptMessage> transcript_of(session::ModelView const& view) {
 ModelQuestion question_of(agent::Question const& question, SessionId session, std::string agent) {
     ModelQuestion out{
         session, std::move(agent), question.instructions, transcript_of(question.view), {}};
-    for (agent::ToolDeclaration const& tool : question.tools) out.tools.push_back(tool.name);
+    for (agent::ToolDeclaration const& tool : question.tools)
+        out.tools.push_back({tool.name, tool.description, tool.schema});
     return out;
 }
 
@@ -96,39 +173,52 @@ Result<agent::Question> apply(agent::Question question, ModelQuestion const& cha
         added.parts = text_part(changed.messages[i].text);
     }
     question.instructions = changed.instructions;
-    std::erase_if(question.tools, [&](agent::ToolDeclaration const& tool) {
-        return std::ranges::find(changed.tools, tool.name) == changed.tools.end();
+    std::erase_if(question.tools, [&](agent::ToolDeclaration& tool) {
+        auto const kept = std::ranges::find(changed.tools, tool.name, &ModelTool::name);
+        if (kept == changed.tools.end()) return true;
+        tool.description = kept->description;
+        return false;
     });
     return question;
 }
 
 ModelAnswer answer_of(agent::Reply const& reply) {
-    ModelAnswer out{
-        reply.text, {}, reply.usage.input_tokens, reply.usage.output_tokens, reply.reasoning};
-    for (agent::ModelCall const& call : reply.calls) out.calls.push_back({call.tool, call.input});
+    ModelAnswer out{reply.text,
+                    {},
+                    reply.usage.input_tokens,
+                    reply.usage.output_tokens,
+                    reply.reasoning,
+                    face(reply.finish),
+                    reply.usage.cached_tokens,
+                    reply.usage.reasoning_tokens};
+    for (agent::ModelCall const& call : reply.calls)
+        out.calls.push_back({call.tool, call.input, call.id});
     return out;
 }
 
-bool same_calls(std::vector<agent::ModelCall> const& said, ModelAnswer const& changed) {
-    return std::ranges::equal(said, changed.calls, [](auto const& a, auto const& b) {
-        return a.tool == b.tool && a.input == b.input;
-    });
+namespace {
+
+bool same(agent::ModelCall const& said, ModelCall const& changed) {
+    return said.tool == changed.tool && said.input == changed.input && said.id == changed.id;
 }
+
+}  // namespace
 
 agent::Reply apply(agent::Reply reply, ModelAnswer const& changed) {
     // What the provider wants back holds the texts as they were, and the places of the calls.
-    bool const same = reply.text == changed.text && reply.reasoning == changed.reasoning &&
-                      same_calls(reply.calls, changed);
-    if (!same) reply.parts = {};
+    bool const unchanged = reply.text == changed.text && reply.reasoning == changed.reasoning &&
+                           std::ranges::equal(reply.calls, changed.calls, same);
+    if (!unchanged) reply.parts = {};
     reply.text = changed.text;
     reply.reasoning = changed.reasoning;
-    reply.usage.input_tokens = changed.input_tokens;
-    reply.usage.output_tokens = changed.output_tokens;
+    if (face(reply.finish) != changed.finish) reply.finish = core(changed.finish);
+    reply.usage = {changed.input_tokens, changed.output_tokens, changed.cached_tokens,
+                   changed.reasoning_tokens};
     reply.calls.resize(changed.calls.size());
     for (std::size_t i = 0; i < changed.calls.size(); ++i) {
-        agent::ModelCall& call = reply.calls[i];
-        if (call.tool == changed.calls[i].tool && call.input == changed.calls[i].input) continue;
-        call = {call.id, changed.calls[i].tool, changed.calls[i].input};
+        ModelCall const& call = changed.calls[i];
+        if (same(reply.calls[i], call)) continue;
+        reply.calls[i] = {call.id.empty() ? reply.calls[i].id : call.id, call.tool, call.input};
     }
     return reply;
 }
@@ -149,7 +239,7 @@ namespace {
 std::string const& newest_text(std::vector<TranscriptMessage> const& messages) {
     static std::string const nothing;
     for (auto it = messages.rbegin(); it != messages.rend(); ++it) {
-        if (it->role == TranscriptMessage::Role::user && it->calls.empty()) return it->text;
+        if (it->role == TranscriptMessage::Role::user && !it->late) return it->text;
     }
     return nothing;
 }
@@ -158,6 +248,15 @@ std::string const& newest_text(std::vector<TranscriptMessage> const& messages) {
 
 std::string const& ModelQuestion::asked() const { return newest_text(messages); }
 std::string const& TurnInfo::asked() const { return newest_text(messages); }
+
+std::string late_text(TranscriptCall const& call) {
+    json::View const output(call.output);
+    auto said = output.string();
+    std::string outcome = said ? std::move(*said) : std::string(output.raw());
+    if (call.failed) outcome = "Error: " + output["error"].string_or(outcome);
+    return "The tool call " + call.id + " (" + call.tool + " " + std::string(call.input.text()) +
+           ") that was pending has settled. Its outcome:\n" + outcome;
+}
 
 TranscriptCall const* ModelQuestion::answer_of(std::string const& tool) const {
     for (auto it = messages.rbegin(); it != messages.rend(); ++it) {

@@ -6,6 +6,9 @@
 #include "agent/model.h"
 #include "port/http.h"
 #include "port/world.h"
+#include "runtime/callbacks.h"
+
+#include <stop_token>
 
 namespace dormouse::runtime {
 
@@ -14,7 +17,8 @@ struct Means {
     port::HttpClient& http;
     port::Clock const& clock;
     port::Workers& workers;
-    port::Loop& loop;
+    std::shared_ptr<Callbacks> callbacks;  // the way to the loop, also for those who come late
+    std::stop_token ending;                // the runtime ends: what runs should stop
 };
 
 // As an author of models and interceptors sees it, and back: `changed` differs from what

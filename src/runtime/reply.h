@@ -1,9 +1,9 @@
 #pragma once
 // How an operation on the loop answers whoever waits for it elsewhere: a thread that blocks, or a
-// completion on a tool thread. Exactly one answer; what is dropped unanswered (the runtime ends) is
-// answered with draining.
+// completion on a callback thread. Exactly one answer; what is dropped unanswered (the runtime
+// ends) is answered with draining.
 
-#include "io/tool_threads.h"
+#include <dormouse/error.h>
 
 #include <condition_variable>
 #include <functional>

@@ -28,6 +28,8 @@ Result<Runtime> Runtime::open(Settings settings) {
     return Runtime(*std::move(engine));
 }
 
+bool Runtime::close(Duration limit) { return engine_->close(limit); }
+
 Result<SessionId> Runtime::create(NewSession session) {
     return engine_->block<SessionId>([e = engine_.get(), session = std::move(session)](auto reply) {
         e->create(session, std::move(reply));

@@ -229,8 +229,8 @@ TEST_F(RuntimeTest, TheAuthorizerSeesEachOperationBeforeAnythingIsTold) {
     PendingId unknown = id;
     unknown.nonce[3] ^= 7;
     EXPECT_EQ(code_of(runtime->submit(unknown, output("x"), "mallory")), "not_an_answerer");
-    std::vector<std::string> const expected{"0malloryjob", "1malloryjob", "2malloryjob", "3mallory",
-                                            "0annjob",     "0mallory",    "0mallory"};
+    std::vector<std::string> const expected{"4program", "0malloryjob", "1malloryjob", "2malloryjob",
+                                            "3mallory", "0annjob",     "0mallory",    "0mallory"};
     EXPECT_EQ(seen, expected);
 }
 

@@ -123,7 +123,7 @@ struct Tail {
 Tail tail_of(ModelQuestion const& question) {
     Tail out;
     for (TranscriptMessage const& message : question.messages) {
-        bool const asks = message.role == TranscriptMessage::Role::user && message.calls.empty();
+        bool const asks = message.role == TranscriptMessage::Role::user && !message.late;
         if (asks) out = {&message.text, nullptr};
         if (!message.calls.empty()) out.newest = &message.calls.back();
     }
@@ -147,7 +147,7 @@ Script::Rule& Script::Rule::says(std::string const& text) {
 }
 
 Script::Rule& Script::Rule::calls(std::string tool, Json input) {
-    body_->answer.calls.push_back({std::move(tool), std::move(input)});
+    body_->answer.calls.push_back({std::move(tool), std::move(input), {}});
     return *this;
 }
 

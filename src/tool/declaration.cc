@@ -65,9 +65,8 @@ Result<void> check_result(Declaration const& declaration, Json const& result) {
         if (!found.empty())
             return fail(Code::invalid_result, "the result does not fit:" + tools::told(found));
     }
-    if (!declaration.validate) return {};
-    auto why = declaration.validate(result);
-    if (why) return fail(Code::invalid_result, "the result is refused: " + *why);
+    if (auto why = tools::refusal_of(declaration, result))
+        return fail(Code::invalid_result, "the result is refused: " + *why);
     return {};
 }
 

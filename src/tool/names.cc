@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <exception>
 
 namespace dormouse::tools {
 
@@ -36,6 +37,17 @@ std::string wrong(Declaration const& declaration) {
     if (declaration.within && *declaration.within <= Duration())
         return about + "the deadline of its pauses is not above zero";
     return {};
+}
+
+std::optional<std::string> refusal_of(Declaration const& declaration, Json const& result) {
+    if (!declaration.validate) return std::nullopt;
+    try {
+        return declaration.validate(result);
+    } catch (std::exception const& error) {
+        return std::string("its validator threw: ") + error.what();
+    } catch (...) {
+        return "its validator threw something that is no exception";
+    }
 }
 
 std::string told(std::vector<json::Violation> const& violations) {

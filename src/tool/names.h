@@ -5,6 +5,7 @@
 
 #include "json/schema.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ inline constexpr std::size_t name_max = 64;
 [[nodiscard]] std::string wrong_name(std::string_view name);
 // Whatever is wrong with a declaration; empty: nothing.
 [[nodiscard]] std::string wrong(Declaration const& declaration);
+// Why the tool's own code refuses the result; what it throws refuses too. nullopt: it does not.
+[[nodiscard]] std::optional<std::string> refusal_of(Declaration const& declaration,
+                                                    Json const& result);
 // " /pointer message; …", each once.
 [[nodiscard]] std::string told(std::vector<json::Violation> const& violations);
 

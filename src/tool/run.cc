@@ -57,8 +57,7 @@ RawOutcome checked(Prepared const& prepared, Done<Json> done) {
         if (auto const found = prepared.result->violations(done.value); !found.empty())
             return Failed{"the tool's output does not fit its result schema:" + told(found)};
     }
-    if (!declared.validate) return done;
-    if (auto why = declared.validate(done.value))
+    if (auto why = refusal_of(declared, done.value))
         return Failed{"the tool's output is refused: " + *why};
     return done;
 }

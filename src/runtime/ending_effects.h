@@ -1,0 +1,52 @@
+#pragma once
+// Effects of a runtime that may be ending. On the loop.
+
+#include "port/passing_effects.h"
+
+#include <functional>
+#include <stop_token>
+#include <utility>
+
+namespace dormouse::runtime {
+
+// From the moment on that tools and models were asked to stop, what fails has failed because of
+// that: the failure is dropped, so that the next start meets the attempt as after a crash. What
+// they bring about is passed on.
+class EndingEffects final : public port::PassingEffects {
+public:
+    using Dropped = std::function<void(SessionId, session::EffectId)>;
+    // `to` outlives this. `dropped`: this effect runs no more and has no outcome.
+    EndingEffects(port::Effects& to, std::stop_token ending, Dropped dropped)
+        : PassingEffects(to), ending_(std::move(ending)), dropped_(std::move(dropped)) {}
+
+    void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                   port::Outcome done) override {
+        auto watched = watch(request.session, request.id, std::move(done));
+        PassingEffects::ask_model(std::move(request), std::move(delta), std::move(watched));
+    }
+    void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,
+                  port::Outcome done) override {
+        PassingEffects::run_tool(session, id, std::move(agent), std::move(run),
+                                 watch(session, id, std::move(done)));
+    }
+
+private:
+    static bool is_failure(session::Command::Body const& body) {
+        if (std::holds_alternative<session::ModelFailure>(body)) return true;
+        auto const* const outcome = std::get_if<session::ToolOutcome>(&body);
+        if (!outcome) return false;
+        auto const* const failed = std::get_if<session::ToolOutcome::Failed>(&outcome->what);
+        return failed && !failed->may_retry;
+    }
+    [[nodiscard]] port::Outcome watch(SessionId session, session::EffectId id, port::Outcome done) {
+        return [this, session, id, done = std::move(done)](session::Command::Body body) mutable {
+            if (ending_.stop_requested() && is_failure(body)) return dropped_(session, id);
+            done(std::move(body));
+        };
+    }
+
+    std::stop_token const ending_;
+    Dropped const dropped_;
+};
+
+}  // namespace dormouse::runtime

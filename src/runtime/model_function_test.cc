@@ -1,0 +1,234 @@
+#include "runtime/testing/runtime_fixture.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+
+// What a model of the program's own is asked, and how it may answer.
+namespace dormouse::runtime {
+namespace {
+
+class ModelFunctionTest : public RuntimeTest {
+protected:
+    // Asks the first question with calls, and says "Done." to whatever follows.
+    void answer_with(ModelAnswer first) {
+        settings.agents[0].model =
+            model_from([this, first](ModelQuestion const& question, std::stop_token const&) {
+                std::lock_guard const lock(mutex);
+                questions.push_back(question);
+                return questions.size() == 1 ? first : ModelAnswer{"Done.", {}};
+            });
+    }
+
+    std::size_t asked() {
+        std::lock_guard const lock(mutex);
+        return questions.size();
+    }
+
+    std::mutex mutex;
+    std::vector<ModelQuestion> questions;
+};
+
+TEST_F(ModelFunctionTest, Tools_ComeWithDescriptionAndSchema_BuiltInOnesToo) {
+    answer_with({"Hello.", {}});
+    settings.agents.push_back(
+        {.name = "helper", .model = script.model(), .description = "Helps with everything."});
+    settings.agents[0].tools = {"job", "agent:helper", "background_task"};
+    open();
+    start("hello");
+    ASSERT_EQ(questions.size(), 1U);
+    auto const& tools = questions[0].tools;
+    ASSERT_EQ(tools.size(), 3U);
+    EXPECT_EQ(tools[0].name, "job");
+    EXPECT_TRUE(tools[0].description.contains("may take long"));
+    EXPECT_EQ(tools[0].input_schema, schema_of<Work>());
+    EXPECT_TRUE(tools[1].description.contains("Helps with everything."));
+    EXPECT_TRUE(tools[1].input_schema.text().contains("prompt"));
+    EXPECT_TRUE(tools[2].input_schema.text().contains("properties"));
+}
+
+TEST_F(ModelFunctionTest, Calls_KeepTheModelsIdsAndEachIdOccursOnce) {
+    answer_with(
+        {"",
+         {{"now", input("A"), "toolu_7"}, {"now", input("B"), "toolu_7"}, {"now", input("C")}}});
+    open();
+    start("hello");
+    ASSERT_EQ(questions.size(), 2U);
+    auto const& calls = questions[1].messages.at(1).calls;
+    ASSERT_EQ(calls.size(), 3U);
+    EXPECT_EQ(calls[0].id, "toolu_7");
+    EXPECT_EQ(calls[0].output, output("A"));
+    EXPECT_EQ(calls[1].id, "call_2");
+    EXPECT_EQ(calls[1].output, output("B"));
+    EXPECT_EQ(calls[2].id, "call_3");
+    EXPECT_EQ(questions[1].asked(), "hello");
+}
+
+TEST_F(ModelFunctionTest, LateOutcome_SaysWhichCallItIsOf) {
+    answer_with({"", {{"job", input("A"), "toolu_1"}}});
+    open();
+    auto const asleep = start("hello");
+    ASSERT_EQ(asleep.pending.size(), 1U);
+    // The model sees the placeholder first.
+    ASSERT_TRUE(runtime->prompt(asleep.id, "And?", {.when = PromptOptions::When::steer}));
+    while (asked() < 2) std::this_thread::sleep_for(Duration(1));
+    at_rest(asleep.id);
+    ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
+    at_rest(asleep.id);
+    TranscriptMessage const* late = nullptr;
+    ASSERT_FALSE(questions.empty());
+    for (auto const& message : questions.back().messages) {
+        if (message.late) late = &message;
+    }
+    ASSERT_NE(late, nullptr);
+    EXPECT_EQ(late->role, TranscriptMessage::Role::user);
+    EXPECT_TRUE(late->text.empty());
+    ASSERT_EQ(late->calls.size(), 1U);
+    EXPECT_EQ(late->calls[0].id, "toolu_1");
+    EXPECT_EQ(late->calls[0].output, output("live"));
+    EXPECT_TRUE(late_text(late->calls[0]).contains("toolu_1 (job {\"target\":\"A\"})"));
+    EXPECT_TRUE(late_text(late->calls[0]).contains("live"));
+}
+
+TEST_F(ModelFunctionTest, FinishAndTokens_AreKept) {
+    answer_with({.text = "Half of",
+                 .calls = {},
+                 .input_tokens = 10,
+                 .output_tokens = 5,
+                 .finish = ModelFinish::length,
+                 .cached_tokens = 8,
+                 .reasoning_tokens = 3});
+    open();
+    auto const session = start("hello");
+    std::string replied, ended;
+    auto const all_of_them = runtime->events(session.id).value();
+    for (Event const& event : all_of_them) {
+        if (event.type == "model_replied") replied = event.data.text();
+        if (event.type == "turn_ended") ended = event.data.text();
+    }
+    EXPECT_TRUE(ended.contains("length")) << ended;
+    EXPECT_TRUE(replied.contains("\"cachedTokens\":8")) << replied;
+    EXPECT_TRUE(replied.contains("\"reasoningTokens\":3")) << replied;
+}
+
+TEST_F(ModelFunctionTest, WhatThrows_EndsTheTurnAtTheFirstAttempt) {
+    std::atomic<int> asked = 0;
+    settings.agents[0].model =
+        model_from([&](ModelQuestion const&, std::stop_token const&) -> Result<ModelAnswer> {
+            ++asked;
+            throw std::runtime_error("no idea");
+        });
+    open();
+    auto const session = start("hello");
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(count(session.id, "turn_ended"), 1U);
+}
+
+TEST_F(ModelFunctionTest, InterceptorThatThrows_EndsTheTurnAtTheFirstAttempt) {
+    std::atomic<int> asked = 0;
+    settings.agents[0].model = script.model().through(
+        {.name = "broken", .before = [&](ModelQuestion&) -> Result<std::optional<ModelAnswer>> {
+             ++asked;
+             throw std::runtime_error("no idea");
+         }});
+    open();
+    auto const session = start("hello");
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(count(session.id, "turn_ended"), 1U);
+}
+
+// Keeps the promises that it is given.
+class Later {
+public:
+    Model model() {
+        return async_model_from([this](ModelQuestion const&, ModelPromise promise) {
+            std::lock_guard const lock(mutex_);
+            promises_.push_back(std::move(promise));
+            changed_.notify_all();
+        });
+    }
+    std::vector<ModelPromise> wait_for(std::size_t count) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return promises_.size() >= count; });
+        return std::exchange(promises_, {});
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<ModelPromise> promises_;
+};
+
+TEST_F(ModelFunctionTest, AsyncModel_HoldsNoThreadWhileItWaits) {
+    Later later;
+    settings.tool_threads = 1;
+    settings.agents[0].model = later.model();
+    open();
+    std::vector<SessionId> sessions;
+    for (int i = 0; i < 16; ++i)
+        sessions.push_back(runtime->create({.agent = "ops", .prompt = "hello"}).value());
+    auto const promises = later.wait_for(16);  // by one thread: none of them waits
+    for (ModelPromise const& promise : promises) {
+        promise.say("So ");
+        promise.answer(ModelAnswer{"So it is.", {}});
+        promise.answer(ModelAnswer{"Not at all.", {}});
+    }
+    for (SessionId const& session : sessions) {
+        at_rest(session);
+        EXPECT_EQ(runtime->said(session).value(), "So it is.");
+    }
+}
+
+TEST_F(ModelFunctionTest, AsyncModelThatDropsItsPromise_EndsTheTurn) {
+    settings.agents[0].model = async_model_from([](ModelQuestion const&, ModelPromise const&) {});
+    open();
+    auto const session = start("hello");
+    bool told = false;
+    auto const all_of_them = runtime->events(session.id).value();
+    for (Event const& event : all_of_them) told = told || event.data.text().contains("unanswered");
+    EXPECT_TRUE(told);
+}
+
+TEST_F(ModelFunctionTest, AsyncModelThatThrows_EndsTheTurn) {
+    settings.agents[0].model = async_model_from(
+        [](ModelQuestion const&, ModelPromise const&) { throw std::runtime_error("no line"); });
+    open();
+    auto const session = start("hello");
+    EXPECT_EQ(count(session.id, "turn_ended"), 1U);
+}
+
+TEST_F(ModelFunctionTest, PromiseOfARuntimeThatEnded_IsToldAndChangesNothing) {
+    Later later;
+    settings.agents[0].model = later.model();
+    open();
+    ASSERT_TRUE(runtime->create({.agent = "ops", .prompt = "hello"}));
+    auto const promises = later.wait_for(1);
+    static_cast<void>(runtime->close(Duration(1)));
+    EXPECT_TRUE(promises.at(0).stop().stop_requested());
+    runtime.reset();
+    promises[0].say("late");
+    promises[0].answer(ModelAnswer{"late", {}});
+}
+
+TEST_F(ModelFunctionTest, ModelThatFailsBecauseTheRuntimeEnds_IsAskedAgain) {
+    on_disk();
+    std::atomic<bool> asked = false;
+    auto const slow =
+        model_from([&](ModelQuestion const&, std::stop_token const& stop) -> Result<ModelAnswer> {
+            asked = true;
+            while (!stop.stop_requested()) std::this_thread::sleep_for(Duration(1));
+            return dormouse::fail(Code::bad_value, "was stopped");
+        });
+    settings.agents[0].model = slow;
+    open();
+    auto const session = runtime->create({.agent = "ops", .prompt = "hello"}).value();
+    while (!asked) std::this_thread::sleep_for(Duration(1));
+    EXPECT_TRUE(runtime->close(Duration(60'000)));
+    settings.agents[0].model = script.model();
+    open();
+    at_rest(session);
+    EXPECT_EQ(runtime->said(session).value(), "Done.");
+}
+
+}  // namespace
+}  // namespace dormouse::runtime
