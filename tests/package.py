@@ -27,6 +27,7 @@ SHOWN = re.compile(r"(?:(?:vtable|VTT|typeinfo|typeinfo name) for )?dormouse::v0
                    r"|std::hash<dormouse::v0::SessionId>::")
 # A program that uses Asio itself, beside the library that has another one inside.
 ASIO_USER = '''
+#include <utility>  // which Boost 1.74 forgets
 #include <boost/asio.hpp>
 #include <boost/version.hpp>
 #include <dormouse/dormouse.h>
@@ -116,7 +117,6 @@ class Package(unittest.TestCase):
     def test_the_library_shows_its_interface_and_nothing_else(self):
         shown = self.shown_by('libdormouse')
         self.assertIn('dormouse::v0::Runtime::open', shown)
-        self.assertIn('typeinfo for dormouse::v0::Tool', shown)
         self.assertNotIn('Runtime::serve', shown)
 
     def asio_of_debian(self):
