@@ -35,6 +35,12 @@ function answer(url: string, init: RequestInit = {}): Promise<Response> {
 }
 const button = (text: string): HTMLButtonElement | undefined =>
   [...document.querySelectorAll('button')].find((one) => one.textContent?.trim().startsWith(text));
+const SLOW = { timeout: 8000 };
+/** A confirmation takes no input at once. */
+async function press(text: string): Promise<void> {
+  await vi.waitFor(() => expect(button(text)?.disabled).toBe(false), SLOW);
+  button(text)!.click();
+}
 const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 async function open(id: string): Promise<void> {
@@ -80,10 +86,8 @@ describe('decision', () => {
     expect(run.disabled).toBe(true);
     run.click();
     expect(sent).toHaveLength(0);
-    await wait(450);
-    expect(run.disabled).toBe(false);
-    run.click();
-    await vi.waitFor(() => expect(document.body.textContent).toContain('Approved'));
+    await press('Approve and run');
+    await vi.waitFor(() => expect(document.body.textContent).toContain('Approved'), SLOW);
     expect(sent[0]).toMatchObject({
       path: '/async-tool/decision',
       body: { pendingID: ids.deploy, approved: true },
@@ -109,12 +113,13 @@ describe('decision', () => {
     });
     before.receipt = { id: 'rcp_x', by: { type: 'token', name: 'bob' }, at: Date.now() };
     button('Deny…')!.click();
-    await wait(450);
-    button('Deny the call')!.click();
-    await vi.waitFor(() =>
-      expect(document.querySelector('[role=alert]')?.textContent).toMatch(
-        /Already approved by bob at .*Your answer was not applied/,
-      ),
+    await press('Deny the call');
+    await vi.waitFor(
+      () =>
+        expect(document.querySelector('[role=alert]')?.textContent).toMatch(
+          /Already approved by bob at .*Your answer was not applied/,
+        ),
+      SLOW,
     );
   });
   it('question_has_nothing_chosen_beforehand', async () => {

@@ -66,7 +66,7 @@ describe('scale', () => {
   it('folded_sleep_is_between_its_bounds_and_places_do_not_step_back', () => {
     const line = timeline(ledger(), NOW);
     const scale = new Scale(line, 128, 876, true);
-    for (const one of scale.segments.filter((segment) => segment.asleep)) {
+    for (const one of scale.segments.filter((segment) => segment.kind === 'asleep')) {
       expect(one.width).toBeGreaterThanOrEqual(96);
       expect(one.width).toBeLessThanOrEqual(164);
     }

@@ -1,19 +1,22 @@
 // From time to place. Folded, each sleep has a width by the logarithm of its duration, and the time awake between them
 // shares the rest; to scale, one linear axis holds it all.
-import type { Timeline } from './timeline';
+import { gaps, type Timeline } from './timeline';
 
 export interface Segment {
   from: number;
   to: number;
   x: number;
   width: number;
-  asleep: boolean;
+  kind: 'awake' | 'asleep' | 'idle';
+  /** Of a sleep: its place in the list. */
   index: number;
 }
 
 const NARROW = 96;
 const WIDE = 164;
-const AWAKE = 116;
+const AWAKE = 128;
+const IDLE = 72;
+const LAST = 34;
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 /** A shorter sleep is part of the time awake. */
@@ -24,18 +27,34 @@ export function sleepWidth(ms: number): number {
   return NARROW + (WIDE - NARROW) * Math.min(1, share);
 }
 
-function pieces(line: Timeline): Omit<Segment, 'x' | 'width'>[] {
-  const found: Omit<Segment, 'x' | 'width'>[] = [];
+type Piece = Omit<Segment, 'x' | 'width'>;
+
+function pieces(line: Timeline): Piece[] {
+  const sleeps = line.sleeps.map((one, index): Piece => ({
+    from: one.start,
+    to: one.end ?? line.end,
+    kind: 'asleep',
+    index,
+  }));
+  const idle = gaps(line).map((one): Piece => ({ ...one, kind: 'idle', index: -1 }));
+  const quiet = [...sleeps, ...idle]
+    .filter((one) => one.to - one.from >= NAP)
+    .sort((a, b) => a.from - b.from);
+  const found: Piece[] = [];
   let at = line.start;
-  for (const [index, sleep] of line.sleeps.entries()) {
-    const to = sleep.end ?? line.end;
-    if (to - sleep.start < NAP) continue;
-    found.push({ from: at, to: sleep.start, asleep: false, index: -1 });
-    found.push({ from: sleep.start, to, asleep: true, index });
-    at = to;
+  for (const one of quiet) {
+    found.push({ from: at, to: one.from, kind: 'awake', index: -1 }, one);
+    at = one.to;
   }
-  found.push({ from: at, to: line.end, asleep: false, index: -1 });
+  found.push({ from: at, to: line.end, kind: 'awake', index: -1 });
   return found;
+}
+
+/** The least that a piece takes when sleeps are folded. */
+function least(one: Piece, last: boolean): number {
+  if (one.kind === 'asleep') return sleepWidth(one.to - one.from);
+  if (one.kind === 'idle') return IDLE;
+  return last && one.to === one.from ? LAST : AWAKE;
 }
 
 export class Scale {
@@ -45,22 +64,19 @@ export class Scale {
   constructor(line: Timeline, left: number, width: number, folded: boolean) {
     const parts = pieces(line);
     const all = line.end - line.start;
-    const awake = parts.filter((one) => !one.asleep);
-    const lasting = awake.filter((one) => one.to > one.from);
-    const minimum = parts.reduce(
-      (sum, one) =>
-        sum + (one.asleep ? sleepWidth(one.to - one.from) : one.to > one.from ? AWAKE : 28),
-      0,
-    );
+    const minima = parts.map((one, index) => least(one, index === parts.length - 1));
+    const minimum = minima.reduce((sum, one) => sum + one, 0);
     const total = folded ? Math.max(width, minimum) : width;
-    const spare = total - minimum;
-    const time = lasting.reduce((sum, one) => sum + one.to - one.from, 0);
+    const awake = parts.filter((one) => one.kind === 'awake');
+    const time = awake.reduce((sum, one) => sum + one.to - one.from, 0);
     let x = left;
-    for (const part of parts) {
-      const share = time > 0 ? (part.to - part.from) / time : 1 / awake.length;
+    for (const [index, part] of parts.entries()) {
       let size = ((part.to - part.from) / all) * total;
-      if (folded && part.asleep) size = sleepWidth(part.to - part.from);
-      else if (folded) size = (part.to > part.from ? AWAKE : 28) + spare * share;
+      if (folded) {
+        const share =
+          part.kind !== 'awake' ? 0 : time > 0 ? (part.to - part.from) / time : 1 / awake.length;
+        size = (minima[index] ?? 0) + (total - minimum) * share;
+      }
       this.segments.push({ ...part, x, width: size });
       x += size;
     }

@@ -314,8 +314,26 @@ export function timeline(events: Event[], now: number): Timeline {
 }
 
 /** How long it was asleep and awake in all. */
+export interface Gap {
+  from: number;
+  to: number;
+}
+
+/** The times between turns, in which nothing runs and nothing is waited for. */
+export function gaps(line: Timeline): Gap[] {
+  const found: Gap[] = [];
+  let at: number | null = null;
+  for (const turn of line.turns) {
+    if (at !== null && turn.start > at) found.push({ from: at, to: turn.start });
+    at = turn.end;
+  }
+  return found;
+}
+
+/** How long it was asleep and awake in all; between turns it is neither. */
 export function shares(line: Timeline): { asleep: number; awake: number; all: number } {
   const all = line.end - line.start;
   const asleep = line.sleeps.reduce((sum, one) => sum + ((one.end ?? line.end) - one.start), 0);
-  return { asleep, awake: Math.max(0, all - asleep), all };
+  const idle = gaps(line).reduce((sum, one) => sum + one.to - one.from, 0);
+  return { asleep, awake: Math.max(0, all - asleep - idle), all };
 }
