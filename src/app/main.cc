@@ -1,4 +1,5 @@
 #include "app/programs.h"
+#include "io/guard.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ void fill_standard_descriptors() {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (auto const status = dormouse::io::guard_main(argc, argv)) return *status;
     fill_standard_descriptors();
     return dormouse::cli::run(
         argc, argv,

@@ -26,21 +26,39 @@ std::unexpected<Error> cannot(std::string const& what, std::string const& path, 
     return fail(Code::internal, named + std::strerror(why));
 }
 
+int open_at(int folder, std::string const& path, open_how& how) {
+    long fd = -1;
+    do {
+        fd = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
+    } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+    return static_cast<int>(fd);
+}
+
+// The rights of this thread alone: glibc's functions change those of all. With its user the kernel
+// takes away the capabilities that pass by the modes of files.
+bool take_rights(FileRights const& rights) {
+    if (::syscall(SYS_setgroups, rights.groups.size(), rights.groups.data()) != 0) return false;
+    ::syscall(SYS_setfsgid, rights.gid);
+    ::syscall(SYS_setfsuid, rights.uid);
+    // They tell what was, never a failure.
+    return static_cast<gid_t>(::syscall(SYS_setfsgid, -1)) == rights.gid &&
+           static_cast<uid_t>(::syscall(SYS_setfsuid, -1)) == rights.uid;
+}
+
 Result<Fd> open_beneath(std::string const& folder, std::string const& path, int flags) {
     std::string const what = (flags & O_ACCMODE) == O_RDONLY ? "cannot read" : "cannot write";
-    Fd const top(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    open_how way{};
+    way.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    way.resolve = RESOLVE_NO_SYMLINKS;
+    Fd const top(open_at(AT_FDCWD, folder, way));
     if (top.get() < 0) return cannot(what, path, errno);
     open_how how{};
     // O_NONBLOCK: one that is a pipe would keep us waiting.
     how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     how.mode = (flags & O_CREAT) != 0 ? 0666 : 0;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    long fd = -1;
-    do {
-        fd = ::syscall(SYS_openat2, top.get(), path.c_str(), &how, sizeof how);
-    } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-    if (fd < 0) return cannot(what, path, errno);
-    Fd file(static_cast<int>(fd));
+    Fd file(open_at(top.get(), path, how));
+    if (file.get() < 0) return cannot(what, path, errno);
     struct stat found{};
     if (::fstat(file.get(), &found) != 0) return cannot(what, path, errno);
     if (!S_ISREG(found.st_mode)) return cannot(what, path, EISDIR);
@@ -82,6 +100,14 @@ Result<void> write_beneath(std::string const& folder, std::string const& path,
 
 }  // namespace
 
+FolderHost::FolderHost(port::Loop& loop, std::optional<FileRights> rights) : loop_(loop) {
+    if (!rights) return;
+    port::Fn<void()> first = [this, rights = *std::move(rights)] {
+        may_work_ = take_rights(rights);
+    };
+    (void)worker_.run(first);
+}
+
 template <class T>
 void FolderHost::run(port::Fn<Result<T>()> work, port::Fn<void(Result<T>)> done) {
     if (waiting_ >= waiting_max) {
@@ -92,7 +118,9 @@ void FolderHost::run(port::Fn<Result<T>()> work, port::Fn<void(Result<T>)> done)
     }
     ++waiting_;
     port::Fn<void()> job = [this, work = std::move(work), done = std::move(done)]() mutable {
-        loop_.post([this, result = work(), done = std::move(done)]() mutable {
+        Result<T> outcome =
+            may_work_ ? work() : fail(Code::internal, "the rights of run_as could not be taken");
+        loop_.post([this, result = std::move(outcome), done = std::move(done)]() mutable {
             --waiting_;
             done(std::move(result));
         });

@@ -112,6 +112,49 @@ TEST_F(FolderTest, ANameThatBecomesALinkMeanwhileLeadsNowhere) {
     EXPECT_GT(seen["bad_value"], 0);
 }
 
+// Whoever may rename the folder may put a link in its place.
+TEST_F(FolderTest, AFolderThatBecameALinkIsNotFollowed) {
+    fs::create_directories(top / "other/deep");
+    put(top / "other/deep/a.txt", "not yours");
+    fs::rename(top / "in", top / "was");
+    fs::create_directory_symlink("other", top / "in");
+    EXPECT_EQ(read("deep/a.txt"), "bad_value");
+    EXPECT_EQ(write("deep/a.txt", "x"), "bad_value");
+    EXPECT_EQ(write("made", "x"), "bad_value");
+    EXPECT_EQ(get(top / "other/deep/a.txt"), "not yours");
+    EXPECT_FALSE(fs::exists(top / "other/made"));
+}
+
+TEST_F(FolderTest, WithTheRightsOfAnotherNoMoreIsReached) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can take the rights of another";
+    constexpr uid_t nobody = 65'534;
+    FolderHost theirs(loop, FileRights{nobody, nobody, {nobody}});
+    for (fs::path const& folder : {top, top / "in"}) ::chmod(folder.c_str(), 0777);
+    put(top / "in/private", "of root");
+    ::chmod((top / "in/private").c_str(), 0600);
+    std::string said;
+    auto const done = [&](auto const& answer) {
+        said += answer ? "ok;" : std::string(info(answer.error().code).text) + ";";
+    };
+    std::string const in = (top / "in").string();
+    theirs.read(in, "private", 100, done);
+    theirs.write(in, "private", "x", done);
+    theirs.read(in, "deep/a.txt", 100, done);
+    theirs.write(in, "deep/new", "x", done);
+    theirs.write(in, "new", "x", [&](Result<void> const& answer) {
+        done(answer);
+        loop.stop();
+    });
+    loop.run();
+    EXPECT_EQ(said, "internal;internal;ok;internal;ok;");
+    EXPECT_EQ(get(top / "in/private"), "of root");
+    struct stat made{};
+    ASSERT_EQ(::stat((top / "in/new").c_str(), &made), 0);
+    EXPECT_EQ(made.st_uid, nobody);
+    EXPECT_EQ(made.st_gid, nobody);
+    EXPECT_EQ(read("private"), "of root") << "other threads keep their rights";
+}
+
 TEST_F(FolderTest, OnlyFilesThatAreThereAndNotTooLargeAreRead) {
     EXPECT_EQ(read("none"), "not_found");
     EXPECT_EQ(read("deep"), "bad_value");

@@ -1,12 +1,14 @@
 #include "io/process.h"
 
 #include "io/asio.h"
+#include "io/guard.h"
 #include "io/spawn.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -27,9 +29,17 @@ namespace {
 // A program that only complains is ended too, far beyond what anybody reads.
 constexpr std::size_t error_max = std::size_t{16} << 20;
 
+ProcessEnd not_started(int error_number) {
+    ProcessEnd end{ProcessEnd::How::not_started, 0, {}, {}, {}};
+    end.error = std::strerror(error_number);
+    constexpr std::array passing{EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY};
+    end.try_again = std::ranges::find(passing, error_number) != passing.end();
+    return end;
+}
+
 }  // namespace
 
-// One program from its start to the moment when it is reaped. On the loop.
+// One program from its start to the moment when all that it started is gone. On the loop.
 class Child : public std::enable_shared_from_this<Child> {
 public:
     using Done = port::Fn<void(ProcessEnd)>;
@@ -38,6 +48,7 @@ public:
         : spec_(std::move(spec)),
           pid_(spawned.pid),
           exit_(context, spawned.exit.release()),
+          control_(context, spawned.control.release()),
           input_(context, spawned.input.release()),
           output_(context, spawned.output.release()),
           error_(context, spawned.error.release()),
@@ -48,6 +59,7 @@ public:
     void watch(Done done) {
         done_ = std::move(done);
         wait_for_exit();
+        wait_for_report();
         for (asio::posix::stream_descriptor* stream : {&output_, &error_, &side_}) read(*stream);
         write();
         if (spec_.time_limit == Duration::max()) return;
@@ -64,7 +76,7 @@ public:
     }
 
     void say(std::string_view bytes) {
-        if (reaped_ || !input_.is_open()) return;
+        if (over_ || !input_.is_open()) return;
         bool const idle = to_write_.empty();
         to_write_ += bytes;
         if (to_write_.size() - written_ > port::Processes::backlog_max) {
@@ -77,7 +89,7 @@ public:
     void ask_to_end() {
         forget_input();
         close(input_);  // whoever talks with us knows what that means, and may tidy up
-        if (reaped_ || terminating_) return;
+        if (over_ || terminating_) return;
         timer_.expires_after(ProcessHost::grace);
         timer_.async_wait([self = shared_from_this()](auto const& error) {
             if (!error) self->terminate();
@@ -85,25 +97,30 @@ public:
     }
 
     void terminate() {
-        if (reaped_ || std::exchange(terminating_, true)) return;
-        kill_group(SIGTERM);
+        if (over_ || std::exchange(terminating_, true)) return;
+        ask(Request::end);
         timer_.expires_after(ProcessHost::grace);
         timer_.async_wait([self = shared_from_this()](auto const& error) {
-            if (!error) self->kill_group(SIGKILL);
+            if (!error) self->ask(Request::kill);
         });
     }
 
     // At the end of the server: at once, and without telling anybody.
     void end_now() {
         done_ = {};
+        close(control_);
+    }
+
+    // REQUIRES: end_now().
+    void wait_for_end() {
         if (reaped_) return;
-        kill_group(SIGKILL);
         pollfd gone{exit_.native_handle(), POLLIN, 0};
         (void)::poll(&gone, 1, 1'000);
         reap();
         close_all();
     }
 
+    [[nodiscard]] std::string const& share() const { return spec_.share; }
     [[nodiscard]] bool silent() const { return silent_; }
 
 private:
@@ -115,9 +132,24 @@ private:
         });
     }
 
+    void wait_for_report() {
+        control_.async_wait(Stream::wait_read, [self = shared_from_this()](auto const& error) {
+            if (!error && self->take_report()) self->wait_for_report();
+        });
+    }
+
+    // False: no more comes.
+    bool take_report() {
+        Report report;
+        ssize_t const got = ::recv(control_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
+        if (got < 0) return errno == EAGAIN || errno == EINTR;
+        if (got == sizeof report) on_report(report);
+        return got != 0;
+    }
+
     void read(Stream& stream) {
         stream.async_wait(Stream::wait_read, [self = shared_from_this(), &stream](auto const& e) {
-            if (!e && !self->reaped_ && self->take(stream)) self->read(stream);
+            if (!e && !self->over_ && self->take(stream)) self->read(stream);
         });
     }
 
@@ -155,7 +187,7 @@ private:
 
     bool flooded() {
         if (!forced_) forced_ = ProcessEnd::How::flooded;
-        kill_group(SIGKILL);
+        ask(Request::kill);
         return false;
     }
 
@@ -167,7 +199,7 @@ private:
             return;
         }
         input_.async_wait(Stream::wait_write, [self = shared_from_this()](auto const& error) {
-            if (!error && !self->reaped_) self->write_some();
+            if (!error && !self->over_) self->write_some();
         });
     }
 
@@ -193,27 +225,49 @@ private:
         terminate();
     }
 
-    // Until it is reaped nobody else can have its number, nor its group's.
-    void kill_group(int signal) const {
-        if (!reaped_) ::kill(-pid_, signal);
+    void ask(Request what) {
+        if (control_.is_open())
+            (void)::send(control_.native_handle(), &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 
-    // It has ended. What it wrote is in the pipes already, whoever else still holds them.
+    // Of the program. What it wrote is in the pipes already, whoever else still holds them.
+    void on_report(Report const& report) {
+        if (std::exchange(reported_, true)) return;
+        if (report.kind == Report::Kind::not_started) {
+            end_ = not_started(report.code);
+            return;
+        }
+        for (Stream* stream : {&output_, &error_, &side_}) (void)take(*stream);
+        bool const exited = report.code == CLD_EXITED;
+        end_.how = forced_.value_or(exited ? ProcessEnd::How::exited : ProcessEnd::How::signalled);
+        end_.status = report.status;
+        if (end_.error.size() > spec_.error_kept)
+            end_.error.erase(0, end_.error.size() - spec_.error_kept);
+        over_ = true;
+        bool const leaves = !silent_ && end_.how == ProcessEnd::How::exited &&
+                            spec_.may_leave_behind && spec_.may_leave_behind(end_);
+        ask(leaves ? Request::leave : Request::kill);
+        // What can not be killed (another user's, or stuck in the kernel) holds up nobody.
+        timer_.expires_after(ProcessHost::grace);
+        timer_.async_wait([self = shared_from_this()](auto const& error) {
+            if (!error) self->tell();
+        });
+    }
+
+    // Of the guard: all is gone.
     void on_exit() {
         siginfo_t info{};
         ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG);
         if (info.si_pid == 0) return wait_for_exit();  // Asio may wake for one that was closed
-        for (Stream* stream : {&output_, &error_, &side_}) (void)take(*stream);
-        bool const exited = info.si_code == CLD_EXITED;
-        end_.how = forced_.value_or(exited ? ProcessEnd::How::exited : ProcessEnd::How::signalled);
-        end_.status = info.si_status;
-        if (end_.error.size() > spec_.error_kept)
-            end_.error.erase(0, end_.error.size() - spec_.error_kept);
-        bool const leaves = !silent_ && end_.how == ProcessEnd::How::exited &&
-                            spec_.may_leave_behind && spec_.may_leave_behind(end_);
-        if (!leaves) kill_group(SIGKILL);
+        while (!reported_ && control_.is_open() && take_report()) {}
+        if (!reported_) on_report({Report::Kind::ended, info.si_code, info.si_status});
+        over_ = true;
         reap();
+        tell();
         close_all();
+    }
+
+    void tell() {
         if (auto done = std::exchange(done_, {})) done(std::move(end_));
     }
 
@@ -225,7 +279,8 @@ private:
 
     void close_all() {
         timer_.cancel();
-        for (Stream* stream : {&exit_, &input_, &output_, &error_, &side_}) close(*stream);
+        for (Stream* stream : {&exit_, &control_, &input_, &output_, &error_, &side_})
+            close(*stream);
     }
 
     static void close(Stream& stream) {
@@ -234,8 +289,9 @@ private:
     }
 
     ProcessSpec const spec_;
-    pid_t const pid_;
-    Stream exit_;  // readable once it has ended
+    pid_t const pid_;  // of its guard, as exit_ and control_
+    Stream exit_;
+    Stream control_;
     Stream input_, output_, error_, side_;
     asio::steady_timer timer_;
     Done done_;
@@ -246,56 +302,129 @@ private:
     std::size_t error_total_ = 0;
     bool terminating_ = false;
     bool silent_ = false;
+    bool reported_ = false;  // how it ended
+    bool over_ = false;      // it ended; what it left may still be there
     bool reaped_ = false;
 };
 
-ProcessHost::ProcessHost(AsioLoop& loop) : loop_(loop) {}
-
 ProcessHost::~ProcessHost() {
+    *alive_ = false;
     for (auto const& [number, child] : children_) child->end_now();
+    for (auto const& [number, child] : children_) child->wait_for_end();
 }
 
-port::Processes::Number ProcessHost::start(ProcessSpec spec, port::Fn<void(ProcessEnd)> done) {
+std::size_t ProcessHost::sharing(std::string const& share) const {
+    return static_cast<std::size_t>(std::ranges::count_if(children_, [&](auto const& entry) {
+        std::string const& its = entry.second->share();
+        return share.empty() ? !its.empty() : its == share;
+    }));
+}
+
+bool ProcessHost::has_room(std::string const& share) const {
+    if (children_.size() >= limits_.running) return false;
+    return share.empty() || (sharing({}) < limits_.shared && sharing(share) < limits_.share);
+}
+
+// Whether one gives way. What has no share waits for nobody.
+bool ProcessHost::makes_room(std::string const& share) {
+    if (share.empty()) return false;
+    bool const own = sharing(share) >= limits_.share;  // then only one of its own helps
+    auto const found = std::ranges::find_if(resting_, [&](Resting const& resting) {
+        auto const child = children_.find(resting.process);
+        return child != children_.end() && (!own || child->second->share() == share);
+    });
+    if (found == resting_.end()) return false;
+    loop_.post([give_way = std::move(found->give_way)]() mutable { give_way(); });
+    resting_.erase(found);
+    return true;
+}
+
+port::Processes::Number ProcessHost::start(ProcessSpec spec, Done done) {
     Number const number = ++last_;
-    Spawned spawned;
-    spawned.error_number = children_.size() < running_max ? 0 : EAGAIN;
-    if (spawned.error_number == 0) spawned = spawn(spec);
-    if (spawned.error_number != 0) {
-        ProcessEnd end{ProcessEnd::How::not_started, 0, {}, {}, {}};
-        end.error = std::strerror(spawned.error_number);
-        constexpr std::array passing{EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY};
-        end.try_again = std::ranges::find(passing, spawned.error_number) != passing.end();
-        loop_.post(
-            [end = std::move(end), done = std::move(done)]() mutable { done(std::move(end)); });
-        return number;
+    if (has_room(spec.share)) {
+        launch(number, std::move(spec), std::move(done));
+    } else if (!makes_room(spec.share)) {
+        refuse(EAGAIN, std::move(done));
+    } else {
+        waiting_.push_back({number, std::move(spec), std::move(done)});
+        loop_.after(wait_limit, [this, alive = alive_, number] {
+            if (*alive) give_up_waiting(number, true);
+        });
     }
+    return number;
+}
+
+void ProcessHost::launch(Number number, ProcessSpec spec, Done done) {
+    Spawned spawned = spawn(spec);
+    if (spawned.error_number != 0) return refuse(spawned.error_number, std::move(done));
     auto child = std::make_shared<Child>(context_of(loop_), std::move(spec), std::move(spawned));
     children_.emplace(number, child);
     child->watch([this, number, done = std::move(done)](ProcessEnd end) mutable {
-        auto const ended = children_.extract(number);
-        if (!ended.mapped()->silent()) done(std::move(end));
+        gone(number, std::move(done), std::move(end));
     });
-    return number;
+}
+
+void ProcessHost::refuse(int error_number, Done done) {
+    loop_.post([end = not_started(error_number), done = std::move(done)]() mutable {
+        done(std::move(end));
+    });
+}
+
+void ProcessHost::gone(Number number, Done done, ProcessEnd end) {
+    auto const ended = children_.extract(number);
+    work(number);
+    take_waiting();
+    if (!ended.mapped()->silent()) done(std::move(end));
+}
+
+void ProcessHost::take_waiting() {
+    auto const next = std::ranges::find_if(
+        waiting_, [this](Waiting const& waiting) { return has_room(waiting.spec.share); });
+    if (next == waiting_.end()) return;
+    Waiting taken = std::move(*next);
+    waiting_.erase(next);
+    launch(taken.number, std::move(taken.spec), std::move(taken.done));
+}
+
+void ProcessHost::give_up_waiting(Number number, bool tells) {
+    auto const found = std::ranges::find(waiting_, number, &Waiting::number);
+    if (found == waiting_.end()) return;
+    if (tells) refuse(EAGAIN, std::move(found->done));
+    waiting_.erase(found);
+}
+
+void ProcessHost::rest(Number process, port::Fn<void()> give_way) {
+    work(process);
+    resting_.push_back({process, std::move(give_way)});
+}
+
+void ProcessHost::work(Number process) {
+    std::erase_if(resting_, [&](Resting const& one) { return one.process == process; });
 }
 
 void ProcessHost::write(Number process, std::string_view bytes) {
     if (auto const found = children_.find(process); found != children_.end())
-        found->second->say(bytes);
+        return found->second->say(bytes);
+    auto const waits = std::ranges::find(waiting_, process, &Waiting::number);
+    if (waits != waiting_.end()) waits->spec.input += bytes;
 }
 
 void ProcessHost::end(Number process) {
     if (auto const found = children_.find(process); found != children_.end())
-        found->second->ask_to_end();
+        return found->second->ask_to_end();
+    give_up_waiting(process, true);
 }
 
 void ProcessHost::kill(Number process) {
     if (auto const found = children_.find(process); found != children_.end())
-        found->second->terminate();
+        return found->second->terminate();
+    give_up_waiting(process, true);
 }
 
 void ProcessHost::stop(Number process) {
     if (auto const found = children_.find(process); found != children_.end())
-        found->second->forget_outcome();
+        return found->second->forget_outcome();
+    give_up_waiting(process, false);
 }
 
 }  // namespace dormouse::io

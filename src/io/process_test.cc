@@ -1,17 +1,22 @@
 #include "io/process.h"
 
+#include "io/guard.h"
 #include "io/signals.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace dormouse::io {
@@ -22,6 +27,11 @@ using port::ProcessSpec;
 using How = ProcessEnd::How;
 
 constexpr std::chrono::seconds patience{10};
+
+// Guards are this test, started again; main() is gtest's.
+__attribute__((constructor)) void become_a_guard(int argc, char** argv, char** /*environment*/) {
+    if (auto const status = guard_main(argc, argv)) ::_exit(*status);
+}
 
 bool alive(pid_t pid) { return ::kill(pid, 0) == 0; }
 
@@ -50,6 +60,14 @@ protected:
         ProcessSpec spec;
         spec.argv = {"/bin/sh", "-c", std::move(script)};
         spec.environment = {"PATH=/usr/bin:/bin"};
+        return spec;
+    }
+    // One that does nothing until its input ends.
+    static ProcessSpec talking(std::string share = {}) {
+        ProcessSpec spec = shell("cat");
+        spec.share = std::move(share);
+        spec.time_limit = Duration::max();
+        spec.on_output = [](std::string_view) {};
         return spec;
     }
     ProcessEnd run(ProcessSpec spec) {
@@ -107,7 +125,9 @@ TEST_F(ProcessTest, has_the_environment_that_is_given_and_no_other) {
 }
 
 TEST_F(ProcessTest, has_no_descriptor_but_its_four) {
-    int const leaked = ::dup(1);  // not CLOEXEC, as a library might leave one
+    // Not CLOEXEC, as a library might leave one, and no number that the program is given anyway.
+    int const leaked = ::fcntl(1, F_DUPFD, 50);
+    ASSERT_GE(leaked, 50);
     auto const end = run("ls /proc/self/fd | wc -l");
     ::close(leaked);
     // 0 to 3 and the one with which ls reads the folder.
@@ -190,6 +210,98 @@ TEST_F(ProcessTest, a_grandchild_that_holds_the_pipe_does_not_hold_us_and_is_end
     EXPECT_TRUE(goes(std::atoi(end.output.c_str())));
 }
 
+// A shell's job in a session of its own, as agents' programs start theirs.
+TEST_F(ProcessTest, what_moved_to_another_session_ends_with_it) {
+    auto const end = run("setsid sh -c 'setsid sleep 1000 & echo $!; exec sleep 1000' & sleep 0.3");
+    EXPECT_EQ(end.how, How::exited);
+    EXPECT_TRUE(goes(std::atoi(end.output.c_str()))) << end.output;
+}
+
+TEST_F(ProcessTest, has_a_session_of_its_own_and_so_no_terminal_of_ours) {
+    auto const end =
+        run("read pid name state parent group session rest </proc/$$/stat;"
+            "[ $session = $$ ] && [ $group = $$ ] && echo own");
+    EXPECT_EQ(end.output, "own\n");
+}
+
+TEST_F(ProcessTest, nothing_outlives_us_however_we_die) {
+    int fds[2];
+    ASSERT_EQ(::pipe(fds), 0);
+    pid_t const us = ::fork();
+    if (us == 0) {
+        AsioLoop inner;
+        ProcessHost programs{inner};
+        ProcessSpec spec = shell(
+            "trap '' TERM HUP; setsid sleep 1000 & echo $!;"
+            "sh -c \"trap '' TERM HUP; setsid setsid sleep 1000 & wait\" & echo $!; echo $$;"
+            "wait");
+        spec.on_output = [&](std::string_view bytes) {
+            (void)!::write(fds[1], bytes.data(), bytes.size());
+        };
+        (void)programs.start(spec, [](ProcessEnd const&) {});
+        inner.run();
+        ::_exit(1);
+    }
+    ::close(fds[1]);
+    std::string pids;
+    char one = 0;
+    while (std::ranges::count(pids, '\n') < 3 && ::read(fds[0], &one, 1) == 1) pids += one;
+    ::close(fds[0]);
+    ::kill(us, SIGKILL);
+    ::waitpid(us, nullptr, 0);
+    std::istringstream all(pids);
+    int seen = 0;
+    for (pid_t pid = 0; all >> pid; ++seen) EXPECT_TRUE(goes(pid)) << pid;
+    EXPECT_EQ(seen, 3);
+}
+
+TEST_F(ProcessTest, a_guard_that_is_killed_takes_its_program_with_it) {
+    auto const end = run("echo $$; kill -KILL $PPID; sleep 1000");
+    EXPECT_EQ(end.how, How::signalled);
+    EXPECT_EQ(end.status, SIGKILL);
+    EXPECT_TRUE(goes(std::atoi(end.output.c_str()))) << end.output;
+}
+
+// What builds a sandbox has more rights than the program: LD_PRELOAD would be run with them.
+TEST_F(ProcessTest, what_builds_the_sandbox_gets_no_variable_of_the_program) {
+    ProcessSpec spec = shell("env; ls /proc/self/fd | wc -l");
+    spec.sandbox = {"/bin/sh", "-c", "env | sed 's/^/before: /'; exec \"$@\"", "sh"};
+    spec.environment.insert(spec.environment.end(),
+                            {"EVIL=it's\n$(id)", "EVIL_PRELOAD=/evil.so", "-u=x", "A.B=x"});
+    auto const end = run(spec);
+    EXPECT_THAT(end.output, testing::HasSubstr("\nEVIL=it's\n$(id)\n")) << end.error;
+    EXPECT_THAT(end.output, testing::HasSubstr("\nEVIL_PRELOAD=/evil.so\n"));
+    EXPECT_THAT(end.output, testing::Not(testing::HasSubstr("before: EVIL")));
+    EXPECT_THAT(end.output, testing::EndsWith("\n5\n")) << "no descriptor but its four";
+}
+
+TEST_F(ProcessTest, a_sandbox_is_built_in_no_folder_behind_a_link) {
+    std::string name = (std::filesystem::temp_directory_path() / "dormouse-link-XXXXXX").string();
+    std::filesystem::path const top = ::mkdtemp(name.data());
+    std::filesystem::create_directory(top / "real");
+    std::filesystem::create_symlink("real", top / "link");
+    ProcessSpec spec = shell("pwd");
+    spec.cwd = top / "link";
+    EXPECT_EQ(run(spec).output, (top / "real").string() + "\n");
+    spec.sandbox = {"/usr/bin/env"};
+    auto const end = run(spec);
+    EXPECT_EQ(end.how, How::not_started);
+    EXPECT_EQ(end.error, "Too many levels of symbolic links");
+    spec.cwd = top / "real";
+    EXPECT_EQ(run(spec).output, (top / "real").string() + "\n");
+    std::filesystem::remove_all(top);
+}
+
+TEST_F(ProcessTest, a_sandbox_around_another_folder_runs_nothing) {
+    ProcessSpec spec = shell("echo ran");
+    spec.cwd = "/usr";
+    spec.sandbox = {"/bin/sh", "-c", "cd /var; exec \"$@\"", "sh"};
+    auto const end = run(spec);
+    EXPECT_EQ(end.status, 126);
+    EXPECT_EQ(end.output, "");
+    EXPECT_EQ(end.error, "the folder was replaced meanwhile\n");
+}
+
 TEST_F(ProcessTest, what_may_be_left_behind_goes_on) {
     ProcessSpec spec = shell("sleep 1000 & echo $!; exit 75");
     spec.may_leave_behind = [](ProcessEnd const& end) { return end.status == 75; };
@@ -220,13 +332,62 @@ TEST_F(ProcessTest, the_host_takes_what_runs_with_it) {
 }
 
 TEST_F(ProcessTest, more_than_its_number_are_told_to_come_again) {
-    for (std::size_t i = 0; i < ProcessHost::running_max; ++i)
-        (void)host.start(shell("read x"), [](ProcessEnd const&) {});
-    auto const end = run("true");
+    ProcessHost small(loop, {.running = 3, .shared = 2, .share = 2});
+    for (int i = 0; i < 3; ++i) (void)small.start(talking(), [](ProcessEnd const&) {});
+    ProcessEnd end;
+    (void)small.start(shell("true"), [&](ProcessEnd one) {
+        end = std::move(one);
+        loop.stop();
+    });
+    loop.run();
     EXPECT_EQ(end.how, How::not_started);
     EXPECT_TRUE(end.try_again);
-    settle();
+}
+
+// What a program's sessions take is never what validators, tools and notices need.
+TEST_F(ProcessTest, a_share_leaves_room_to_others_and_to_what_has_none) {
+    ProcessHost small(loop, {.running = 6, .shared = 4, .share = 3});
+    std::vector<std::string> refused;
+    for (std::string const share : {"a", "a", "a", "a", "b", "b", "", "", ""}) {
+        (void)small.start(talking(share), [&refused, share](ProcessEnd const& end) {
+            EXPECT_EQ(end.how, How::not_started);
+            EXPECT_TRUE(end.try_again);
+            refused.push_back(share);
+        });
+    }
+    loop.after(Duration(1), [&] { loop.stop(); });
     loop.run();
+    EXPECT_THAT(refused, testing::ElementsAre("a", "b", ""));
+    EXPECT_EQ(small.running(), 6U);
+}
+
+TEST_F(ProcessTest, when_there_is_no_room_the_one_that_rested_longest_gives_way) {
+    ProcessHost small(loop, {.running = 6, .shared = 4, .share = 2});
+    std::vector<std::string> gave_way;
+    auto const resting = [&](std::string const& name, std::string const& share) {
+        auto const number = small.start(talking(share), [](ProcessEnd const&) {});
+        small.rest(number, [&, name, number] {
+            gave_way.push_back(name);
+            small.end(number);
+        });
+        return number;
+    };
+    auto const woken = resting("woken", "a");
+    resting("of another share", "b");
+    resting("longest", "a");
+    small.work(woken);
+    ProcessSpec spec = talking("a");
+    spec.input = "one ";
+    std::string said;
+    spec.on_output = [&](std::string_view bytes) {
+        said += bytes;
+        if (said == "one two") loop.stop();
+    };
+    auto const waits = small.start(spec, [](ProcessEnd const&) { FAIL(); });
+    small.write(waits, "two");
+    loop.run();
+    EXPECT_THAT(gave_way, testing::ElementsAre("longest"));
+    EXPECT_EQ(small.running(), 3U) << "and the one that waited runs";
 }
 
 TEST_F(ProcessTest, many_at_once_each_get_their_own) {

@@ -1,18 +1,23 @@
 #include "io/spawn.h"
 
+#include "io/guard.h"
+
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <string_view>
 
 namespace dormouse::io {
 
 namespace {
-
-constexpr int descriptors = 4;  // that the program gets
 
 struct Pipe {
     Fd ours, theirs;
@@ -36,11 +41,37 @@ bool open_pipe(Pipe& pipe, bool they_read) {
     return ::fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
-// What the library wants: pointers into `texts` that end with a null one.
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> out;
-    for (std::string& text : texts) out.push_back(text.data());
-    out.push_back(nullptr);
+bool open_control(Pipe& control) {
+    int fds[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) return false;
+    control.ours = Fd(move_up(fds[0]));
+    control.theirs = Fd(move_up(fds[1]));
+    if (control.ours.get() < 0 || control.theirs.get() < 0) return false;
+    return ::fcntl(control.ours.get(), F_SETFL, O_NONBLOCK) == 0;
+}
+
+// A command line can be read by everybody, and this holds the program's environment.
+Fd write_order(port::ProcessSpec const& spec) {
+    std::string const text = GuardOrder{spec.argv, spec.sandbox, spec.environment, spec.cwd}.text();
+    int const made = ::memfd_create("order", MFD_CLOEXEC);
+    Fd out(made < 0 ? made : move_up(made));
+    if (out.get() < 0) return out;
+    for (std::string_view rest = text; !rest.empty();) {
+        auto const put = ::write(out.get(), rest.data(), rest.size());
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return Fd();
+        rest.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return out;
+}
+
+// The guard looks its program up in our PATH, and finds its libraries where we found ours.
+std::vector<std::string> guard_environment() {
+    std::vector<std::string> out;
+    for (char const* const name : {"PATH", "LD_LIBRARY_PATH"}) {
+        if (char const* const value = std::getenv(name))
+            out.push_back(std::string(name).append("=").append(value));
+    }
     return out;
 }
 
@@ -51,13 +82,14 @@ public:
     Actions(Actions const&) = delete;
     Actions& operator=(Actions const&) = delete;
 
-    int prepare(Pipe const (&pipes)[descriptors], std::string const& cwd) {
+    // The descriptors from 0 on. Returns errno; 0: they are set.
+    template <std::size_t n> int prepare(std::array<int, n> const& descriptors) {
         int error = 0;
-        for (int fd = 0; fd < descriptors && error == 0; ++fd)
-            error = ::posix_spawn_file_actions_adddup2(&actions_, pipes[fd].theirs.get(), fd);
-        if (error == 0) error = ::posix_spawn_file_actions_addclosefrom_np(&actions_, descriptors);
-        if (error == 0 && !cwd.empty())
-            error = ::posix_spawn_file_actions_addchdir_np(&actions_, cwd.c_str());
+        int fd = 0;
+        for (int const from : descriptors) {
+            if (error == 0) error = ::posix_spawn_file_actions_adddup2(&actions_, from, fd++);
+        }
+        if (error == 0) error = ::posix_spawn_file_actions_addclosefrom_np(&actions_, fd);
         return error;
     }
     [[nodiscard]] posix_spawn_file_actions_t const* get() const { return &actions_; }
@@ -66,7 +98,8 @@ private:
     posix_spawn_file_actions_t actions_;
 };
 
-// Its own process group, no signal blocked or ignored.
+// A session of its own, so without our terminal, into which it could type (TIOCSTI). No signal
+// blocked or ignored.
 class Attributes {
 public:
     Attributes() {
@@ -78,9 +111,8 @@ public:
              {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1, SIGUSR2})
             ::sigaddset(&set, signal);
         ::posix_spawnattr_setsigdefault(&attributes_, &set);
-        ::posix_spawnattr_setpgroup(&attributes_, 0);
         ::posix_spawnattr_setflags(
-            &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+            &attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
     ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
     Attributes(Attributes const&) = delete;
@@ -91,43 +123,53 @@ private:
     posix_spawnattr_t attributes_;
 };
 
-void end_at_once(pid_t pid) {
-    ::kill(-pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-}
-
 }  // namespace
 
 Fd::~Fd() {
     if (fd_ >= 0) ::close(fd_);
 }
 
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> out;
+    for (std::string& text : texts) out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
+
 Spawned spawn(port::ProcessSpec const& spec) {
     Spawned out;
-    Pipe pipes[descriptors];
-    for (int fd = 0; fd < descriptors; ++fd) {
-        if (open_pipe(pipes[fd], fd == 0)) continue;
+    std::array<Pipe, program_descriptors> pipes;
+    Pipe control;
+    bool opened = open_control(control);
+    for (int fd = 0; fd < program_descriptors && opened; ++fd)
+        opened = open_pipe(pipes[static_cast<std::size_t>(fd)], fd == 0);
+    Fd const order = opened ? write_order(spec) : Fd();
+    if (order.get() < 0) {
         out.error_number = errno;
         return out;
     }
     Actions actions;
     Attributes const attributes;
-    auto arguments = spec.argv;
-    auto variables = spec.environment;
-    auto const argv = pointers(arguments);
-    auto const environment = pointers(variables);
-    out.error_number = actions.prepare(pipes, spec.cwd);
+    std::vector<std::string> arguments{"dormouse", guard_word, spec.argv.front()};
+    auto variables = guard_environment();
+    auto const argv = pointers_to(arguments);
+    auto const environment = pointers_to(variables);
+    out.error_number = actions.prepare(std::array{pipes[0].theirs.get(), pipes[1].theirs.get(),
+                                                  pipes[2].theirs.get(), pipes[3].theirs.get(),
+                                                  control.theirs.get(), order.get()});
     if (out.error_number == 0) {
-        out.error_number = ::posix_spawnp(&out.pid, argv[0], actions.get(), attributes.get(),
-                                          argv.data(), environment.data());
+        out.error_number = ::posix_spawn(&out.pid, "/proc/self/exe", actions.get(),
+                                         attributes.get(), argv.data(), environment.data());
     }
     if (out.error_number != 0) return out;
     out.exit = Fd(static_cast<int>(::syscall(SYS_pidfd_open, out.pid, 0)));
     if (out.exit.get() < 0) {
         out.error_number = errno;
-        end_at_once(out.pid);
+        control = Pipe();  // which ends it
+        ::waitpid(out.pid, nullptr, 0);
         return out;
     }
+    out.control = std::move(control.ours);
     out.input = std::move(pipes[0].ours);
     out.output = std::move(pipes[1].ours);
     out.error = std::move(pipes[2].ours);

@@ -5,7 +5,7 @@
 #include "base/url.h"
 #include "io/http_client.h"
 #include "io/log.h"
-#include "io/process.h"
+#include "port/process.h"
 #include "server/api.h"
 #include "server/metrics.h"
 #include "server/token_file.h"
@@ -94,6 +94,26 @@ io::LogOptions log_options(ServeSettings const& settings) {
     return out;
 }
 
+// Whoever embeds us has notices called by itself: programs are run by the server alone, which is
+// started again as their guard (io/guard.h).
+class NoProcesses final : public port::Processes {
+public:
+    explicit NoProcesses(port::Loop& loop) : loop_(loop) {}
+    Number start(port::ProcessSpec /*spec*/, port::Fn<void(port::ProcessEnd)> done) override {
+        loop_.post([done = std::move(done)]() mutable {
+            port::ProcessEnd end;
+            end.how = port::ProcessEnd::How::not_started;
+            end.error = "a runtime that is embedded runs no programs";
+            done(std::move(end));
+        });
+        return 0;
+    }
+    void stop(Number /*process*/) override {}
+
+private:
+    port::Loop& loop_;
+};
+
 class Serving final : public runtime::Attached {
 public:
     Serving(runtime::Inside const& inside, Checked const& checked, ServeSettings const& settings)
@@ -174,7 +194,7 @@ private:
     server::Metrics metrics_;
     server::Gate gate_;
     server::Api api_;
-    io::ProcessHost processes_;
+    NoProcesses processes_;
     io::CurlHttpClient webhooks_;  // receivers may hang, and nobody else waits behind them
     runner::Runner& runner_;
     std::function<void(port::Meter*)> const count_by_;

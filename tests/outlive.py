@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""What the server starts never outlives it: agents' programs, their terminals, tools, validators
+and notices, each with a child in a session of its own, when the server is killed."""
+import json
+import pathlib
+import sys
+
+from acp import AGENT
+from dormouse import main, wait_for
+from tools_by_config import Tools
+
+
+def lives(pid):
+    """Not also when it has ended and nobody has asked for its status."""
+    stat = pathlib.Path(f'/proc/{pid}/stat')
+    return stat.exists() and stat.read_text().rsplit(')', 1)[1].split()[0] != 'Z'
+
+
+class Outlive(Tools):
+    def stubborn(self, name, then='sleep 600'):
+        """A line for a shell: writes down two processes, one of which wants to be left alone."""
+        pids = self.folder / f'{name}.pids'
+        inner = f"trap '' TERM HUP INT; echo $$ >> {pids}; sleep 600; sleep 600"
+        inner = inner.replace('$', '\\$')
+        return f'setsid sh -c "{inner}" & echo $$ >> {pids}; {then}'
+
+    def pids(self, name):
+        path = self.folder / f'{name}.pids'
+        return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+    def begun(self, name):
+        return wait_for(lambda: len(self.pids(name)) >= 2 and self.pids(name), what=name)
+
+    def gone(self, name, pids):
+        wait_for(lambda: not any(lives(pid) for pid in pids), what=f'end of {name}')
+
+    def configured(self):
+        state = self.folder / 'state'
+        state.mkdir()
+        line = self.stubborn('program', f'exec {sys.executable} {AGENT}')
+        program = self.script(line, 'agent.sh')
+        validator = self.script(self.stubborn('validator'), 'check.sh')
+        notice = self.script(self.stubborn('notice'), 'tell.sh')
+        agent = (
+            f'[[agent]]\nid = "fake"\nacp = ["{program}"]\nterminals = true\n'
+            f'env_allow = ["FAKE_STATE"]\n'
+            f'[[notify]]\nkind = "command"\ncommand = ["{notice}"]\nreasons = ["tool_result"]\n'
+        )
+        tools = (
+            self.command(self.stubborn('tool'), 'slow')
+            + self.command('cat >/dev/null; exit 75', 'deploy')
+            + f'[tool.validator]\ncommand = ["{validator}"]\n'
+        )
+        return tools, agent, str(state)
+
+    def test_nothing_outlives_a_server_that_is_killed(self):
+        tools, agent, state = self.configured()
+        self.serve(tools, agent, FAKE_STATE=state)
+        job = self.stubborn('terminal')
+        asked = json.dumps({'command': job})
+        session = self.server.create(f'call terminal/create {asked}', agent='fake')['id']
+        self.server.at_rest(session)
+        call = self.waiting()
+        path = f'/api/sessions/{self.session}/calls'
+        self.assertStatus(self.server.post(path, {'tool': 'slow', 'arguments': {}}), 202)
+        self.offer_result(call)
+        names = ['program', 'terminal', 'tool', 'validator', 'notice']
+        pids = {name: self.begun(name) for name in names}
+        self.assertTrue(all(lives(pid) for each in pids.values() for pid in each), pids)
+        self.server.kill()
+        for name, each in pids.items():
+            self.gone(name, each)
+        self.server.start()
+
+    def offer_result(self, call):
+        """Nobody waits for the answer: the validator takes its time."""
+        client = self.server.new_client(timeout=1)
+        try:
+            body = {'pendingID': call['id'], 'result': {'output': 'live'}}
+            client.post('/async-tool/result', body)
+        except OSError:
+            pass
+        client.close()
+
+    def test_when_a_program_is_ended_nothing_of_it_goes_on(self):
+        tools, agent, state = self.configured()
+        self.serve(tools, agent, FAKE_STATE=state)
+        session = self.server.create('hello', agent='fake')['id']
+        pids = self.begun('program')
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/end', {}), 200)
+        self.gone('the program', pids)
+
+
+if __name__ == '__main__':
+    main()
