@@ -64,6 +64,7 @@ void Driver::prompt(Prompt prompt) {
     sent_ = just_answered_ = stirred_ = false;
     ++turn_of_clock_;
     ++idle_clock_;
+    if (process_) processes_.work(*process_);
     answer_screen_asks();
     scribe_.reset();
     if (phase_ == Phase::none) return start();
@@ -89,6 +90,8 @@ void Driver::start() {
         port_ = settings_.free_port();
         spec.argv.insert(spec.argv.end(), {"--port", std::to_string(port_)});
     }
+    if (std::string const project = goal()->project; !project.empty())
+        spec.share += ", project " + project;
     spec.on_output = [weak = weak_from_this()](std::string_view bytes) {
         if (auto const self = weak.lock()) self->on_output(bytes);
     };
@@ -245,6 +248,12 @@ void Driver::rest() {
 
 // Put away after a while in which it was not prompted, did nothing by itself, and nobody looked.
 void Driver::limit_idle() {
+    if (process_) {
+        processes_.rest(*process_, [weak = weak_from_this()] {
+            auto const self = weak.lock();
+            if (self && self->idle() && !self->visited()) self->put_away();
+        });
+    }
     loop_.after(settings_.idle_stop, [weak = weak_from_this(), turn = ++idle_clock_] {
         auto const self = weak.lock();
         if (!self || self->idle_clock_ != turn || self->goal()) return;

@@ -69,6 +69,8 @@ public:
     }
     [[nodiscard]] bool idle() const { return !prompt_ && !cancelling_ && !ending_; }
     [[nodiscard]] bool ending() const { return ending_; }
+    // Somebody is at its screen, or on the way there.
+    [[nodiscard]] bool visited() const { return leased_ || !visits_.empty(); }
 
 private:
     // In starting and attaching an answer of the program's is waited for.
@@ -134,7 +136,7 @@ private:
     void seen(std::shared_ptr<Search> const& search, std::string const& name, bool shown);
     // What the way to a session is gone for: a prompt, or a visitor.
     struct Goal {
-        std::string acp_session, cwd;
+        std::string acp_session, cwd, project;
     };
     [[nodiscard]] std::optional<Goal> goal() const;
     [[nodiscard]] port::DoorEntry door() const;

@@ -118,9 +118,13 @@ void Driver::attach() {
 }
 
 std::optional<Driver::Goal> Driver::goal() const {
-    if (prompt_) return Goal{prompt_->request.program->acp_session, prompt_->request.program->cwd};
+    if (prompt_) {
+        AgentContext const& program = *prompt_->request.program;
+        return Goal{program.acp_session, program.cwd, program.project};
+    }
     if (visits_.empty()) return std::nullopt;
-    return Goal{visits_.front().ask.acp_session, visits_.front().ask.cwd};
+    port::DoorAsk const& ask = visits_.front().ask;
+    return Goal{ask.acp_session, ask.cwd, ask.project};
 }
 
 Place Driver::place() {

@@ -341,6 +341,34 @@ TEST_F(DriverTest, AnIdleOneIsPutAwayAndStartedAgain) {
     EXPECT_EQ(taken(), "");
 }
 
+TEST_F(DriverTest, AnIdleOneGivesWayAndOneThatIsPromptedDoesNot) {
+    context.project = "team";
+    prompt();
+    EXPECT_EQ(processes.newest().spec.share, "agent fake, project team");
+    attach();
+    EXPECT_FALSE(processes.newest().give_way);
+    processes.answer("session/prompt", "{}");
+    ASSERT_TRUE(processes.newest().give_way);
+    auto too_late = std::move(processes.newest().give_way);
+    prompt("again");
+    EXPECT_FALSE(processes.newest().give_way);
+    too_late();
+    EXPECT_FALSE(processes.newest().asked_to_end);
+    processes.answer("session/prompt", "{}");
+    processes.newest().give_way();
+    EXPECT_TRUE(processes.newest().asked_to_end);
+}
+
+TEST_F(DriverTest, TheProcessOfASessionThatEndedEnds) {
+    programs->ended(session);  // it never had one
+    prompt();
+    attach();
+    processes.answer("session/prompt", "{}");
+    programs->ended(session);
+    programs->ended(session);  // told with each look at it
+    EXPECT_TRUE(processes.newest().asked_to_end);
+}
+
 TEST_F(DriverTest, ThePromptThatIsUnderWayIsNotSentTwice) {
     prompt();
     attach();

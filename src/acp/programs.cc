@@ -35,11 +35,11 @@ void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> de
 std::string Programs::refusal(std::string const& project) const {
     if (settings_.only_project.empty() || project == settings_.only_project) return {};
     return "the program of the agent '" + settings_.agent +
-           "' runs as the server's user and can read every project, so it serves sessions of the "
+           "' has no sandbox and can read every project's sessions, so it serves sessions of the "
            "project \"" +
            settings_.only_project +
-           "\" only. Give it sandbox = \"bwrap\" or run_as in its [[agent]], or name its project "
-           "in [[project]].";
+           "\" only. Give it sandbox = \"bwrap\" in its [[agent]], or name its project in "
+           "[[project]].";
 }
 
 // A session of another project was made before the configuration said so.
@@ -91,6 +91,13 @@ void Programs::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry
     SessionId const session = ask.session;
     slots_[session].visits.push_back({std::move(ask), std::move(then)});
     go_on(session);
+}
+
+void Programs::ended(SessionId session) {
+    auto const found = slots_.find(session);
+    if (found == slots_.end() || !found->second.driver) return;
+    Driver& driver = *found->second.driver;
+    if (!driver.ending() && !driver.visited()) driver.put_away();
 }
 
 // Never while a process of its own still writes to the session.

@@ -24,6 +24,7 @@ public:
     void tell(SessionId session, session::TellAgent const& what) override;
     void stop(SessionId session, session::EffectId id) override;
     [[nodiscard]] bool prompting(SessionId session, session::EffectId id) const override;
+    void ended(SessionId session) override;
     // Errors: wrong_kind (the program has no way to), agent_unavailable.
     void forget(Left left, port::Fn<void(Result<void>)> done) override;
     [[nodiscard]] std::string refusal(std::string const& project) const override;

@@ -357,7 +357,7 @@ TEST_F(SessionsTest, OneThatWantsALoginIsSignedInFirst) {
     EXPECT_EQ(taken(), "forgotten");
 }
 
-TEST_F(SessionsTest, AProgramWithoutAWallServesOneProject) {
+TEST_F(SessionsTest, AProgramWithoutASandboxServesOneProject) {
     EXPECT_EQ(programs->refusal("other"), "");
     own.only_project = "team";
     programs = std::make_unique<Programs>(own, processes, loop);

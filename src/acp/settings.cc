@@ -12,15 +12,22 @@ constexpr std::size_t secret_bytes_min = 6;  // shorter ones stand in too much e
 port::ProcessSpec process_of(Settings const& settings, std::string const& folder,
                              std::string const& password) {
     port::ProcessSpec out;
-    if (settings.before) out.argv = settings.before(folder);
-    out.argv.insert(out.argv.end(), settings.argv.begin(), settings.argv.end());
+    if (settings.before) out.sandbox = settings.before(folder);
+    out.argv = settings.argv;
+    out.share = "agent " + settings.agent;
     out.cwd = folder;
     out.environment = settings.environment;
     if (!settings.password_variable.empty())
-        out.environment.push_back(settings.password_variable + "=" + password);
+        set_variable(out.environment, settings.password_variable, password);
     out.time_limit = Duration::max();
     out.error_kept = complaints_kept;
     return out;
+}
+
+void set_variable(std::vector<std::string>& environment, std::string const& name,
+                  std::string const& value) {
+    std::erase_if(environment, [&](std::string const& one) { return one.starts_with(name + "="); });
+    environment.push_back(std::string(name).append("=").append(value));
 }
 
 std::string without_secrets(Settings const& settings, std::string text) {

@@ -43,7 +43,8 @@ struct Settings {
     // What it may ask of us, in the folder of its session. REQUIRES: files, when it may have some.
     bool reads_files = false, writes_files = false, terminals = false;
     port::Folders* files = nullptr;  // outlives all
-    // The words before argv, and before a terminal's command, in this folder. May be empty.
+    // The words that build a sandbox around argv, and around a terminal's command, in this folder.
+    // May be empty.
     std::function<std::vector<std::string>(std::string const& folder)> before = {};
     // Told when a session's program has ended. May be empty.
     std::function<void(SessionId const&)> ended = {};
@@ -63,6 +64,9 @@ struct Settings {
 // password_variable.
 [[nodiscard]] port::ProcessSpec process_of(Settings const& settings, std::string const& folder,
                                            std::string const& password);
+// In the place of one that is there already: of two, programs differ in which one counts.
+void set_variable(std::vector<std::string>& environment, std::string const& name,
+                  std::string const& value);
 // `text` without values that may stand in nothing that is told.
 [[nodiscard]] std::string without_secrets(Settings const& settings, std::string text);
 

@@ -51,6 +51,15 @@ void write_end(json::Writer& out, port::ProcessEnd const& end) {
     }
 }
 
+// As a shell takes it.
+bool is_variable(std::string_view name) {
+    auto const fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_';
+    };
+    return !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, fits);
+}
+
 Json no_result() { return Json::trusted("{}"); }
 
 }  // namespace
@@ -158,20 +167,23 @@ Result<port::ProcessSpec> Workplace::spec_of(json::View params, std::string cons
     if (command.empty()) return fail(Code::bad_value, "command is missing.");
     if (size > command_bytes_max || args.size() > 4'096)
         return fail(Code::too_large, "The command is too long.");
-    if (settings_.before) out.argv = settings_.before(folder);
+    if (settings_.before) out.sandbox = settings_.before(folder);
+    out.share = "terminals of agent " + settings_.agent;
     // Its input is empty, and both its outputs are one.
     out.argv.insert(out.argv.end(), {"/bin/sh", "-c", "exec </dev/null 2>&1\n"});
     out.argv.back() += args.empty() ? command : "exec \"$@\"";
     out.argv.insert(out.argv.end(), {"sh", command});
     out.argv.insert(out.argv.end(), args.begin(), args.end());
     out.environment = settings_.environment;
+    std::string odd;
     params["env"].elements([&](json::View variable) {
         std::string const name = variable["name"].string_or("");
         std::string const value = variable["value"].string_or("");
         size += name.size() + value.size();
-        if (!name.empty() && !name.contains('='))
-            out.environment.push_back(std::string(name).append("=").append(value));
+        if (!is_variable(name)) odd = "The name of a variable is invalid: \"" + name + "\".";
+        set_variable(out.environment, name, value);
     });
+    if (!odd.empty()) return fail(Code::bad_value, odd);
     auto const has_nul = [](std::string const& text) { return text.contains('\0'); };
     if (std::ranges::any_of(out.argv, has_nul) || std::ranges::any_of(out.environment, has_nul))
         return fail(Code::bad_value, "The command holds a NUL.");

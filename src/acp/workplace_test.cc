@@ -124,6 +124,27 @@ TEST_F(WorkplaceTest, WhoWaitsHearsItsEnd) {
     EXPECT_EQ(outcome(), R"(There is no terminal "term_1".)");
 }
 
+// LD_PRELOAD and others like it would be run with the rights that the sandbox takes away.
+TEST_F(WorkplaceTest, ItsVariablesAreNoneOfWhatBuildsTheSandbox) {
+    settings.before = [](std::string const& folder) {
+        return std::vector<std::string>{"/bin/wrap", folder};
+    };
+    settings.environment = {"PATH=/bin", "HOME=/root"};
+    (void)ask("terminal/create", R"({"command":"a","env":[{"name":"HOME","value":"/x"},)"
+                                 R"({"name":"LD_PRELOAD","value":"/srv/evil.so"}]})");
+    auto const& spec = processes.newest().spec;
+    EXPECT_EQ(spec.sandbox, (std::vector<std::string>{"/bin/wrap", "/srv"}));
+    EXPECT_EQ(spec.argv.front(), "/bin/sh");
+    EXPECT_EQ(spec.environment,
+              (std::vector<std::string>{"PATH=/bin", "HOME=/x", "LD_PRELOAD=/srv/evil.so"}));
+    for (std::string const name : {"", "-u", "A=B", "A.B", "1A", "A B"}) {
+        (void)ask("terminal/create",
+                  R"({"command":"a","env":[{"name":")" + name + R"(","value":"x"}]})");
+        EXPECT_EQ(outcome(), "The name of a variable is invalid: \"" + name + "\".");
+    }
+    EXPECT_EQ(processes.all.size(), 1U);
+}
+
 TEST_F(WorkplaceTest, ThereAreOnlySoManyAndAllEndWithIt) {
     for (std::size_t i = 0; i < Workplace::terminals_max; ++i)
         (void)ask("terminal/create", R"({"command":"a"})");

@@ -294,6 +294,11 @@ void AgentEffects::tell_agent(SessionId session, std::string const& agent, TellA
     if (found && found->program) found->program->tell(session, what);
 }
 
+void AgentEffects::ended(SessionId session, std::string const& agent) {
+    Agent const* const found = registry_.agent(agent);
+    if (found && found->program) found->program->ended(session);
+}
+
 std::optional<Time> AgentEffects::model_until(SessionId session, EffectId id) const {
     if (auto const until = models_.until(session, id)) return until;
     for (Agent const& agent : registry_.agents())

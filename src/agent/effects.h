@@ -35,6 +35,7 @@ public:
     void tell_agent(SessionId session, std::string const& agent,
                     session::TellAgent const& what) override;
     void stop(SessionId session, session::EffectId id) override;
+    void ended(SessionId session, std::string const& agent) override;
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
                                                   session::EffectId id) const override;
     [[nodiscard]] bool has_gate(std::string const& gate) const override {

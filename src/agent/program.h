@@ -25,6 +25,8 @@ public:
     [[nodiscard]] virtual std::string unavailable() const = 0;
     // Why it takes no session of that project; empty: it does.
     [[nodiscard]] virtual std::string refusal(std::string const& /*project*/) const { return {}; }
+    // The session ended: nothing is prompted in it until it is opened again.
+    virtual void ended(SessionId /*session*/) {}
     // What it keeps of sessions that were deleted here. `done` comes once, perhaps from inside.
     struct Left {
         SessionId session;               // ours, whose process ends first

@@ -63,6 +63,8 @@ public:
     virtual void tell_agent(SessionId /*session*/, std::string const& /*agent*/,
                             session::TellAgent const& /*what*/) {}
     virtual void stop(SessionId session, session::EffectId id) = 0;
+    // The session ended: what is kept running for it may end. Perhaps more than once.
+    virtual void ended(SessionId /*session*/, std::string const& /*agent*/) {}
     // Until when a request to a model that was asked for may take: for ever while it waits for its
     // turn. nullopt: as long as is usual.
     [[nodiscard]] virtual std::optional<Time> model_until(SessionId /*session*/,

@@ -36,6 +36,7 @@ public:
         to_.tell_agent(session, agent, what);
     }
     void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
+    void ended(SessionId session, std::string const& agent) override { to_.ended(session, agent); }
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
                                                   session::EffectId id) const override {
         return to_.model_until(session, id);

@@ -14,6 +14,9 @@ namespace dormouse::runner {
 using namespace dormouse::session;
 
 void Lane::dispatch() {
+    bool const over =
+        state_->lifecycle == Lifecycle::completed || state_->lifecycle == Lifecycle::deleted;
+    if (over) host_.effects().ended(id_, state_->agent);
     auto const& owed = outstanding(*state_);
     auto const polls = due_polls(*state_, host_.now());
     if (owed.empty() && polls.empty() && running_.empty()) return;

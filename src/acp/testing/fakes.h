@@ -46,15 +46,20 @@ public:
         bool asked_to_end = false;
         bool ended = false;
         bool killed = false;
+        port::Fn<void()> give_way = {};  // set: it rests
     };
 
     Number start(port::ProcessSpec spec, port::Fn<void(port::ProcessEnd)> done) override {
-        all.push_back({std::move(spec), std::move(done), {}, false, false, false});
+        all.push_back({std::move(spec), std::move(done), {}, false, false, false, {}});
         return all.size();
     }
     void stop(Number process) override { at(process).asked_to_end = true; }
     void end(Number process) override { at(process).asked_to_end = true; }
     void kill(Number process) override { at(process).killed = true; }
+    void rest(Number process, port::Fn<void()> give_way) override {
+        at(process).give_way = std::move(give_way);
+    }
+    void work(Number process) override { at(process).give_way = {}; }
     void write(Number process, std::string_view bytes) override {
         at(process).lines.emplace_back(bytes.substr(0, bytes.size() - 1));
     }
