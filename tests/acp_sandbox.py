@@ -2,13 +2,49 @@
 """Agents that are programs: how far they reach (sandbox, run_as)."""
 import json
 import os
+import pathlib
 import shutil
 
 from acp import Programs
-from dormouse import ROOT, children_of, leave_out, main, run, wait_for
+from dormouse import ROOT, Server, children_of, leave_out, main, run, wait_for
 
 
-class Sandboxed(Programs):
+class Confined(Programs):
+    """What holds for both ways to confine a program."""
+
+    def shown(self, command):
+        session = self.create(f'run {command}')
+        return json.loads(self.server.said(session))['output'].strip()
+
+    def called(self, session, method, **params):
+        self.assertStatus(self.server.prompt(session, f'call {method} {json.dumps(params)}'), 200)
+        return json.loads(self.server.said(session))
+
+    def no_variable_reaches_what_builds_the_sandbox(self):
+        """The loader of each program writes down what it loads, as it would load LD_PRELOAD."""
+        session = self.create('hello')
+        traces = self.work / 'traces'
+        traces.mkdir()
+        traces.chmod(0o777)
+        variables = {'LD_DEBUG': 'libs', 'LD_DEBUG_OUTPUT': str(traces / 'ld'), 'PLAIN': 'it\'s'}
+        env = [{'name': name, 'value': value} for name, value in variables.items()]
+        terminal = self.called(
+            session, 'terminal/create', command='/usr/bin/env; id >/dev/null', env=env
+        )
+        self.called(session, 'terminal/wait_for_exit', **terminal)
+        shown = self.called(session, 'terminal/output', **terminal)['output']
+        self.assertIn("PLAIN=it's\n", shown)
+        loaded = ''.join(path.read_text() for path in traces.iterdir())
+        self.assertIn('initialize program: id', loaded)
+        for builder in ('setpriv', 'bwrap', 'mkdir'):
+            self.assertNotIn(builder, loaded)
+        odd = self.called(
+            session, 'terminal/create', command='true', env=[{'name': '-i', 'value': 'x'}]
+        )
+        self.assertIn('name of a variable is invalid', odd['message'])
+
+
+class Sandboxed(Confined):
     """It sees its folder, and nothing of what is hidden."""
 
     more = 'sandbox = "bwrap"\nterminals = true'
@@ -16,9 +52,11 @@ class Sandboxed(Programs):
     def make_state(self):
         return self.work / 'state'
 
-    def shown(self, command):
-        session = self.create(f'run {command}')
-        return json.loads(self.server.said(session))['output'].strip()
+    def test_variables_of_a_terminal_stay_behind_the_sandbox(self):
+        self.no_variable_reaches_what_builds_the_sandbox()
+
+    def test_temporary_files_have_a_place(self):
+        self.assertEqual(self.shown('echo $TMPDIR; mktemp >/dev/null && echo made'), '/tmp\nmade')
 
     def test_it_works_in_its_folder_and_writes_nowhere_else(self):
         outside = ROOT / 'build/outside'
@@ -44,8 +82,73 @@ class Sandboxed(Programs):
         self.ended(session)
 
 
+class DataInItsFolder(Confined):
+    """The folder of its sessions, by default that of the configuration, holds the server's data."""
+
+    more = 'sandbox = "bwrap"\nterminals = true'
+
+    def setUp(self):
+        super().setUp()
+        self.server.clean()
+        self.link = self.folder / 'link'
+        self.link.symlink_to(self.work)
+        data = self.link / 'data'
+        self.data = self.work / 'data'
+        self.server = Server('--config', str(self.folder / 'dormouse.toml'), directory=data,
+                             env={'FAKE_STATE': str(self.state)})
+        self.addCleanup(self.server.clean)
+
+    def make_state(self):
+        return self.folder / 'state'
+
+    def test_such_a_folder_is_refused(self):
+        inside = self.data / 'inside'
+        inside.mkdir()
+        for cwd in (None, str(self.work), str(self.data), str(inside)):
+            session = self.create('hello', **({'cwd': cwd} if cwd else {}))
+            error = self.server.turns(session)[0]['error']
+            self.assertEqual(error['code'], 'agent_refused')
+            self.assertIn('the data directory of the server', error['message'])
+        self.assertEqual(self.prompts(), [])
+        self.assertEqual([p.name for p in self.data.iterdir() if p.name == 'log.jsonl'], [])
+
+    def test_config_check_says_so(self):
+        said = run('config', 'check', str(self.folder / 'dormouse.toml'), '--data',
+                   str(self.link / 'data'))
+        self.assertIn('[[agent]] fake can not be used: the data directory', said.stderr)
+        said = run('config', 'check', str(self.folder / 'dormouse.toml'), '--data',
+                   str(self.folder / 'elsewhere'))
+        self.assertNotIn('the data directory', said.stderr)
+
+
+class Apart(Confined):
+    """Sessions of others work in other folders of the roots."""
+
+    more = 'sandbox = "bwrap"\nterminals = true'
+
+    def setUp(self):
+        super().setUp()
+        self.own, self.other = self.state, self.work / 'other'
+        self.other.mkdir()
+        for folder in (self.own, self.other):
+            (folder / 'file').write_text(folder.name)
+
+    def make_state(self):
+        return self.work / 'own'
+
+    def test_their_folders_are_not_there(self):
+        work = self.work.resolve()
+        session = self.create(f'run cat file; cat {work}/other/file; touch {work}/other/made',
+                              cwd=str(self.own))
+        shown = json.loads(self.server.said(session))['output']
+        self.assertTrue(shown.startswith('own'), shown)
+        self.assertIn(f'{work}/other/file: No such file', shown)
+        self.assertEqual((self.other / 'file').read_text(), 'other')
+        self.assertFalse((self.other / 'made').exists())
+
+
 class OneProject(Programs):
-    """Without a wall it can read all that the server keeps, so it serves one project."""
+    """Without a sandbox it can read all that the server keeps, so it serves one project."""
 
     more = '[[project]]\nid = "team"\n[server]\ndemo = true'
 
@@ -57,7 +160,7 @@ class OneProject(Programs):
         problem = self.assertProblem(answer, 400, 'bad_value')
         self.assertEqual(problem['pointer'], pointer)
         self.assertIn(f'sessions of the project "{only}" only', problem['why'])
-        self.assertIn('sandbox = "bwrap" or run_as', problem['why'])
+        self.assertIn('sandbox = "bwrap" in its', problem['why'])
 
     def test_sessions_of_others_are_refused_when_they_are_made(self):
         self.ended(self.create_in('team')['id'])
@@ -98,14 +201,18 @@ class OneProject(Programs):
     def test_with_several_projects_nothing_is_started(self):
         said = self.check('')
         self.assertNotEqual(said.returncode, 0)
-        self.assertIn('[[agent]] fake: acp runs as the server\'s user', said.stdout + said.stderr)
-        self.assertIn('set sandbox = "bwrap" or run_as', said.stdout + said.stderr)
+        self.assertIn('[[agent]] fake: acp has no sandbox', said.stdout + said.stderr)
+        self.assertIn('set sandbox = "bwrap"', said.stdout + said.stderr)
         self.assertEqual(self.check('sandbox = "bwrap"').returncode, 0)
-        self.assertEqual(self.check('run_as = "nobody"').returncode, 0)
+
+    def test_a_user_of_its_own_separates_no_projects(self):
+        said = self.check('run_as = "nobody"')
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn('acp has no sandbox', said.stdout + said.stderr)
 
 
-class AsAUser(Programs):
-    more = 'run_as = "nobody"\nterminals = true'
+class AsAUser(Confined):
+    more = 'run_as = "nobody"\nterminals = true\nfiles = "write"'
 
     def setUp(self):
         super().setUp()
@@ -120,6 +227,49 @@ class AsAUser(Programs):
         shown = json.loads(self.server.said(session))['output']
         self.assertTrue(shown.startswith('nobody\n'), shown)
         self.assertIn('Permission denied', shown)
+
+
+    def test_variables_of_a_terminal_come_after_its_rights(self):
+        if os.geteuid() != 0:
+            return self.skipTest('run_as needs root')
+        self.no_variable_reaches_what_builds_the_sandbox()
+        owners = {path.stat().st_uid for path in (self.work / 'traces').iterdir()}
+        self.assertNotIn(0, owners)
+
+    def test_its_files_are_that_users(self):
+        if os.geteuid() != 0:
+            return self.skipTest('run_as needs root')
+        session = self.create('hello')
+        private = self.work / 'private'
+        private.write_text('of root')
+        private.chmod(0o600)
+        read = self.called(session, 'fs/read_text_file', path=str(private))
+        self.assertIn('Permission denied', read['message'])
+        write = self.called(session, 'fs/write_text_file', path=str(private), content='x')
+        self.assertIn('Permission denied', write['message'])
+        self.assertEqual(private.read_text(), 'of root')
+        made = str(self.work / 'made')
+        self.assertEqual(self.called(session, 'fs/write_text_file', path=made, content='x'), {})
+        self.assertNotEqual(pathlib.Path(made).stat().st_uid, 0)
+
+    def test_a_folder_that_became_a_link_is_not_followed(self):
+        if os.geteuid() != 0:
+            return self.skipTest('run_as needs root')
+        session = self.create('hello')
+        outside = self.folder / 'outside'
+        outside.mkdir(mode=0o700)
+        self.work.rename(self.folder / 'was')
+        self.work.symlink_to(outside)
+        path = str(self.work.parent.resolve() / 'work/escaped')
+        answer = self.called(session, 'fs/write_text_file', path=path, content='x')
+        self.assertIn('leads out', answer['message'])
+        self.assertEqual(list(outside.iterdir()), [])
+
+    def test_it_can_gain_no_rights(self):
+        if os.geteuid() != 0:
+            return self.skipTest('run_as needs root')
+        self.assertIn('NoNewPrivs:\t1', self.shown('grep NoNewPrivs /proc/self/status'))
+        self.assertEqual(self.shown('echo $HOME $USER').split()[1], 'nobody')
 
 
 class NoSuchUser(Programs):

@@ -4,6 +4,7 @@
 #include "app/confine.h"
 #include "app/tools.h"
 #include "base/text.h"
+#include "config/read.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -166,8 +167,23 @@ Names state_of(Preset const* preset) {
     return out;
 }
 
-// Inside one of the roots, links followed.
-Result<std::string> folder_in(Names const& roots, std::string const& cwd) {
+Names roots_of(config::AgentProgram const& program, std::string const& folder) {
+    return program.roots.empty() ? Names{folder} : program.roots;
+}
+
+// What a program that is confined must not reach through its folder. Without a sandbox and as our
+// own user it reaches it anyway.
+std::string kept_from(config::AgentProgram const& program, std::string const& data) {
+    return program.sandbox || !program.run_as.empty() ? data : std::string();
+}
+
+std::string overlap_text(std::string const& folder) {
+    return "the data directory of the server and the folder " + folder +
+           " lie in each other, and the agent must not reach it; name another folder";
+}
+
+// Inside one of the roots, links followed, and apart from `kept` (empty: nothing is).
+Result<std::string> folder_in(Names const& roots, std::string const& kept, std::string const& cwd) {
     fs::path const asked = cwd.empty() ? roots.front() : cwd;
     if (!asked.is_absolute())
         return fail(Code::bad_value, "cwd must be an absolute path, and is " + cwd);
@@ -179,7 +195,9 @@ Result<std::string> folder_in(Names const& roots, std::string const& cwd) {
         fs::path const top = fs::canonical(root, error);
         if (error) continue;
         auto const [in_top, in_real] = std::ranges::mismatch(top, real);
-        if (in_top == top.end()) return real.string();
+        if (in_top != top.end()) continue;
+        if (kept.empty() || !overlap(real.string(), kept)) return real.string();
+        return fail(Code::bad_value, overlap_text(real.string()));
     }
     return fail(Code::bad_value, "cwd is outside of the agent's roots: " + asked.string());
 }
@@ -198,8 +216,35 @@ std::uint16_t free_port() {
     return bound ? ntohs(address.sin_port) : std::uint16_t{0};
 }
 
-acp::Settings settings_of(config::Agent const& from, std::string const& folder,
-                          std::string const& project, Means const& means) {
+// How far it reaches.
+void confine_to(acp::Settings& out, config::AgentProgram const& program, Preset const* preset,
+                ProgramContext const& around, Means const& means) {
+    Confinement how{.sandbox = program.sandbox,
+                    .run_as = program.run_as,
+                    .state = state_of(preset),
+                    .hidden = means.hidden,
+                    .others = around.roots,
+                    .needed = out.argv};
+    std::erase_if(how.needed, [](std::string const& word) { return !word.starts_with('/'); });
+    auto confined = confine(std::move(how));
+    if (!confined) {
+        out.unavailable = confined.error().detail;
+        return;
+    }
+    out.before = std::move(confined->before);
+    for (auto const& [name, value] : confined->environment)
+        acp::set_variable(out.environment, name, value);
+}
+
+void offer_files(acp::Settings& out, config::AgentProgram const& program, Means const& means) {
+    if (!means.folders || program.files == config::ProgramFiles::none) return;
+    out.files = means.folders(program.run_as);
+    out.reads_files = out.files;
+    out.writes_files = out.files && program.files == config::ProgramFiles::write;
+}
+
+acp::Settings settings_of(config::Agent const& from, ProgramContext const& around,
+                          Means const& means) {
     config::AgentProgram const& program = from.program;
     Preset const* const preset = preset_of(program);
     bool const alone = preset && program.command.size() == 1;
@@ -217,14 +262,7 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
     Names const& arguments = alone ? preset->arguments : program.command;
     out.argv.insert(out.argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
     add_variables(out, program, preset);
-    if (auto confined =
-            confine({program.sandbox, program.run_as, state_of(preset), means.hidden})) {
-        out.before = std::move(confined->before);
-        for (std::string& variable : confined->environment)
-            out.environment.push_back(std::move(variable));
-    } else {
-        out.unavailable = confined.error().detail;
-    }
+    confine_to(out, program, preset, around, means);
     if (preset) out.password_variable = preset->password;
     bool const own_port = std::ranges::any_of(
         out.argv, [](std::string const& word) { return word.starts_with("--port"); });
@@ -234,19 +272,18 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
         out.http = &means.http;
     }
     if (preset) out.never_load = preset->never_load;
-    if (program.has_no_wall()) out.only_project = project;
-    Names roots = program.roots;
-    if (roots.empty()) roots.push_back(folder);
-    out.folder = [roots](std::string const& cwd) { return folder_in(roots, cwd); };
+    if (program.shares_a_user()) out.only_project = around.project;
+    out.folder = [roots = roots_of(program, around.folder),
+                  kept = kept_from(program, means.hidden)](std::string const& cwd) {
+        return folder_in(roots, kept, cwd);
+    };
     out.random = [&entropy = *means.entropy] { return base64url(entropy.random()); };
     out.mcp_servers = means.mcp_servers;
     out.ended = means.program_ended;
     out.auth_method = program.auth_method;
     out.mode = program.mode;
     out.options = program.options;
-    out.files = means.folders;
-    out.reads_files = means.folders && program.files != config::ProgramFiles::none;
-    out.writes_files = means.folders && program.files == config::ProgramFiles::write;
+    offer_files(out, program, means);
     out.terminals = program.terminals;
     out.idle_stop = program.idle_stop;
     out.past_bytes = std::size_t{program.history_tokens} * 4;
@@ -255,8 +292,33 @@ acp::Settings settings_of(config::Agent const& from, std::string const& folder,
 
 }  // namespace
 
-agent::Agent make_program_agent(config::Agent const& from, std::string const& folder,
-                                std::string const& project, Means const& means) {
+ProgramContext program_context(config::Config const& config) {
+    std::error_code ignored;
+    fs::path const here = fs::current_path(ignored);
+    ProgramContext out{
+        config.file.empty() ? here.string() : fs::absolute(config.file).parent_path().string(),
+        config::only_project(config),
+        {}};
+    for (config::Agent const& agent : config.agents) {
+        if (agent.program.command.empty()) continue;
+        for (std::string& root : roots_of(agent.program, out.folder))
+            out.roots.push_back(std::move(root));
+    }
+    std::ranges::sort(out.roots);
+    auto const [repeats, end] = std::ranges::unique(out.roots);
+    out.roots.erase(repeats, end);
+    return out;
+}
+
+std::string folder_problem(config::AgentProgram const& program, std::string const& folder,
+                           std::string const& data) {
+    std::string const kept = kept_from(program, data);
+    std::string const own = roots_of(program, folder).front();
+    return kept.empty() || !overlap(own, kept) ? std::string() : overlap_text(own);
+}
+
+agent::Agent make_program_agent(config::Agent const& from, ProgramContext const& around,
+                                Means const& means) {
     agent::Agent out;
     out.id = from.id;
     out.description = from.description;
@@ -264,8 +326,8 @@ agent::Agent make_program_agent(config::Agent const& from, std::string const& fo
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
     if (!means.loop || !means.entropy) return out;
-    out.program = std::make_shared<acp::Programs>(settings_of(from, folder, project, means),
-                                                  means.processes, *means.loop);
+    out.program = std::make_shared<acp::Programs>(settings_of(from, around, means), means.processes,
+                                                  *means.loop);
     return out;
 }
 

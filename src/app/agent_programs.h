@@ -7,11 +7,23 @@
 
 namespace dormouse::app {
 
-// What `means` refers to outlives the agent. `project`: whose sessions it serves without a wall.
-[[nodiscard]] agent::Agent make_program_agent(config::Agent const& from, std::string const& folder,
-                                              std::string const& project, Means const& means);
-// opencode, claude and gemini, as far as they are installed; without a wall, so none of several
-// projects.
+// Of all agents of one configuration.
+struct ProgramContext {
+    std::string folder;              // of the file, or ours
+    std::string project;             // whose sessions an agent without a sandbox serves
+    std::vector<std::string> roots;  // of all agents: where other sessions may work
+};
+[[nodiscard]] ProgramContext program_context(config::Config const& config);
+
+// What `means` refers to outlives the agent.
+[[nodiscard]] agent::Agent make_program_agent(config::Agent const& from,
+                                              ProgramContext const& around, Means const& means);
+// Why sessions that name no folder can not be prompted; empty: they can. `data`: the data
+// directory.
+[[nodiscard]] std::string folder_problem(config::AgentProgram const& program,
+                                         std::string const& folder, std::string const& data);
+// opencode, claude and gemini, as far as they are installed; without a sandbox, so none of
+// several projects.
 [[nodiscard]] std::vector<config::Agent> installed_agents(config::Config const& config);
 
 }  // namespace dormouse::app

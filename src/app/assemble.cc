@@ -104,21 +104,14 @@ void add_agents(agent::Registry& registry, config::Config const& config, Models 
     }
 }
 
-// Those of the configuration, and what is installed. Seen from the folder of the file, or ours.
+// Those of the configuration, and what is installed.
 void add_programs(agent::Registry& registry, config::Config const& config, Means const& means) {
-    namespace fs = std::filesystem;
-    std::error_code ignored;
-    fs::path const here = fs::current_path(ignored);
-    std::string const folder =
-        config.file.empty() ? here.string() : fs::absolute(config.file).parent_path().string();
-    std::string const project = config::only_project(config);
+    ProgramContext const around = program_context(config);
     for (config::Agent const& from : config.agents) {
-        if (!from.program.command.empty())
-            registry.add(make_program_agent(from, folder, project, means));
+        if (!from.program.command.empty()) registry.add(make_program_agent(from, around, means));
     }
     for (config::Agent const& from : installed_agents(config)) {
-        if (!registry.agent(from.id))
-            registry.add(make_program_agent(from, folder, project, means));
+        if (!registry.agent(from.id)) registry.add(make_program_agent(from, around, means));
     }
 }
 

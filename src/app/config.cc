@@ -154,13 +154,15 @@ bool is_installed(std::string const& program) {
            config_world().is_program(program);
 }
 
-// Programs that are not there, and walls that can not be built.
-void check_programs(Warnings& out, config::Config const& config) {
+// Programs that are not there, and sandboxes that can not be built.
+void check_programs(Warnings& out, config::Config const& config, std::string const& data) {
+    std::string const folder = program_context(config).folder;
     for (config::Agent const& agent : config.agents) {
         config::AgentProgram const& program = agent.program;
         if (program.command.empty()) continue;
-        std::string why;
-        if (auto const confined = confine({program.sandbox, program.run_as, {}, {}}); !confined)
+        std::string why = folder_problem(program, folder, data);
+        if (auto const confined = confine({.sandbox = program.sandbox, .run_as = program.run_as});
+            !confined)
             why = confined.error().detail;
         if (!is_installed(program.command.front()))
             why = "there is no program " + program.command.front();
@@ -170,15 +172,16 @@ void check_programs(Warnings& out, config::Config const& config) {
 }
 
 // Those of the file, and what only this machine shows.
-Warnings warnings_of(config::Config const& config) {
+Warnings warnings_of(config::Config const& config, std::string const& data) {
     auto out = config::warnings(config);
     check_targets(out, config);
-    check_programs(out, config);
+    check_programs(out, config, data);
     std::ranges::stable_sort(out, {}, &config::Problem::line);
     return out;
 }
 
-void print_summary_json(config::Config const& config, agent::Registry const& registry) {
+void print_summary_json(config::Config const& config, agent::Registry const& registry,
+                        Warnings const& warnings) {
     json::Writer out;
     out.begin_object().member("ok", true).member("file", config.file);
     out.member("listen", config.server.listen).member("store", config.store.url);
@@ -199,7 +202,7 @@ void print_summary_json(config::Config const& config, agent::Registry const& reg
     out.end_array().key("gates").begin_array();
     for (config::Gate const& gate : config.gates) out.value(gate.id);
     out.end_array().key("warnings").begin_array();
-    for (config::Problem const& warning : warnings_of(config))
+    for (config::Problem const& warning : warnings)
         out.value(config::line_of(config.file, warning));
     std::puts(out.end_array().end_object().take().c_str());
 }
@@ -218,14 +221,15 @@ int print_mistakes(std::string const& file, Mistakes const& mistakes, bool as_js
     return usage;
 }
 
-int check(std::string const& file, bool as_json) {
+int check(std::string const& file, std::string const& data, bool as_json) {
     auto const config = load_config(file);
     if (!config) return print_mistakes(file, config.error(), as_json);
     auto const registry = try_assemble(*config);
     if (!registry) return print_mistakes(file, registry.error(), as_json);
-    for (config::Problem const& warning : warnings_of(*config))
+    auto const warnings = warnings_of(*config, data);
+    for (config::Problem const& warning : warnings)
         std::fprintf(stderr, "%s (warning)\n", config::line_of(config->file, warning).c_str());
-    as_json ? print_summary_json(*config, *registry) : print_summary(*config, *registry);
+    as_json ? print_summary_json(*config, *registry, warnings) : print_summary(*config, *registry);
     return 0;
 }
 
@@ -234,7 +238,7 @@ int check(std::string const& file, bool as_json) {
 int config(cli::ConfigOptions const& options) {
     if (options.what == "init") return write_example(options.path);
     if (options.what == "keys") return print_keys(options.json);
-    return check(options.path, options.json);
+    return check(options.path, options.data, options.json);
 }
 
 }  // namespace dormouse::app

@@ -1,7 +1,10 @@
 #include "app/confine.h"
 
+#include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -37,7 +40,7 @@ bool can_run(char const* program) { return ::access(program, X_OK) == 0; }
 void add(Words& to, Words const& more) { to.insert(to.end(), more.begin(), more.end()); }
 
 // Folders that are not there yet can not be let in, and what the program keeps would go with the
-// wall. Made by whoever it runs as, who may have put links into the way.
+// sandbox. Made by whoever it runs as, who may have put links into the way.
 Words make_first(Confinement const& how, std::string const& home) {
     Words out{
         "/bin/sh", "-c",
@@ -50,11 +53,54 @@ Words make_first(Confinement const& how, std::string const& home) {
     return out;
 }
 
+// Links followed, as far as the path exists.
+std::string real_path(std::string const& path) {
+    std::error_code error;
+    fs::path const real = fs::weakly_canonical(path, error);
+    std::string out = error ? path : real.string();
+    while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+    return out;
+}
+
+bool holds(std::string const& folder, std::string const& path) {
+    return path == folder || folder == "/" || path.starts_with(folder + "/");
+}
+
+bool is_there(std::string const& path) {
+    std::error_code error;
+    return fs::is_directory(path, error);
+}
+
+// Where other sessions work. What holds the home directory or the program can not be hidden.
+Words hide_others(Confinement const& how, std::string const& home) {
+    Words needed = how.needed;
+    needed.push_back(home);
+    Words out;
+    for (std::string const& other : how.others) {
+        std::string const folder = real_path(other);
+        bool const is_needed = std::ranges::any_of(needed, [&](std::string const& path) {
+            return holds(folder, path) || holds(folder, real_path(path));
+        });
+        if (!is_needed && is_there(folder)) add(out, {"--tmpfs", folder});
+    }
+    return out;
+}
+
+// `dormouse mcp` is run in there.
+Words show_ourselves(Words const& hiding) {
+    std::error_code error;
+    std::string const binary = fs::read_symlink("/proc/self/exe", error).string();
+    for (std::size_t i = 1; i < hiding.size(); i += 2)
+        if (!binary.empty() && holds(hiding[i], binary)) return {"--ro-bind-try", binary, binary};
+    return {};
+}
+
 // All is there to be read, but what is hidden; and what lies in /tmp and /run, where other programs
-// have their sockets, is not there.
+// have their sockets, is not there. What comes later covers what came before.
 Words sandbox_of(Confinement const& how, std::string const& home, std::string const& folder) {
     Words out{bwrap,
               "--die-with-parent",
+              "--new-session",
               "--unshare-pid",
               "--unshare-ipc",
               "--unshare-uts",
@@ -72,12 +118,36 @@ Words sandbox_of(Confinement const& how, std::string const& home, std::string co
               "--ro-bind-try",
               "/run/systemd/resolve",
               "/run/systemd/resolve"};
-    if (!how.hidden.empty()) add(out, {"--tmpfs", how.hidden});
+    Words const hiding = hide_others(how, home);
+    add(out, hiding);
+    add(out, show_ourselves(hiding));
     for (std::string const& name : how.state) {
         std::string const path = (fs::path(home) / name).string();
         add(out, {"--bind-try", path, path});
     }
-    add(out, {"--bind", folder, folder, "--"});
+    add(out, {"--bind", folder, folder});
+    if (!how.hidden.empty()) add(out, {"--tmpfs", real_path(how.hidden)});
+    add(out, {"--"});
+    return out;
+}
+
+// Where bwrap gets its rights from its file, it needs them.
+bool may_drop_privileges(bool sandbox) {
+    struct stat found{};
+    return !sandbox || (::stat(bwrap, &found) == 0 && (found.st_mode & S_ISUID) == 0);
+}
+
+Words run_as_words(User const& user, bool sandbox) {
+    Words out{setpriv,
+              "--reuid",
+              std::to_string(user.uid),
+              "--regid",
+              std::to_string(user.gid),
+              "--init-groups",
+              "--pdeathsig",
+              "KILL"};
+    if (may_drop_privileges(sandbox)) out.emplace_back("--no-new-privs");
+    out.emplace_back("--");
     return out;
 }
 
@@ -97,15 +167,11 @@ Result<Confined> confine(Confinement how) {
         if (::geteuid() != 0 || !can_run(setpriv))
             return fail(Code::bad_value,
                         "run_as needs a server that runs as root, and /usr/bin/setpriv.");
-        first = {"--reuid", std::to_string(user->uid), "--regid", std::to_string(user->gid),
-                 "--init-groups"};
+        first = run_as_words(*user, how.sandbox);
         home = user->home;
-        out.environment = {"HOME=" + home, "USER=" + user->name};
+        out.environment = {{"HOME", home}, {"USER", user->name}};
     }
-    if (can_run(setpriv)) {
-        first.insert(first.begin(), setpriv);
-        add(first, {"--pdeathsig", "KILL", "--"});
-    }
+    if (how.sandbox) out.environment.emplace_back("TMPDIR", "/tmp");  // that is its own there
     out.before = [how = std::move(how), home = std::move(home),
                   first = std::move(first)](std::string const& folder) {
         Words words = first;
@@ -114,6 +180,24 @@ Result<Confined> confine(Confinement how) {
         return words;
     };
     return out;
+}
+
+std::optional<io::FileRights> rights_of(std::string const& name) {
+    auto const user = user_of(name);
+    if (!user) return std::nullopt;
+    std::vector<gid_t> groups(64);
+    int count = static_cast<int>(groups.size());
+    if (::getgrouplist(name.c_str(), user->gid, groups.data(), &count) < 0) {
+        groups.resize(static_cast<std::size_t>(count));
+        if (::getgrouplist(name.c_str(), user->gid, groups.data(), &count) < 0) return std::nullopt;
+    }
+    groups.resize(static_cast<std::size_t>(count));
+    return io::FileRights{user->uid, user->gid, std::move(groups)};
+}
+
+bool overlap(std::string const& folder, std::string const& other) {
+    std::string const one = real_path(folder), two = real_path(other);
+    return holds(one, two) || holds(two, one);
 }
 
 }  // namespace dormouse::app

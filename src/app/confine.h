@@ -1,10 +1,14 @@
 #pragma once
-// How far an agent's program reaches: what stands before its command line.
+// How far an agent's program reaches: what is built around its command line.
 
 #include <dormouse/error.h>
 
+#include "io/folder.h"
+
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::app {
@@ -12,17 +16,27 @@ namespace dormouse::app {
 struct Confinement {
     bool sandbox = false;     // bwrap: it writes in its session's folder and its state only
     std::string run_as = {};  // a user; empty: ours
-    std::vector<std::string> state = {};  // folders and files of its own, seen from its home
-    std::string hidden = {};              // a folder of ours that it does not see in the sandbox
+    std::vector<std::string> state = {};   // folders and files of its own, seen from its home
+    std::string hidden = {};               // a folder of ours that it does not see in the sandbox
+    std::vector<std::string> others = {};  // folders whose sessions it does not see either
+    std::vector<std::string> needed = {};  // files that it is run with
 };
 
 struct Confined {
-    // The words before a command that works in `folder` (absolute, without links). It ends with us.
+    // The words that build the sandbox of a command that works in `folder` (absolute, without
+    // links). Empty: there is none to build.
     std::function<std::vector<std::string>(std::string const& folder)> before;
-    std::vector<std::string> environment = {};  // that takes the place of ours
+    // Variables that take the place of ours.
+    std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
 // Errors: bad_value, with what this machine or this user lacks.
 [[nodiscard]] Result<Confined> confine(Confinement how);
+
+// nullopt: there is no such user.
+[[nodiscard]] std::optional<io::FileRights> rights_of(std::string const& user);
+
+// Whether one of the two lies in the other, or is it, links followed.
+[[nodiscard]] bool overlap(std::string const& folder, std::string const& other);
 
 }  // namespace dormouse::app

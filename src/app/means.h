@@ -21,11 +21,12 @@ struct Means {
     // Without them agents that are programs can be named, and not run.
     port::Loop* loop = nullptr;
     port::Entropy* entropy = nullptr;
-    port::Folders* folders = nullptr;
+    // Files with the rights of that user; empty: ours. nullptr: there is no such user.
+    std::function<port::Folders*(std::string const& user)> folders = {};
     // Of each session of such an agent. May be empty.
     std::function<std::vector<acp::McpServer>(SessionId const&)> mcp_servers = {};
     std::function<void(SessionId const&)> program_ended = {};
-    std::string hidden = {};  // a folder that no agent in a sandbox sees
+    std::string hidden = {};  // the data directory, which no agent in a sandbox sees
 };
 
 }  // namespace dormouse::app

@@ -1,5 +1,6 @@
 #include "app/agent_programs.h"
 #include "app/assemble.h"
+#include "app/confine.h"
 #include "app/observe.h"
 #include "app/programs.h"
 #include "app/webhooks.h"
@@ -39,6 +40,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <set>
 
 namespace dormouse::app {
@@ -148,8 +151,16 @@ struct World {
     io::CurlHttpClient webhooks{loop, {.active_max = webhook::Pump::at_once}};
     io::ProcessHost processes{loop};
     io::SystemEntropy entropy;
-    io::FolderHost folders{loop};
     external::Validators validators;
+    std::map<std::string, std::unique_ptr<io::FolderHost>> folders = {};  // by user; empty: ours
+
+    port::Folders* folders_of(std::string const& user) {
+        auto const found = folders.find(user);
+        if (found != folders.end()) return found->second.get();
+        auto rights = user.empty() ? std::nullopt : rights_of(user);
+        if (!user.empty() && !rights) return nullptr;
+        return (folders[user] = std::make_unique<io::FolderHost>(loop, std::move(rights))).get();
+    }
 };
 
 struct Secrets {
@@ -434,7 +445,7 @@ private:
             bool const named = std::ranges::find(config_.agents, agent.id, &config::Agent::id) !=
                                config_.agents.end();
             if (!named)
-                log_.info("agent " + agent.id + " was found: " + config::no_wall_text(config_));
+                log_.info("agent " + agent.id + " was found: " + config::no_sandbox_text(config_));
         }
         std::string const& url = address_url_;
         std::string const line = "ready " + url + "\n";
@@ -554,10 +565,12 @@ int serve(cli::ServeOptions const& options) {
     if (!tls) return complain(tls.error());
     World world(config->limits);
     Slots const slots;
-    auto registry = assemble(
-        *config, {world.http, world.processes, world.clock, world.validators, slots.mail,
-                  &world.loop, &world.entropy, &world.folders, servers_from(slots.programs),
-                  ended_from(slots.programs), std::filesystem::absolute(options.data).string()});
+    auto registry =
+        assemble(*config, {world.http, world.processes, world.clock, world.validators, slots.mail,
+                           &world.loop, &world.entropy,
+                           [&world](std::string const& user) { return world.folders_of(user); },
+                           servers_from(slots.programs), ended_from(slots.programs),
+                           std::filesystem::absolute(options.data).string()});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

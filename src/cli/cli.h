@@ -33,6 +33,7 @@ struct ConfigOptions {
     std::string what;  // init, check or keys
     std::string path;  // init: where to write, "-" is standard output; check: empty: there is none
     bool json = false;
+    std::string data = {};  // check: the data directory that serve would use; empty: none is known
 };
 
 struct Programs {

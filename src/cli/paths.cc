@@ -61,6 +61,7 @@ Outcome<int> execute(Context const& context, ConfigArgs const& args) {
     if (args.what == "check" && args.path.empty()) {
         options.path = find_config(config_places({}, context.env));
     }
+    if (args.what == "check") options.data = data_directory(context.global, context.env);
     if (args.what == "init" && args.path.empty()) {
         options.path = own_config(context.env);
         if (options.path.empty()) {

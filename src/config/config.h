@@ -134,10 +134,10 @@ struct AgentProgram {
     std::string run_as = {};  // a user; empty: the server's
     Duration idle_stop{600'000};
     std::uint32_t history_tokens = 16'000;
-    // It can read and write all that the server can, of every project.
-    [[nodiscard]] bool has_no_wall() const {
-        return !command.empty() && !sandbox && run_as.empty();
-    }
+    // Its processes are one user's, whatever project they work for, and see each other.
+    [[nodiscard]] bool shares_a_user() const { return !command.empty() && !sandbox; }
+    // That user is the server's: it can read and write all that the server can.
+    [[nodiscard]] bool is_unconfined() const { return shares_a_user() && run_as.empty(); }
     friend bool operator==(AgentProgram const&, AgentProgram const&) = default;
 };
 

@@ -25,7 +25,7 @@ inline constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
 [[nodiscard]] std::vector<Problem> warnings(Config const& config);
 // Whose sessions agents are for that run as the server's user.
 [[nodiscard]] std::string only_project(Config const& config);
-[[nodiscard]] std::string no_wall_text(Config const& config);
+[[nodiscard]] std::string no_sandbox_text(Config const& config);
 
 // "FILE:LINE: what is wrong; what to do"
 [[nodiscard]] std::string line_of(std::string const& file, Problem const& problem);

@@ -126,11 +126,11 @@ void relate(Server const& server, Parts& parts, World const& world) {
                            suggestion(agent.model, models, "[[model]] with that id"));
         }
         agent.tools = resolve(section, agent.tools, tools);
-        if (agent.program.has_no_wall() && parts.projects.size() > 1) {
+        if (agent.program.shares_a_user() && parts.projects.size() > 1) {
             section.report("acp",
-                           "runs as the server's user and can read every project, and there are " +
+                           "has no sandbox and can read every project's sessions, and there are " +
                                std::to_string(parts.projects.size()) + " projects",
-                           "set sandbox = \"bwrap\" or run_as, or leave one [[project]]");
+                           "set sandbox = \"bwrap\", or leave one [[project]]");
         }
     }
     for (auto& [source, section] : parts.sources)

@@ -30,10 +30,10 @@ std::string only_project(Config const& config) {
     return config.projects.empty() ? "default" : config.projects.front().id;
 }
 
-std::string no_wall_text(Config const& config) {
+std::string no_sandbox_text(Config const& config) {
     return "it runs as the server's user and can read all that the server keeps, so it serves the "
            "project \"" +
-           only_project(config) + "\" only; sandbox = \"bwrap\" or run_as gives it a wall";
+           only_project(config) + "\" only; set sandbox = \"bwrap\"";
 }
 
 std::vector<Problem> warnings(Config const& config) {
@@ -44,8 +44,8 @@ std::vector<Problem> warnings(Config const& config) {
                                             ": none of its secrets_env is set, so it answers 404"});
     }
     for (Agent const& agent : config.agents) {
-        if (agent.program.has_no_wall())
-            out.push_back({agent.line, "[[agent]] " + agent.id + ": " + no_wall_text(config)});
+        if (agent.program.is_unconfined())
+            out.push_back({agent.line, "[[agent]] " + agent.id + ": " + no_sandbox_text(config)});
     }
     if (!config.server.public_url.empty()) return out;
     for (Tool const& tool : config.tools) {
