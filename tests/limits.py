@@ -167,6 +167,26 @@ class EachOne(Limits):
             server.at_rest(session)
             self.assertEqual(server.said(session), f'deploy {i}: up {i}')
 
+    def test_resident_bytes(self):
+        """Beyond it the longest idle sessions are released, and come back when they are asked."""
+        server = self.started('resident_bytes = 2000000')
+        sessions = [server.create()['id'] for _ in range(30)]
+        for session in sessions:
+            self.assertStatus(server.prompt(session, 'x' * 200_000), 200)
+        node = server.get('/api/doctor')['nodes'][0]
+        self.assertLessEqual(node['residentBytes'], 2_000_000)
+        self.assertLess(node['resident'], 10)
+        for session in sessions:
+            self.assertEqual(server.said(session), 'You said: ' + 'x' * 200_000)
+
+    def test_deleted_sessions_leave_memory(self):
+        server = self.started('resident_sessions = 1000')
+        for _ in range(20):
+            session = server.create()['id']
+            self.assertStatus(server.call('DELETE', f'/api/sessions/{session}'), 204)
+        node = server.get('/api/doctor')['nodes'][0]
+        self.assertEqual((node['resident'], node['residentBytes']), (0, 0))
+
     def test_prompt_bytes(self):
         server = self.started('prompt_bytes = 1024')
         session = server.create()['id']

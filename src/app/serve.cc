@@ -214,6 +214,7 @@ public:
                   {.epoch = store.epoch(),
                    .next_session_number = store.next_session_number(),
                    .resident_max = config_.limits.resident_sessions,
+                   .resident_bytes = config_.limits.resident_bytes,
                    .limits = session_limits(config_),
                    .mail = mail_policies(config_),
                    .completed_after = config_.retention.completed_after,

@@ -57,8 +57,9 @@ constexpr std::string_view text =
 #idle_time_limit = "75s"
 # An event stream that is silent for so long gets a comment.
 #heartbeat = "15s"
-# Sessions kept in memory; those at work come on top.
+# Sessions kept in memory, and what they take there; those at work come on top.
 #resident_sessions = 16384
+#resident_bytes = 268435456
 #validators_at_once = 8
 #validators_waiting = 1000
 #prompt_bytes = 1048576

@@ -46,6 +46,7 @@ Limits read_limits(Section const& section) {
     section.read("idle_time_limit", out.idle_time_limit);
     section.read("heartbeat", out.heartbeat);
     section.read("resident_sessions", out.resident_sessions);
+    section.read("resident_bytes", out.resident_bytes);
     section.read("validators_at_once", out.validators_at_once);
     section.read("validators_waiting", out.validators_waiting);
     section.read("prompt_bytes", out.prompt_bytes);

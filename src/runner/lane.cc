@@ -356,7 +356,7 @@ void Lane::forget_cut() {
     Seq const through = state_->base.through;
     std::erase_if(recent_, [&](auto const& record) { return record->event.seq <= through; });
     recent_bytes_ = 0;
-    for (wire::RecordPtr const& record : recent_) recent_bytes_ += record->data.size();
+    for (wire::RecordPtr const& record : recent_) recent_bytes_ += weight_of(*record);
     closed_.clear();
     earlier_.clear();
     progress_.clear();

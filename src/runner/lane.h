@@ -27,6 +27,9 @@ namespace dormouse::runner {
 
 class Lane;
 
+// About the bytes of memory that a record takes: its text, and the same once more as values.
+[[nodiscard]] std::size_t weight_of(wire::Record const& record);
+
 // What lanes share, and what a lane asks of its runner.
 class Host {
 public:
@@ -111,6 +114,11 @@ public:
     }
 
     [[nodiscard]] bool may_sleep() const;
+    // About the bytes of memory that it takes: its records (as bytes and as values), its state and
+    // what it has closed.
+    [[nodiscard]] std::size_t weight() const;
+    // Its session was deleted, or never was.
+    [[nodiscard]] bool gone() const;
     // When a tick would next do something that nothing in this process sees to already.
     [[nodiscard]] std::optional<Time> next_time() const;
     // The first gate that a call waits for because it is not there.
@@ -178,7 +186,7 @@ private:
     static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;
     static constexpr std::size_t recent_max =
         512;  // and up to an eighth more, so that few appends move them
-    static constexpr std::size_t recent_bytes_max = std::size_t{1} << 20;
+    static constexpr std::size_t recent_bytes_max = std::size_t{2} << 20;  // by weight
     static constexpr std::uint64_t snapshot_every = 256;
 
     SessionId const id_;
@@ -190,7 +198,7 @@ private:
     std::set<session::EffectId> running_;  // effects that this process has started
 
     std::vector<wire::RecordPtr> recent_;
-    std::size_t recent_bytes_ = 0;
+    std::size_t recent_bytes_ = 0;        // their weight
     std::vector<wire::RecordPtr> fresh_;  // of the append that is on its way
     std::vector<port::PostRow> sending_;  // likewise
     bool cut_ = false;                    // it takes what is old out of the journal

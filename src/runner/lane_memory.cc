@@ -7,11 +7,43 @@ using namespace dormouse::session;
 
 namespace {
 constexpr std::size_t closed_max = 4'096;
+constexpr std::size_t node_bytes = 96;  // of an entry of a map: its links, and what malloc adds
+
+std::size_t weight_of(Call const& call) {
+    std::size_t const texts = call.spec.input.size() + call.spec.tool.size();
+    return sizeof(Call) + node_bytes + 2 * texts;
+}
+
+std::size_t weight_of(State const& state) {
+    std::size_t out = sizeof(State) + state.labels.size() + state.title.size();
+    for (auto const& [no, call] : state.calls) out += weight_of(call);
+    out += state.queue.size() * sizeof(QueuedInput) + state.inbox.size() * sizeof(InboxItem);
+    out += state.tasks.size() * (sizeof(Task) + node_bytes);
+    out += state.timers.size() * 2 * node_bytes + state.owed.size() * (sizeof(Effect) + node_bytes);
+    return out + state.conversations.size() * sizeof(ConversationState);
+}
+
+}  // namespace
+
+std::size_t weight_of(wire::Record const& record) {
+    return sizeof(wire::Record) + node_bytes + 2 * record.data.size();
+}
+
+std::size_t Lane::weight() const {
+    std::size_t const closed = closed_.size() * (sizeof(Receipt) + node_bytes) +
+                               earlier_.size() * (sizeof(Found::Earlier) + 2 * node_bytes) +
+                               (progress_.size() + taken_.size()) * 2 * node_bytes;
+    return sizeof(Lane) + (state_ ? weight_of(*state_) : 0) + recent_bytes_ + closed;
+}
+
+bool Lane::gone() const {
+    return state_ &&
+           (state_->lifecycle == Lifecycle::none || state_->lifecycle == Lifecycle::deleted);
 }
 
 void Lane::remember(std::vector<wire::RecordPtr> const& records) {
     for (wire::RecordPtr const& record : records) {
-        recent_bytes_ += record->data.size();
+        recent_bytes_ += weight_of(*record);
         recent_.push_back(record);
     }
     if (recent_.size() > recent_max + recent_max / 8 || recent_bytes_ > recent_bytes_max) {
@@ -27,7 +59,7 @@ void Lane::forget_oldest() {
     std::size_t gone = 0;
     while (recent_.size() - gone > recent_max ||
            (recent_bytes_ > recent_bytes_max && recent_.size() - gone > 1)) {
-        recent_bytes_ -= recent_[gone++]->data.size();
+        recent_bytes_ -= weight_of(*recent_[gone++]);
     }
     recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(gone));
 }

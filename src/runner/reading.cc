@@ -5,6 +5,8 @@
 #include "wire/state_json.h"
 #include "wire/transcript.h"
 
+#include <new>
+
 namespace dormouse::runner {
 
 using namespace dormouse::session;
@@ -26,6 +28,16 @@ Result<void> add_records(SessionId session, std::vector<port::Frame> const& fram
         }
     }
     return {};
+}
+
+// What reads much may find no memory for it. That is the end of the question, not of the process.
+template <class Read> auto unless_memory_is_short(Read read) -> decltype(read()) {
+    try {
+        return read();
+    } catch (std::bad_alloc const&) {
+        return std::unexpected(Error{
+            Code::overloaded, "There is not enough memory to read this session now.", {}, 1'000});
+    }
 }
 
 Error missing(SessionId session, Seq seq) {
@@ -81,9 +93,7 @@ Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Seq ba
     return {};
 }
 
-}  // namespace
-
-Result<LoadedSession> read_session(port::Store& store, SessionId session) {
+Result<LoadedSession> fold_session(port::Store& store, SessionId session) {
     auto loaded = store.load(session);
     if (!loaded) return std::unexpected(std::move(loaded.error()));
     LoadedSession out;
@@ -124,13 +134,21 @@ Result<LoadedSession> read_session(port::Store& store, SessionId session) {
     return out;
 }
 
+}  // namespace
+
+Result<LoadedSession> read_session(port::Store& store, SessionId session) {
+    return unless_memory_is_short([&] { return fold_session(store, session); });
+}
+
 Result<std::optional<State>> read_base(SessionId session, std::vector<port::Frame> const& frames) {
     if (frames.empty()) return std::nullopt;
     return wire::base_state(session, frames.front().bytes);
 }
 
-Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from,
-                                                  Seq to) {
+namespace {
+
+Result<std::vector<wire::RecordPtr>> all_records(port::Store& store, SessionId session, Seq from,
+                                                 Seq to) {
     std::vector<wire::RecordPtr> out;
     while (from <= to) {
         auto frames = store.page(session, from, from == to ? 1 : page_bytes);
@@ -143,8 +161,8 @@ Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId 
     return out;
 }
 
-Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store, SessionId session,
-                                                       Seq from, Seq to, std::size_t max_bytes) {
+Result<std::vector<wire::RecordPtr>> some_records(port::Store& store, SessionId session, Seq from,
+                                                  Seq to, std::size_t max_bytes) {
     std::vector<wire::RecordPtr> out;
     for (Seq next = from; out.empty() && next <= to;) {
         auto frames = store.page(session, next, max_bytes);
@@ -155,6 +173,19 @@ Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store, Sessi
         next = frames->back().first + frames->back().count;
     }
     return out;
+}
+
+}  // namespace
+
+Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from,
+                                                  Seq to) {
+    return unless_memory_is_short([&] { return all_records(store, session, from, to); });
+}
+
+Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store, SessionId session,
+                                                       Seq from, Seq to, std::size_t max_bytes) {
+    return unless_memory_is_short(
+        [&] { return some_records(store, session, from, to, max_bytes); });
 }
 
 Result<FilesById> read_files(port::Store& store, SessionId session,

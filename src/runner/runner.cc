@@ -67,6 +67,8 @@ void Runner::posted(std::vector<port::PostRow> posts) {
 
 void Runner::store_failed(Error const& error) {
     outbox_.doubt();
+    // There was no memory to read a session: what rests makes room for the next attempt.
+    if (error.code == Code::overloaded) release_rested(0, 0);
     if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
     if (on_failed_) on_failed_();
 }
@@ -296,29 +298,55 @@ void Runner::delta(SessionId session, AskModel const& ask, port::Delta const& de
     if (said_sink_) said_sink_(session, ask, delta);
 }
 
-// Lanes beyond the limit go, longest rested first. What is in use stays: one that somebody holds (a
-// reader whose page is on its way) would else have a twin that hears of what comes, while it does
-// not.
+// One whose session was deleted, or never was, goes with the loop's next turn: whoever was just
+// answered has let it go by then.
 void Runner::rested(SessionId session) {
-    auto const [place, is_new] = rested_at_.try_emplace(session);
-    if (!is_new) rested_.erase(place->second);
-    place->second = rested_.insert(rested_.end(), session);
-    for (auto it = rested_.begin(); it != rested_.end() && lanes_.size() > options_.resident_max;) {
-        auto const found = lanes_.find(*it);
-        bool const sleeps = found != lanes_.end() && found->second->may_sleep();
-        if (sleeps && found->second.use_count() > 1) {
-            ++it;
-            continue;
-        }
-        rested_at_.erase(*it);
-        it = rested_.erase(it);
-        if (!sleeps) continue;
-        if (auto gate = found->second->missing_gate())
-            held_[found->first] = {*std::move(gate), found->second->next_time()};
-        // It may be on the call stack: it goes with the loop's next turn.
-        world_.loop.post([gone = std::move(found->second)] {});
-        lanes_.erase(found);
+    unlist(session);
+    auto const found = lanes_.find(session);
+    if (found == lanes_.end()) return;
+    std::size_t const weight = found->second->weight();
+    rested_at_[session] = rested_.insert(rested_.end(), {session, weight});
+    rested_bytes_ += weight;
+    if (found->second->gone()) {
+        world_.loop.post([this, alive = alive_, session] {
+            auto const lane = *alive ? lanes_.find(session) : lanes_.end();
+            if (*alive && lane != lanes_.end() && lane->second->gone()) release_lane(session);
+        });
     }
+    release_rested(options_.resident_max, options_.resident_bytes);
+}
+
+void Runner::unlist(SessionId session) {
+    auto const place = rested_at_.find(session);
+    if (place == rested_at_.end()) return;
+    rested_bytes_ -= place->second->second;
+    rested_.erase(place->second);
+    rested_at_.erase(place);
+}
+
+// Lanes beyond the limits go, longest rested first.
+void Runner::release_rested(std::size_t lanes_max, std::size_t bytes_max) {
+    for (auto it = rested_.begin(); it != rested_.end();) {
+        if (lanes_.size() <= lanes_max && rested_bytes_ <= bytes_max) return;
+        SessionId const session = (it++)->first;
+        release_lane(session);
+    }
+}
+
+// False: it stays, because it is in use. One that somebody holds (a reader whose page is on its
+// way) would else have a twin that hears of what comes, while it does not.
+bool Runner::release_lane(SessionId session) {
+    auto const found = lanes_.find(session);
+    bool const sleeps = found != lanes_.end() && found->second->may_sleep();
+    if (sleeps && found->second.use_count() > 1) return false;
+    unlist(session);
+    if (!sleeps) return false;
+    if (auto gate = found->second->missing_gate())
+        held_[session] = {*std::move(gate), found->second->next_time()};
+    // It may be on the call stack: it goes with the loop's next turn.
+    world_.loop.post([gone = std::move(found->second)] {});
+    lanes_.erase(found);
+    return true;
 }
 
 void Runner::wake_soon(SessionId session, Time at) {

@@ -34,7 +34,9 @@ struct Created {
 struct Options {
     Epoch epoch = 1;
     std::uint64_t next_session_number = 1;
-    std::size_t resident_max = 16'384;  // lanes kept in memory; those in use come on top
+    // Lanes kept in memory, and their weight in bytes; those in use come on top.
+    std::size_t resident_max = 16'384;
+    std::size_t resident_bytes = std::size_t{256} << 20;
     Duration scan_every{1'000};
     session::Limits limits = {};
     struct MailOfProject {
@@ -131,6 +133,8 @@ public:
     [[nodiscard]] bool draining() const override { return draining_; }
     [[nodiscard]] bool recovered() const { return recovered_; }
     [[nodiscard]] std::size_t resident() const { return lanes_.size(); }
+    // What lanes that rest weigh (Lane::weight).
+    [[nodiscard]] std::size_t resident_bytes() const { return rested_bytes_; }
     // Sessions with calls that wait for a gate that is not there, and the first such gate of each;
     // at most `limit`.
     [[nodiscard]] std::vector<std::pair<SessionId, std::string>> held(std::size_t limit) const;
@@ -203,6 +207,9 @@ private:
     [[nodiscard]] std::uint64_t next_session() const override { return next_number_; }
     void take_sessions(std::uint64_t count) override { next_number_ += count; }
     void rested(SessionId session) override;
+    void release_rested(std::size_t lanes_max, std::size_t bytes_max);
+    void unlist(SessionId session);
+    bool release_lane(SessionId session);
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
 
     [[nodiscard]] std::shared_ptr<Lane> lane(SessionId session, bool fresh = false);
@@ -243,9 +250,11 @@ private:
     HeldClock clock_;
     JournalWriter writer_;
     std::unordered_map<SessionId, std::shared_ptr<Lane>> lanes_;
-    // Lanes that have come to rest, longest ago first; each at most once.
-    std::list<SessionId> rested_;
-    std::unordered_map<SessionId, std::list<SessionId>::iterator> rested_at_;
+    // Lanes that have come to rest, longest ago first; each at most once. With their weight then.
+    using Rested = std::list<std::pair<SessionId, std::size_t>>;
+    Rested rested_;
+    std::unordered_map<SessionId, Rested::iterator> rested_at_;
+    std::size_t rested_bytes_ = 0;
     // Of sessions that were put away although the scan finds them: they wait for a gate that this
     // process does not have. `next`: when there is something else to do for them.
     struct Held {

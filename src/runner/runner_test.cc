@@ -228,6 +228,38 @@ TEST_F(Resident, ALaneThatAReaderHoldsHasNoTwin) {
     EXPECT_LE(runner->resident(), 3U);
 }
 
+TEST_F(Resident, SessionsBeyondTheBytes_AreReleasedLongestIdleFirst) {
+    resident_bytes = 1'000'000;
+    open();
+    std::vector<SessionId> all;
+    for (int i = 0; i < 20; ++i) {
+        all.push_back(new_session());
+        (void)ask(all.back(), prompt(std::string(100'000, 'x')));
+        effects.reply();
+        loop.run();
+    }
+    EXPECT_LE(runner->resident_bytes(), 1'000'000U);
+    EXPECT_GE(runner->resident_bytes(), 500'000U);
+    EXPECT_LT(runner->resident(), 6U);
+    int const reads = journal.reads;
+    (void)ask(all.back(), Change{"resident", {}, {}, {}});
+    EXPECT_EQ(journal.reads, reads);
+    (void)ask(all.front(), Change{"read again", {}, {}, {}});
+    EXPECT_GT(journal.reads, reads);
+    EXPECT_EQ(stored(all.front()).title, "read again");
+}
+
+TEST_F(Resident, DeletedOrUnknownSession_IsReleasedAtOnce) {
+    for (int i = 0; i < 10; ++i) {
+        SessionId const session = new_session();
+        EXPECT_EQ(ask(session, Delete{}), "applied");
+        EXPECT_EQ(ask(SessionId::make(1'000, {}), prompt("x")), "not_found");
+        EXPECT_EQ(ask(session, prompt("x")), "not_found");
+    }
+    EXPECT_EQ(runner->resident(), 0U);
+    EXPECT_EQ(runner->resident_bytes(), 0U);
+}
+
 TEST_F(Resident, RecordsAreReadFromAnyPlace) {
     SessionId const session = new_session();
     for (int i = 0; i < 9; ++i) (void)ask(session, Change{"t" + std::to_string(i), {}, {}, {}});

@@ -326,6 +326,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
     out.member("next", at_end ? std::nullopt : std::optional(cursor_of(d)));
     out.key("nodes").begin_array().begin_object().member(
         "resident", static_cast<std::uint64_t>(runner.resident()));
+    out.member("residentBytes", static_cast<std::uint64_t>(runner.resident_bytes()));
     out.member("clockHeld", runner.clock().holding()).end_object().end_array();
     out.key("queues").begin_object().member("owed", d.owed);
     out.member("nextWakeAt", d.next_wake ? std::optional(to_ms(*d.next_wake)) : std::nullopt);

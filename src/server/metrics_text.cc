@@ -79,6 +79,8 @@ void Metrics::write_stored(Exposition& out, Stored const& stored, Time now) cons
 void Metrics::write_runner(Exposition& out, runner::Runner const& runner) const {
     out.gauge("dormouse_sessions_resident", "Sessions in memory")
         .sample(std::uint64_t{runner.resident()});
+    out.gauge("dormouse_sessions_resident_bytes", "What idle sessions take in memory, about")
+        .sample(std::uint64_t{runner.resident_bytes()});
     out.gauge("dormouse_store_failed", "1 after a write to the disk failed: the server stops")
         .sample(flag(runner.failed()));
     out.gauge("dormouse_draining", "1 while the server stops").sample(flag(runner.draining()));

@@ -20,6 +20,7 @@ protected:
         options.epoch = journal.store->epoch();
         options.next_session_number = journal.store->next_session_number();
         options.resident_max = resident_max;
+        options.resident_bytes = resident_bytes;
         options.completed_after = completed_after;
         options.audit_after = audit_after;
         runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects},
@@ -91,8 +92,9 @@ protected:
     Journal journal{loop};
     TestEffects effects;
     std::unique_ptr<Runner> runner;
-    std::optional<Duration> completed_after;  // of the next open()
-    std::optional<Duration> audit_after;      // the same
+    std::size_t resident_bytes = std::size_t{256} << 20;  // of the next open(); so below
+    std::optional<Duration> completed_after;
+    std::optional<Duration> audit_after;
     std::vector<SessionId> created;
     std::vector<std::string> answers;
 };
