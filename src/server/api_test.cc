@@ -676,6 +676,33 @@ TEST_F(PagesTest, ReadOnlyTheirOwnPartOfTheJournal) {
     }
 }
 
+// Nor does what one call costs: showing it, and the repeat of its result.
+TEST_F(PagesTest, PendingCall_LongSession_ReadsItsOwnPartOnly) {
+    std::string const pending = waiting_call();
+    ASSERT_EQ(result(pending, "1").status, 200);
+    effects.reply({});
+    loop.run();
+    std::string const session = PendingId::parse(pending)->session.text();
+    for (int i = 0; i < 600; ++i) {
+        (void)send("POST", prompt_path(session), R"({"text":")" + std::string(2'000, 'x') + "\"}");
+        effects.reply({});
+        loop.run();
+    }
+    auto const bytes = [&](auto question, int status) {
+        journal.store->bytes_read = 0;
+        EXPECT_EQ(question().status, status);
+        return journal.store->bytes_read;
+    };
+    EXPECT_LE(bytes([&] { return send("GET", "/async-tool/pending/" + pending); }, 200), 200'000U);
+    EXPECT_LE(bytes([&] { return result(pending, "1"); }, 200), 200'000U);
+    EXPECT_LE(bytes([&] { return result(pending, "2"); }, 409), 200'000U);
+    auto const shown = send("GET", "/async-tool/pending/" + pending);
+    EXPECT_EQ(member(shown, "/result/output"), "1");
+    EXPECT_EQ(member(shown, "/tool"), "deploy");
+    EXPECT_EQ(member(shown, "/receipt/consumed/step"), "2");
+    EXPECT_EQ(member(result(pending, "1"), "/receipt/consumed/step"), "2");
+}
+
 // A page in the past with a call that still waits reads up to its pause, and no further.
 TEST_F(PagesTest, ACallThatWaitsIsShownWithoutReadingAllThatCameAfterIt) {
     std::string const id = create();

@@ -153,6 +153,12 @@ inline constexpr std::string_view bring_gate_back =
 // State and history of a session at one moment, both durable.
 using door::Snapshot;
 void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done);
+// The same with the part of the history that one pending call needs: what made it, what was said of
+// it, and who used its outcome.
+void read_pending(Api& api, PendingId const& pending, port::Fn<void(Result<Snapshot>)> done);
+// With what happened from an event on.
+void read_history_from(Api& api, SessionId session, Seq from,
+                       port::Fn<void(Result<Snapshot>)> done);
 
 // `limit` (1-200, else `usual`) and other numbers of a query; the first bad one is the error.
 struct Query {

@@ -50,7 +50,7 @@ using ReplyFn = port::Fn<void(HttpReply)>;
 // The problem with the winner's receipt, which the core names by its digest only.
 void refused(Api& api, ExchangePtr const& x, PendingId const& pending, Error error, ReplyFn done) {
     if (!tells_receipt(error.code)) return done(problem_reply(error, x->request));
-    read_history(api, pending.session,
+    read_pending(api, pending,
                  [x, pending, error = std::move(error),
                   done = std::move(done)](Result<Snapshot> snapshot) mutable {
                      // Deleted in between.
@@ -83,7 +83,7 @@ void tell_outcome(Api& api, ExchangePtr const& x, PendingId const& pending, Resu
     if (!answer) return refused(api, x, pending, std::move(answer.error()), std::move(done));
     if (answer->outcome != Answer::Outcome::duplicate)
         return done(ok(outcome_json(x, *answer, std::nullopt)));
-    read_history(api, pending.session,
+    read_pending(api, pending,
                  [x, answer = std::move(*answer),
                   done = std::move(done)](Result<Snapshot> snapshot) mutable {
                      std::optional<wire::Consumed> consumed;

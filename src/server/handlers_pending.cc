@@ -18,7 +18,7 @@ using namespace dormouse::session;
 namespace {
 
 void answer_pending(Api& api, ExchangePtr const& x, PendingId const& pending) {
-    read_history(api, pending.session, [&api, x, pending](Result<Snapshot> snapshot) {
+    read_pending(api, pending, [&api, x, pending](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         wire::PauseView const* const pause = snapshot->history.pause(pending);
         if (!pause) return x->fail(missing(snapshot->lane->state(), pending));
@@ -244,6 +244,8 @@ void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
     }
 }
 
+constexpr std::size_t alone_max = 4;
+
 void gather(std::shared_ptr<Gather> const& g) {
     if (g->at == g->places.size()) {
         if (!waits_on(g->api, g->x, g->filter, g->page))
@@ -251,13 +253,24 @@ void gather(std::shared_ptr<Gather> const& g) {
         return wait_for_change(g->api, g->filter.project, std::nullopt, g->filter.until, g->x,
                                [g] { list_of_project(g->api, g->x, g->filter); });
     }
-    SessionId const session = g->places[g->at].session;
-    read_history(g->api, session, [g, session](Result<Snapshot> snapshot) {
-        for (; g->at < g->places.size() && g->places[g->at].session == session; ++g->at) {
-            if (snapshot) gather_from(*g, *snapshot, g->places[g->at]);
-        }
-        gather(g);
+    auto const place = g->places.begin() + static_cast<std::ptrdiff_t>(g->at);
+    auto const end = std::find_if(place, g->places.end(), [&](PendingId const& one) {
+        return one.session != place->session;
     });
+    auto const count = static_cast<std::size_t>(end - place);
+    auto take = [g](std::size_t taken) {
+        return [g, taken](Result<Snapshot> snapshot) {
+            for (std::size_t i = 0; i < taken; ++i, ++g->at) {
+                if (snapshot) gather_from(*g, *snapshot, g->places[g->at]);
+            }
+            gather(g);
+        };
+    };
+    // A few calls are read one by one; many of one session are cheaper with all of its history.
+    // That is needed, too, when only it tells what has changed.
+    bool const whole = count > alone_max || (g->filter.changed_since && !g->known.all);
+    if (whole) return read_history(g->api, place->session, take(count));
+    read_pending(g->api, *place, take(1));
 }
 
 port::PendingStatus row_status(std::string const& status) {
@@ -380,7 +393,7 @@ std::string capability_object(PendingId const& pending, Snapshot const& snapshot
 // Shows and never settles: links are fetched ahead by those who only look.
 void get_capability(Api& api, ExchangePtr const& x) {
     PendingId const pending = *x->capability;
-    read_history(api, pending.session, [&api, x, pending](Result<Snapshot> snapshot) {
+    read_pending(api, pending, [&api, x, pending](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         Time const now = api.services().runner.now();
         wire::PauseView const* const pause = snapshot->history.pause(pending);

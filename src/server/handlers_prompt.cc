@@ -3,6 +3,8 @@
 
 #include "json/json.h"
 
+#include <algorithm>
+
 namespace dormouse::server {
 
 using namespace dormouse::session;
@@ -61,15 +63,27 @@ void answer_accepted(ExchangePtr const& x, SessionId const& session, Answer cons
 }
 
 // The turn as it stands: 200 when it ended or sleeps, 202 when time was up.
-void answer_turn(Api& api, ExchangePtr const& x, SessionId session, TurnNo turn) {
-    read_history(api, session, [x, turn](Result<Snapshot> snapshot) {
-        if (!snapshot) return x->fail(snapshot.error());
-        State const& state = snapshot->lane->state();
-        bool const open = state.turn && state.turn->no == turn;
-        bool const ended = snapshot->history.turns().at(turn).ended.has_value();
-        bool const sleeps = open && activity(state) == Activity::waiting_async;
-        x->json(ended || sleeps ? 200 : 202, turn_object(state, snapshot->history, turn));
-    });
+// `from`: an event that is not behind the turn's first one.
+void answer_turn(Api& api, ExchangePtr const& x, SessionId session, TurnNo turn, Seq from) {
+    read_history_from(
+        api, session, from, [&api, x, session, turn, from](Result<Snapshot> snapshot) {
+            if (!snapshot) return x->fail(snapshot.error());
+            auto const known = snapshot->history.turns().find(turn);
+            bool const whole = known != snapshot->history.turns().end() && known->second.input != 0;
+            if (!whole && from > 1) return answer_turn(api, x, session, turn, 1);
+            State const& state = snapshot->lane->state();
+            bool const open = state.turn && state.turn->no == turn;
+            bool const ended = snapshot->history.turns().at(turn).ended.has_value();
+            bool const sleeps = open && activity(state) == Activity::waiting_async;
+            x->json(ended || sleeps ? 200 : 202, turn_object(state, snapshot->history, turn));
+        });
+}
+
+// The first event of the turn that a prompt has come to; 1: that is not known.
+Seq first_event(State const& state, Answer const& answer) {
+    if (state.turn && state.turn->no == answer.turn) return std::min(state.turn->input, answer.seq);
+    bool const is_new = answer.outcome == Answer::Outcome::applied;
+    return is_new ? answer.seq : 1;
 }
 
 // The turn has ended (it is neither open nor queued) or sleeps.
@@ -96,11 +110,13 @@ void post_prompt(Api& api, ExchangePtr const& x) {
             bool const took_nothing =
                 answer->turn == 0;  // a repeated answer to a question: the receipt tells
             if (wait == Duration(0) || took_nothing) return answer_accepted(x, id, *answer);
-            api.services().runner.look(id, [&api, x, id, wait, turn = answer->turn](auto lane) {
+            api.services().runner.look(id, [&api, x, id, wait, answer = *answer](auto lane) {
                 if (!lane) return x->fail(lane.error());
+                TurnNo const turn = answer.turn;
+                Seq const from = first_event((*lane)->state(), answer);
                 auto const rests = [turn](State const& state) { return turn_rests(state, turn); };
                 wait_until(api, *lane, wait, x, rests,
-                           [&api, x, id, turn] { answer_turn(api, x, id, turn); });
+                           [&api, x, id, turn, from] { answer_turn(api, x, id, turn, from); });
             });
         });
 }

@@ -109,7 +109,7 @@ void settle(InboundPtr const& in, PendingId const& pending) {
 
 // `place` is without its random part: the history has that.
 void settle_at(InboundPtr const& in, PendingId const& place) {
-    read_history(in->api, place.session, [in, place](Result<Snapshot> snapshot) {
+    read_pending(in->api, place, [in, place](Result<Snapshot> snapshot) {
         if (!snapshot) return refuse(in, snapshot.error());
         auto const call = snapshot->history.calls().find(place.call);
         if (call == snapshot->history.calls().end()) return refuse(in, not_found());

@@ -1,0 +1,96 @@
+#include "server/handlers.h"
+
+// Parts of a session's history that are read without the rest, so that what a question costs does
+// not depend on how long the session has lived.
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::size_t page_bytes = std::size_t{32} << 10;
+constexpr Seq first_look_back = 32;
+
+// Adds the records from `from` to `to`; with `settled` only until it is known who used that event.
+Result<void> add_records(port::Store& store, SessionId session, Seq from, Seq to, Seq settled,
+                         wire::History& history) {
+    while (from <= to) {
+        if (settled != 0 && from > settled && history.consumed(settled)) return {};
+        auto const records = runner::read_some_records(store, session, from, to, page_bytes);
+        if (!records) return std::unexpected(records.error());
+        if (records->empty()) return {};
+        for (wire::RecordPtr const& record : *records) history.add(*record);
+        from = records->back()->event.seq + 1;
+    }
+    return {};
+}
+
+// The call is made some events before it pauses: how many is not known, so that ever more of them
+// are read. `base`: the event up to which the journal is gone.
+Result<wire::History> read_call(port::Store& store, PendingId const& pending, Seq base, Seq head) {
+    auto const row = store.pending(pending.session, pending.call, pending.generation);
+    if (!row) return std::unexpected(row.error());
+    wire::History history(pending.session);
+    if (!*row) return history;
+    Seq const opened = (*row)->paused;
+    for (Seq back = first_look_back;; back *= 8) {
+        bool const all = opened <= base + back;
+        history = wire::History(pending.session);
+        auto const added =
+            add_records(store, pending.session, all ? base + 1 : opened - back, opened, 0, history);
+        if (!added) return std::unexpected(added.error());
+        if (all || history.calls().contains(pending.call)) break;
+    }
+    auto const rest =
+        add_records(store, pending.session, opened + 1, head, (*row)->settled, history);
+    if (!rest) return std::unexpected(rest.error());
+    return history;
+}
+
+Snapshot snapshot_of(std::shared_ptr<runner::Lane> lane) {
+    Snapshot out{std::move(lane), wire::History(SessionId())};
+    out.history = wire::History(out.lane->id());
+    for (wire::RecordPtr const& record : out.lane->recent()) out.history.add(*record);
+    return out;
+}
+
+}  // namespace
+
+void read_pending(Api& api, PendingId const& pending, port::Fn<void(Result<Snapshot>)> done) {
+    auto looked = [&api, pending,
+                   done = std::move(done)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!lane) return done(std::unexpected(std::move(lane.error())));
+        if ((*lane)->recent_from_start()) return done(snapshot_of(*std::move(lane)));
+        auto question = [pending, base = (*lane)->state().base.through,
+                         head = (*lane)->state().head](port::Store& store) {
+            return read_call(store, pending, base, head);
+        };
+        auto answered = [&api, pending,
+                         done = std::move(done)](Result<wire::History> history) mutable {
+            if (!history) return done(std::unexpected(std::move(history.error())));
+            api.services().runner.look(pending.session,
+                                       [history = *std::move(history), done = std::move(done)](
+                                           Result<std::shared_ptr<runner::Lane>> now) mutable {
+                                           if (!now)
+                                               return done(std::unexpected(std::move(now.error())));
+                                           done(Snapshot{*std::move(now), std::move(history)});
+                                       });
+        };
+        port::ask(api.services().journal, std::move(question), std::move(answered));
+    };
+    api.services().runner.look(pending.session, std::move(looked));
+}
+
+void read_history_from(Api& api, SessionId session, Seq from,
+                       port::Fn<void(Result<Snapshot>)> done) {
+    api.services().runner.read(
+        session, from,
+        [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
+            if (!read) return done(std::unexpected(std::move(read.error())));
+            Snapshot snapshot{std::move(read->lane), wire::History(session)};
+            for (wire::RecordPtr const& record : read->records) snapshot.history.add(*record);
+            done(std::move(snapshot));
+        });
+}
+
+}  // namespace dormouse::server
