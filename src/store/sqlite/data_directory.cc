@@ -80,13 +80,29 @@ Result<DataDirectory> DataDirectory::acquire(std::filesystem::path const& path) 
     if (auto const written = write_holder(fd, file); !written)
         return std::unexpected(written.error());
     if (auto const made = make_file(path); !made) return std::unexpected(made.error());
+    if (auto const locked = held.lock_database(path); !locked)
+        return std::unexpected(locked.error());
     return held;
 }
 
+// Somebody may have removed the lock file of a process that runs. SQLite takes locks of another
+// kind, which this does not disturb.
+Result<void> DataDirectory::lock_database(std::filesystem::path const& path) {
+    auto const file = path / "dormouse.db";
+    database_ = open(file.c_str(), O_RDWR | O_CLOEXEC);
+    if (database_ < 0) return refused(file, errno);
+    if (flock(database_, LOCK_EX | LOCK_NB) == 0) return {};
+    if (errno != EWOULDBLOCK) return refused(file, errno);
+    return fail(Code::wrong_state, path.string() +
+                                       " is in use by another process, whose lock file was "
+                                       "removed: stop that process, or choose another directory");
+}
+
 DataDirectory::DataDirectory(DataDirectory&& other) noexcept
-    : lock_(std::exchange(other.lock_, -1)) {}
+    : lock_(std::exchange(other.lock_, -1)), database_(std::exchange(other.database_, -1)) {}
 
 DataDirectory::~DataDirectory() {
+    if (database_ >= 0) close(database_);
     if (lock_ >= 0) close(lock_);
 }
 

@@ -8,8 +8,9 @@
 
 namespace dormouse::store::sqlite {
 
-// Holds an OS lock on DIR/lock, which names the holder's process. The lock goes with the process,
-// however it ends; the file stays.
+// Holds an OS lock on DIR/lock, which names the holder's process, and one on DIR/dormouse.db, for
+// the case that somebody removes the former. The locks go with the process, however it ends; the
+// files stay. REQUIRES: it outlives every connection to the database.
 class DataDirectory {
 public:
     // Makes the directory (for its owner only) and an empty DIR/dormouse.db where there is none.
@@ -23,7 +24,10 @@ public:
 private:
     explicit DataDirectory(int lock) : lock_(lock) {}
 
-    int lock_;  // file descriptor, -1: moved from
+    [[nodiscard]] Result<void> lock_database(std::filesystem::path const& path);
+
+    int lock_;  // file descriptors, -1: moved from
+    int database_ = -1;
 };
 
 }  // namespace dormouse::store::sqlite

@@ -79,6 +79,15 @@ TEST(SqliteStore, another_process_is_refused_until_the_first_has_gone) {
     EXPECT_EQ(open_in(directory)->epoch(), 3u);
 }
 
+TEST(SqliteStore, second_opener_after_the_lock_file_was_removed_is_refused) {
+    TestDirectory const directory;
+    auto const store = open_in(directory);
+    std::filesystem::remove(directory.path() / "lock");
+    auto const second = SqliteStore::open(directory.path());
+    ASSERT_EQ(code(second), Code::wrong_state);
+    EXPECT_THAT(second.error().detail, HasSubstr("is in use by another process"));
+}
+
 TEST(SqliteStore, makes_a_directory_and_a_file_for_its_owner_only) {
     TestDirectory const directory;
     auto const path = directory.path() / "a" / "b";
