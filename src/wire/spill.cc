@@ -4,6 +4,7 @@
 #include "session/limits.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dormouse::wire {
 
@@ -44,7 +45,35 @@ Artifact whole(Json const& output) {
     return out;
 }
 
+void spell_briefly(json::Writer& out, json::View value) {
+    if (auto const text = value.string()) {
+        out.value(*text);
+    } else if (value.kind() == json::Kind::object) {
+        out.begin_object();
+        value.members([&](std::string_view name, json::View member) {
+            spell_briefly(out.key(name), member);
+        });
+        out.end_object();
+    } else if (value.kind() == json::Kind::array) {
+        out.begin_array();
+        value.elements([&](json::View element) { spell_briefly(out, element); });
+        out.end_array();
+    } else {
+        out.raw(value.raw());
+    }
+}
+
+// The same value with its strings as short as JSON can spell them: an ä may come as six bytes.
+Json briefly_spelled(Json const& value) {
+    json::Writer out;
+    spell_briefly(out, json::View(value));
+    return out.json();
+}
+
 void put_aside(Json& output, Attached& attached, std::size_t output_bytes) {
+    if (output.size() <= output_bytes) return;
+    if (Json brief = briefly_spelled(output); brief.size() < output.size())
+        output = std::move(brief);
     if (output.size() <= output_bytes || output.size() > limits::artifact_bytes_max) return;
     attached.list.push_back(whole(output));
     attached.told = true;

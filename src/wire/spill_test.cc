@@ -25,6 +25,16 @@ TEST(Spill, WhatFitsStaysAsItIs) {
     EXPECT_TRUE(submit.attached.list.empty());
 }
 
+TEST(Spill, EscapedText_IsMeasuredAsItIsSpelledWithoutEscapes) {
+    std::string escaped = "{\"a\":[\"";
+    std::string plain = escaped;
+    for (int i = 0; i < 100; ++i) escaped += "\\u00e4", plain += "ä";
+    escaped += "\",1.50]}", plain += "\",1.50]}";
+    Submit const submit = spilled(Json::trusted(escaped), 256);
+    EXPECT_EQ(submit.what.output.text(), plain);
+    EXPECT_TRUE(submit.attached.list.empty());
+}
+
 TEST(Spill, ALongTextIsKeptAsTextAndHasAHeadAndATail) {
     std::string text = "begin";
     for (int i = 0; i < 1'000; ++i) text += "é";
