@@ -7,6 +7,7 @@
 #include "server/test_store.h"
 
 #include <algorithm>
+#include <functional>
 
 // Requests as values through the whole API, without sockets.
 namespace dormouse::server {
@@ -563,6 +564,24 @@ TEST_F(ApiTest, MailToSeveral_StoreFull_IsThat503AndTheRepeatDelivers) {
     EXPECT_EQ(member(repeated, "/receivers/1/status"), "delivered");
     runner->drain([] {});
     EXPECT_EQ(send("POST", "/api/mail", mail, key).status, 503) << "it may have been delivered";
+}
+
+// The repeat and the deletion are judged in one append.
+TEST_F(ApiTest, CreateRepeatedDuringDeletion_SaysSessionGone) {
+    Headers const key{{"idempotency-key", "\"k1\""}};
+    auto const id = SessionId::parse(create(key)).value();
+    journal.hold = true;
+    runner->command(id, session::Change{"shuts the lane", {}, {}, {}}, ann(),
+                    [](Result<session::Answer>) {});
+    loop.run();
+    std::function<void(int)> later = [&](int turns) {
+        if (turns > 0) return loop.post([&later, turns] { later(turns - 1); });
+        runner->command(id, session::Delete{}, ann(), [](Result<session::Answer>) {});
+        journal.hold = false;
+        journal.release();
+    };
+    later(20);
+    EXPECT_EQ(code(send("POST", sessions, R"({"agentID":"demo"})", key)), "session_gone");
 }
 
 TEST_F(ApiTest, ABatchWithOneBadItemChangesNothing) {

@@ -142,6 +142,12 @@ inline constexpr std::string_view bring_gate_back =
 [[nodiscard]] inline Error history_gone() {
     return {Code::history_gone, "This part of the session's history was removed by retention."};
 }
+// Why a session that was just made, or found by the key that made it, is not shown: it was deleted
+// in between.
+[[nodiscard]] inline Error gone_since(Error error) {
+    if (error.code != Code::not_found) return error;
+    return {Code::session_gone, "This session was deleted."};
+}
 // What is not in its session's history: because retention took it, or it never was.
 [[nodiscard]] inline Error missing(session::State const& state, PendingId const& pending) {
     return pending.call <= state.base.call ? history_gone() : not_found();

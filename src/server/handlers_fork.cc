@@ -38,7 +38,7 @@ void create_fork(Api& api, ExchangePtr const& x, Create create) {
             x->params[0] = created->session.text();
             api.services().runner.look(
                 created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
-                    if (!lane) return x->fail(lane.error());
+                    if (!lane) return x->fail(gone_since(lane.error()));
                     State const& state = (*lane)->state();
                     x->json(
                         201, session_object(state),

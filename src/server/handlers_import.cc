@@ -221,7 +221,7 @@ void import_session(Api& api, ExchangePtr const& x) {
             bool const again = created->answer.outcome == Answer::Outcome::duplicate;
             api.services().runner.look(
                 created->session, [x, again](Result<std::shared_ptr<runner::Lane>> lane) {
-                    if (!lane) return x->fail(lane.error());
+                    if (!lane) return x->fail(gone_since(lane.error()));
                     State const& state = (*lane)->state();
                     x->json(
                         again ? 200 : 201, session_object(state),

@@ -36,7 +36,7 @@ void answer_session(ExchangePtr const& x, int status, State const& state) {
 // The session as it stands now, after a command that was taken.
 void answer_with_session(Api& api, ExchangePtr const& x, SessionId session, int status) {
     api.services().runner.look(session, [x, status](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return x->fail(lane.error());
+        if (!lane) return x->fail(gone_since(lane.error()));
         answer_session(x, status, (*lane)->state());
     });
 }
@@ -140,7 +140,7 @@ void create_session(Api& api, ExchangePtr const& x) {
             if (wait == Duration(0)) return answer_with_session(api, x, id, 201);
             api.services().runner.look(
                 id, [&api, x, id, wait](Result<std::shared_ptr<runner::Lane>> lane) {
-                    if (!lane) return x->fail(lane.error());
+                    if (!lane) return x->fail(gone_since(lane.error()));
                     wait_until(api, *lane, wait, x, at_rest,
                                [&api, x, id] { answer_with_session(api, x, id, 201); });
                 });
