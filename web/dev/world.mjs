@@ -18,6 +18,7 @@ export const ids = {
   deploy: id('pnd', 'deploy'),
   refund: id('pnd', 'refund'),
   doubt: id('pnd', 'doubt'),
+  cut: id('pnd', 'cut'),
   question: id('pnd', 'question'),
   claimed: id('pnd', 'claimed'),
   job: id('pnd', 'job'),
@@ -129,9 +130,19 @@ function calls(now) {
       tool: 'migrate_orders',
       ago: 5 * HOUR,
       left: 25 * HOUR,
+      reason: 'elicitation',
+      message:
+        'The server stopped while this tool ran. Run it again, say what it gave, or give up?',
+      input: { table: 'orders', to: 'ledger_2' },
+    }),
+    call(now, 'cut', {
+      sessionID: ids.orders,
+      agentID: 'ops',
+      sessionTitle: 'Move the orders table',
+      tool: 'migrate_orders',
+      ago: 5 * HOUR,
       inDoubt: true,
       reason: 'tool_result',
-      message: 'Did migrate_orders finish before the crash?',
       input: { table: 'orders', to: 'ledger_2' },
     }),
     call(now, 'question', {

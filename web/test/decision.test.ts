@@ -47,7 +47,7 @@ async function open(id: string): Promise<void> {
   await inbox.fetch(id);
   const props = {
     get call() {
-      return inbox.calls[id]!;
+      return inbox.find(id)!;
     },
   };
   shown = mount(Article, { target: document.body, props });
@@ -132,5 +132,15 @@ describe('decision', () => {
     await open(ids.claimed);
     expect(button('Approve…')).toBeUndefined();
     expect(document.body.textContent).toContain('dana decides on this');
+  });
+  it('doubt_offers_three_verbs_and_sends_an_action', async () => {
+    await inbox.fetch(ids.cut);
+    await open(ids.doubt);
+    expect(document.querySelector('h1')?.textContent).toBe('Did migrate_orders finish?');
+    expect(button('It finished')).toBeDefined();
+    button('It did not')!.click();
+    await press('Run it again');
+    await vi.waitFor(() => expect(sent).toHaveLength(1), SLOW);
+    expect(sent[0]?.body).toMatchObject({ approved: true, content: { action: 'run_again' } });
   });
 });

@@ -3,7 +3,7 @@ declare module '*/world.mjs' {
   export function world(now: number): { events: Map<string, unknown[]> };
 }
 declare module '*/fake.mjs' {
-  export const ids: Record<'deploy' | 'refund' | 'question' | 'claimed', string>;
+  export const ids: Record<'cut' | 'deploy' | 'doubt' | 'refund' | 'question' | 'claimed', string>;
   export function fake(): {
     state: { calls: Map<string, Record<string, unknown>> };
     handle(incoming: unknown, answer: unknown): Promise<void>;

@@ -59,9 +59,28 @@ class Inbox {
   );
 
   private open(wanted: (call: Call) => boolean): Call[] {
-    return Object.values(this.calls)
+    return this.marked()
       .filter((call) => (isOpen(call) || this.kept.includes(call.id)) && wanted(call))
       .sort(byDeadline);
+  }
+
+  /** With the questions about cut-off attempts marked; the attempts themselves are shown by their question. */
+  private marked(): Call[] {
+    const calls = Object.values(this.calls);
+    const key = (call: Call): string => `${call.sessionID} ${call.callID}`;
+    const cut = new Set(calls.filter((one) => one.inDoubt && isOpen(one)).map(key));
+    if (cut.size === 0) return calls;
+    const asks = (one: Call): boolean =>
+      one.reason === 'elicitation' && one.continuation === 'reentry' && cut.has(key(one));
+    const asked = new Set(calls.filter((one) => isOpen(one) && asks(one)).map(key));
+    return calls
+      .filter((one) => !(one.inDoubt && asked.has(key(one))))
+      .map((one) => (asks(one) ? { ...one, doubtQuestion: true } : one));
+  }
+
+  /** One call as the inbox shows it. */
+  find(id: string): Call | undefined {
+    return this.marked().find((one) => one.id === id) ?? this.calls[id];
   }
 
   private today(): Call[] {

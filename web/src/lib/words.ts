@@ -21,7 +21,12 @@ export interface Call extends PendingCall {
   lastText?: string | null;
   claim?: { by: string; until: number } | null;
   mine?: boolean;
+  /** It asks what became of an attempt that was cut off. The page finds this out itself. */
+  doubtQuestion?: boolean;
 }
+
+/** A call whose attempt was cut off, or the question about it. */
+export const isDoubt = (call: Call): boolean => call.inDoubt || call.doubtQuestion === true;
 
 export interface Person {
   name: string | null;
@@ -84,7 +89,7 @@ export function callWord(call: Call, me: Person, now: number): Word {
   }
   const settled = SETTLED[call.status];
   if (settled) return settled;
-  if (call.inDoubt) return { state: 'doubt', icon: 'circle-question-mark', text: 'In doubt' };
+  if (isDoubt(call)) return { state: 'doubt', icon: 'circle-question-mark', text: 'In doubt' };
   if (call.status === 'processing') {
     const by = call.claim ? who(call.claim.by, me.name) : '';
     return { state: 'neut', icon: 'user-lock', text: by ? `Claimed by ${by}` : 'Claimed' };
@@ -105,8 +110,8 @@ export function callWord(call: Call, me: Person, now: number): Word {
 
 /** The heading of a call: the question of its gate or tool, else what it waits for. */
 export function question(call: Call): string {
-  if (call.message) return call.message;
-  if (call.inDoubt) return `Did ${call.tool} finish?`;
+  if (call.message && call.doubtQuestion !== true) return call.message;
+  if (isDoubt(call)) return `Did ${call.tool} finish?`;
   if (call.reason === 'approval') return `Run ${call.tool}?`;
   if (isHuman(call)) return `${call.tool} asks`;
   return call.reason === 'handoff' ? `${call.tool} waits` : `${call.tool} waits for its result`;
@@ -137,7 +142,7 @@ export function sessionWord(session: Listed, calls: Call[], me: Person, now: num
 }
 
 function waitingWord(calls: Call[], me: Person, now: number): Word {
-  const doubt = calls.find((one) => one.inDoubt);
+  const doubt = calls.find(isDoubt);
   if (doubt) return callWord(doubt, me, now);
   const mine = calls.find((one) => isMine(one, me));
   if (mine) return { ...callWord(mine, me, now), text: 'Waits for you' };
