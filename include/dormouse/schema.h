@@ -7,6 +7,7 @@
 #include <dormouse/error.h>
 #include <dormouse/type.h>
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -21,11 +22,16 @@ namespace detail {
 // pattern that is none, a default value that its own rule refuses. Empty: nothing.
 [[nodiscard]] std::string mistakes(Type const& type);
 // `object` is a value of the type as it is made from {}. After an error it holds anything.
-[[nodiscard]] Result<void> read(Json const& json, Type const& type, void* object);
+[[nodiscard]] Result<void> read(Json const& json, Type const& type, void* object,
+                                bool skip_unknown = false);
 // `by_rules`: what breaks a rule is an error.
 [[nodiscard]] Result<Json> write(Type const& type, void const* object, bool by_rules = true);
 
 }  // namespace detail
+
+// What reading does with members that the type does not have: an error, or nothing. `skip` is for
+// what others write and extend, such as the data of events.
+enum class Unknown : std::uint8_t { refuse, skip };
 
 // What JSON must be like to be read as a T.
 template <class T> [[nodiscard]] Json schema_of() {
@@ -35,18 +41,21 @@ template <class T> [[nodiscard]] Json schema_of() {
 
 // Errors: bad_value. `extra` is {"errors": [{"pointer", "message"}…]}, with all that is wrong, up
 // to 16; `detail` says the same in a line. Unknown members are errors, and are told the nearest
-// name.
-template <class T> [[nodiscard]] Result<T> from_json(Json const& json) {
+// name, unless they are to be skipped.
+template <class T>
+[[nodiscard]] Result<T> from_json(Json const& json, Unknown unknown = Unknown::refuse) {
     T value{};
     if constexpr (detail::check_type<T>()) {
-        if (auto read = detail::read(json, detail::type_of<T>, &value); !read)
+        bool const skip = unknown == Unknown::skip;
+        if (auto read = detail::read(json, detail::type_of<T>, &value, skip); !read)
             return std::unexpected(std::move(read.error()));
     }
     return value;
 }
 
-// Optional fields that hold nothing are left out. Errors: bad_value, as above, for what has no JSON
-// form (NaN, an enum without a name, a duration below zero) and for what breaks a rule of the type.
+// Optional fields that hold nothing are left out, or null where {} would give them a value. Errors:
+// bad_value, as above, for what has no JSON form (NaN, an enum without a name, a duration below
+// zero) and for what breaks a rule of the type.
 template <class T> [[nodiscard]] Result<Json> to_json(T const& value) {
     if constexpr (detail::check_type<T>()) return detail::write(detail::type_of<T>, &value);
     return Json();

@@ -63,7 +63,9 @@ struct Rule {
 
 // Says of one field what the schema tells the model: `static constexpr dormouse::Doc doc[] = {…};`
 // in the struct. A field whose initialiser differs from the type's own zero (or empty) value may be
-// left out, and so may an optional one; all others are required.
+// left out, and so may an optional one; all others are required: C++ does not tell `int retries =
+// 0;` from `int retries;`. A field's rule may say may_be_left_out, and a struct `static constexpr
+// bool all_optional = true;`, which says it of all of its fields.
 struct Doc {
     std::string_view field;
     std::string_view text = {};
@@ -113,7 +115,7 @@ struct Access {
     void const* (*get)(void const* object) = nullptr;      // optional (or null), choice
     std::size_t (*size)(void const* object) = nullptr;     // list, map; choice: which one it holds
     void const* (*at)(void const* object, std::size_t) = nullptr;  // list
-    void (*reserve)(void* object, std::size_t) = nullptr;          // list
+    void (*reserve)(void* object, std::size_t) = nullptr;          // list, map; optional: empties
     void* (*add)(void* object) = nullptr;  // list: at its end; optional: its value
     void* (*add_key)(void* object, std::string key) = nullptr;                // map
     void* (*choose)(void* object, std::size_t which) = nullptr;               // choice
@@ -131,6 +133,7 @@ struct Type {
     std::span<Field const> fields = {};
     std::span<Type const* const> choices = {};
     std::string_view tag = {};  // structure: of one that a choice holds
+    bool all_optional = false;  // structure: each field may be left out
     Access access = {};
 };
 
@@ -452,6 +455,7 @@ template <class T> inline constexpr auto fields_of = make_fields<T>();
 template <class T> constexpr Type describe_structure() {
     Type type{.shape = Shape::structure, .fields = fields_of<T>};
     if constexpr (HasTag<T>) type.tag = T::tag;
+    if constexpr (requires { bool{T::all_optional}; }) type.all_optional = T::all_optional;
     type.access.fields = [](void* object, void** out) {
         std::apply([&](auto&... field) { ((*out++ = std::addressof(field)), ...); },
                    tie_fields(*static_cast<T*>(object)));
@@ -473,6 +477,7 @@ template <class T> constexpr Type describe_optional() {
         T const& value = *static_cast<T const*>(object);
         return value ? std::addressof(*value) : nullptr;
     };
+    type.access.reserve = [](void* object, std::size_t) { static_cast<T*>(object)->reset(); };
     type.access.add = [](void* object) -> void* {
         return std::addressof(static_cast<T*>(object)->emplace());
     };

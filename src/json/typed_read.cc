@@ -54,6 +54,8 @@ std::optional<Integer> exact(std::string_view text, bool& is_integer) {
 // Reads one value after another; goes on behind mistakes to find them all.
 class Reader {
 public:
+    explicit Reader(bool skips_unknown) : skip_unknown(skips_unknown) {}
+
     void read(View view, Type const& type, Rule const& rule, void* object) {
         if (walk.enough()) return;
         switch (type.shape) {
@@ -74,6 +76,7 @@ public:
         }
     }
 
+    bool skip_unknown;
     Walk walk;
 
 private:
@@ -149,7 +152,9 @@ private:
     }
 
     void optional(View view, Type const& type, Rule const& rule, void* object) {
-        if (!view.is_null()) read(view, *type.inner, rule, type.access.add(object));
+        // Whatever its initialiser says: null is nothing.
+        if (view.is_null()) return type.access.reserve(object, 0);
+        read(view, *type.inner, rule, type.access.add(object));
     }
 
     void list(View view, Type const& type, Rule const& rule, void* object) {
@@ -198,7 +203,7 @@ private:
             Walk::Step const step(walk, key);
             std::size_t const i = index_of(type, key, next);
             if (i == type.fields.size()) {
-                if (!tagged || key != "type") unknown(type, key);
+                if (!skip_unknown && (!tagged || key != "type")) unknown(type, key);
                 return;
             }
             next = i + 1;
@@ -296,8 +301,8 @@ void Reader::choice(View view, Type const& type, void* object) {
 
 namespace dormouse::inline v0::detail {
 
-Result<void> read(Json const& json, Type const& type, void* object) {
-    json::Reader reader;
+Result<void> read(Json const& json, Type const& type, void* object, bool skip_unknown) {
+    json::Reader reader(skip_unknown);
     reader.read(json::View(json), type, json::no_rule, object);
     if (!reader.walk.clean()) return std::unexpected(reader.walk.error());
     return {};

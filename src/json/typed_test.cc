@@ -301,5 +301,45 @@ TEST(Names, UpToThirtyTwoFields) {
     EXPECT_EQ(json::View(*json).size(), 32U);
 }
 
+struct Lookup {
+    std::optional<int> max = 7;
+    std::optional<std::string> word;
+};
+
+TEST(Typed, OptionalWithAValueOfItsOwn_IsEmptiedByNullAndComesBackEmpty) {
+    Lookup none;
+    none.max.reset();
+    auto const written = to_json(none);
+    ASSERT_TRUE(written);
+    EXPECT_EQ(written->text(), R"({"max":null})");
+    EXPECT_FALSE(from_json<Lookup>(*written)->max);
+    EXPECT_EQ(from_json<Lookup>(Json::trusted("{}"))->max, 7);
+    EXPECT_EQ(to_json(Lookup{.max = 3})->text(), R"({"max":3})");
+}
+
+struct Loose {
+    bool dry_run = false;
+    int retries = 0;
+    static constexpr bool all_optional = true;
+};
+
+TEST(Typed, StructWithAllFieldsOptional_RequiresNone) {
+    EXPECT_FALSE(schema_of<Loose>().text().contains("required"));
+    EXPECT_TRUE(schema_of<Loose>().text().contains(R"("default":false)"));
+    auto const read = from_json<Loose>(Json::trusted(R"({"retries":2})"));
+    ASSERT_TRUE(read) << read.error().detail;
+    EXPECT_EQ(read->retries, 2);
+    EXPECT_FALSE(read->dry_run);
+}
+
+TEST(Typed, UnknownMembers_AreSkippedWhenAsked) {
+    Json const longer = Json::trusted(R"({"max":1,"added":{"later":true}})");
+    EXPECT_FALSE(from_json<Lookup>(longer));
+    auto const read = from_json<Lookup>(longer, Unknown::skip);
+    ASSERT_TRUE(read) << read.error().detail;
+    EXPECT_EQ(read->max, 1);
+    EXPECT_FALSE(from_json<Lookup>(Json::trusted(R"({"max":"no"})"), Unknown::skip));
+}
+
 }  // namespace
 }  // namespace dormouse

@@ -132,6 +132,26 @@ private:
         out.end_object();
     }
 
+    static bool holds_nothing(Field const& field, void const* place) {
+        return field.type->shape == Shape::optional && field.type->access.get(place) == nullptr;
+    }
+
+    // Whether field `i` holds a value in what {} makes: to leave it out would give it that one.
+    static bool has_initial(Type const& type, std::size_t i) {
+        struct Asked {
+            Type const& type;
+            std::size_t i;
+            bool has = false;
+        } asked{type, i};
+        type.access.with_fresh(&asked, [](void* context, void const* fresh) {
+            auto& [of, field, has] = *static_cast<Asked*>(context);
+            std::array<void const*, fields_max> places{};
+            of.access.const_fields(fresh, places.data());
+            has = !holds_nothing(of.fields[field], places[field]);
+        });
+        return asked.has;
+    }
+
     void structure(Type const& type, void const* object, std::string_view tag = {}) {
         std::array<void const*, fields_max> places{};
         type.access.const_fields(object, places.data());
@@ -139,9 +159,7 @@ private:
         if (!tag.empty()) out.member("type", tag);
         for (std::size_t i = 0; i < type.fields.size(); ++i) {
             Field const& field = type.fields[i];
-            bool const absent = field.type->shape == Shape::optional &&
-                                field.type->access.get(places[i]) == nullptr;
-            if (absent) continue;
+            if (holds_nothing(field, places[i]) && !has_initial(type, i)) continue;
             Walk::Step const step(walk, field.name);
             out.key(field.name);
             write(*field.type, rule_of(field), places[i]);
@@ -212,7 +230,7 @@ void find_required(void* context, void const* fresh) {
     required.type.access.const_fields(fresh, places.data());
     for (std::size_t i = 0; i < required.type.fields.size(); ++i) {
         Field const& field = required.type.fields[i];
-        bool const may = field.type->shape == Shape::optional ||
+        bool const may = required.type.all_optional || field.type->shape == Shape::optional ||
                          (field.doc != nullptr && field.doc->rule.may_be_left_out) ||
                          !is_zero(*field.type, places[i]);
         if (!may) required.bits |= std::uint64_t{1} << i;
