@@ -19,8 +19,8 @@ struct Deployment {
 };
 
 int main() {
-    auto const deploy =
-        dormouse::tool("deploy", [](Deploy const&) -> dormouse::Outcome<Deployment> {
+    auto const deploy = dormouse::tool(
+        "deploy", [](Deploy const&) -> dormouse::Outcome<Deployment, dormouse::Pending> {
             return dormouse::Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
         });
     dormouse::Gate const guard{

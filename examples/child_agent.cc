@@ -24,9 +24,10 @@ struct Ask {
 
 int main() {
     // A machine elsewhere builds, and tells us one day.
-    auto const build = dormouse::tool("build", [](Build const&) -> dormouse::Outcome<Built> {
-        return dormouse::Pending<Built>{{.file = "not yet"}};
-    });
+    auto const build =
+        dormouse::tool("build", [](Build const&) -> dormouse::Outcome<Built, dormouse::Pending> {
+            return dormouse::Pending<Built>{{.file = "not yet"}};
+        });
 
     dormouse::Script lead_script;
     lead_script.on("Ship").calls("agent:builder", dormouse::to_json(Ask{"Build it."}).value());

@@ -40,7 +40,8 @@ struct Deployment {
     std::string url;
 };
 
-dormouse::Outcome<Deployment> start(Deploy const& deploy, dormouse::Call const& call) {
+dormouse::Outcome<Deployment, dormouse::Pending> start(Deploy const& deploy,
+                                                       dormouse::Call const& call) {
     auto const job = start_job(deploy.service, call.idempotency_key());
     return dormouse::Pending<Deployment>{{.status = "queued", .url = ""},
                                          {.ref = job, .within = 2h}};

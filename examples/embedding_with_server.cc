@@ -47,7 +47,9 @@ int request(std::string const& method, std::string const& url, std::string const
 int main() {
     std::string answer_to;  // what the build service was given
     auto build = dormouse::tool(
-        "build", [&](Build const&, dormouse::Call const& call) -> dormouse::Outcome<Package> {
+        "build",
+        [&](Build const&,
+            dormouse::Call const& call) -> dormouse::Outcome<Package, dormouse::Pending> {
             answer_to = call.callback_url();
             std::cout << "the build was told where to answer\n";
             return dormouse::Pending{Package{"not yet"}, {.ref = "build-17"}};

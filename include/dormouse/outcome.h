@@ -12,6 +12,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,9 +26,10 @@ enum class PauseReason : std::uint8_t { tool_result, user_input, approval, elici
 
 // Reason and continuation of a pause, as one value: a pair that may not be cannot be written.
 //   await::result    an outcome is submitted, and is the call's; or the tool goes on with it
-//   await::input     the next message of the user is the answer; the placeholder stays
+//   await::input     the next message of the user is the answer, and takes the placeholder's place
+//                    as it is, a text, whatever the tool's result otherwise is
 //   the others       the tool goes on with the answer: approval and elicitation are answered by
-//                    people, hand-offs by the runtime
+//                    people, hand-offs by the runtime's own tools; a program's may not declare them
 namespace await {
 struct Result {
     bool reenter = false;
@@ -97,7 +99,8 @@ template <class T> struct Pending {
     T placeholder;
     PauseOptions options;
 };
-// The user's next message is the answer.
+// The user's next message is the answer: its text becomes the call's result, as a JSON string that
+// no schema or validator is asked about. It may also be submitted.
 template <class T> struct NeedInput {
     NeedInput(T shown, PauseOptions how) : placeholder(std::move(shown)), options(std::move(how)) {}
     NeedInput(T shown, std::string question, PauseOptions how = {})
@@ -130,8 +133,10 @@ struct InDoubt {
     std::string text;
 };
 
-// What a function of a tool returns; each of these, or a plain T, converts to it.
-template <class T> class Outcome {
+// What a function of a tool returns; each of these, or a plain T, converts to it. Pauses that may
+// be among them are named by their types, and so declared: Outcome<T> never pauses, Outcome<T,
+// Pending> may wait for a result, Outcome<T, NeedInput, NeedApproval> for either.
+template <class T, template <class> class... Pauses> class Outcome {
 public:
     using Value = T;
     using Variant =
@@ -146,13 +151,22 @@ public:
     }
     template <std::convertible_to<T> U>
     Outcome(Pending<U> one)
-        : what_(Pending<T>(std::move(one.placeholder), std::move(one.options))) {}
+        : what_(Pending<T>(std::move(one.placeholder), std::move(one.options))) {
+        static_assert(names<Pending>,
+                      "a function that returns Pending says so: Outcome<T, Pending>");
+    }
     template <std::convertible_to<T> U>
     Outcome(NeedInput<U> one)
-        : what_(NeedInput<T>(std::move(one.placeholder), std::move(one.options))) {}
+        : what_(NeedInput<T>(std::move(one.placeholder), std::move(one.options))) {
+        static_assert(names<NeedInput>,
+                      "a function that returns NeedInput says so: Outcome<T, NeedInput>");
+    }
     template <std::convertible_to<T> U>
     Outcome(NeedApproval<U> one)
-        : what_(NeedApproval<T>(std::move(one.placeholder), std::move(one.options))) {}
+        : what_(NeedApproval<T>(std::move(one.placeholder), std::move(one.options))) {
+        static_assert(names<NeedApproval>,
+                      "a function that returns NeedApproval says so: Outcome<T, NeedApproval>");
+    }
     Outcome(Failed failed) : what_(std::move(failed)) {}
     Outcome(InDoubt doubt) : what_(std::move(doubt)) {}
 
@@ -160,6 +174,9 @@ public:
     [[nodiscard]] Variant& what() { return what_; }
 
 private:
+    template <template <class> class Pause>
+    static constexpr bool names = (std::is_same_v<Pause<T>, Pauses<T>> || ...);
+
     Variant what_;
 };
 

@@ -3,9 +3,9 @@
 //
 //     auto deploy = dormouse::tool("deploy", start, {.description = "Deploys a service."});
 //
-// `start` takes a plain struct and, if it likes, the Call; it returns an Outcome<T>, a T, a
-// Result<T> or nothing. It runs on tool threads, perhaps several times at once; what it throws is
-// told to the model.
+// `start` takes a plain struct and, if it likes, the Call; it returns a T, a Result<T>, an
+// Outcome<T>, an Outcome<T, Pending> (with the pauses that it may make) or nothing. It runs on tool
+// threads, perhaps several times at once; what it throws is told to the model.
 
 #include <dormouse/outcome.h>
 
@@ -34,6 +34,11 @@ public:
         return (bits_ & (1U << static_cast<unsigned>(reason))) != 0;
     }
     [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+    [[nodiscard]] constexpr PauseSet with(PauseSet const& more) const {
+        PauseSet out = *this;
+        out.bits_ |= more.bits_;
+        return out;
+    }
     [[nodiscard]] std::vector<PauseReason> reasons() const;
     friend bool operator==(PauseSet const&, PauseSet const&) = default;
 
@@ -108,8 +113,7 @@ private:
 // Of a typed tool; everything has a default. `T` is its result.
 template <class T> struct ToolOptions {
     std::string description = {};
-    // nullopt: tool_result if the function returns an Outcome, and approval if there is a second
-    // function.
+    // nullopt: the pauses that the types of the functions' outcomes name.
     std::optional<PauseSet> may_pause = {};
     Crash crash = Crash::never;
     Duration time_limit{600'000};
@@ -129,18 +133,34 @@ struct Nothing {};
 
 namespace detail {
 
+template <template <class> class Pause> struct ReasonOf;
+template <> struct ReasonOf<Pending> {
+    static constexpr PauseReason reason = PauseReason::tool_result;
+};
+template <> struct ReasonOf<NeedInput> {
+    static constexpr PauseReason reason = PauseReason::user_input;
+};
+template <> struct ReasonOf<NeedApproval> {
+    static constexpr PauseReason reason = PauseReason::approval;
+};
+
 template <class R> struct ResultOf {
     using type = R;
-    static constexpr bool may_pause = false;
+    static constexpr PauseSet pauses = {};
 };
-template <class T> struct ResultOf<Outcome<T>> {
+template <class T, template <class> class... Pauses> struct ResultOf<Outcome<T, Pauses...>> {
     using type = T;
-    static constexpr bool may_pause = true;
+    static constexpr PauseSet pauses = {ReasonOf<Pauses>::reason...};
 };
+// A function that does nothing but pause.
+template <class T> struct ResultOf<Pending<T>> : ResultOf<Outcome<T, Pending>> {};
+template <class T> struct ResultOf<NeedInput<T>> : ResultOf<Outcome<T, NeedInput>> {};
+template <class T> struct ResultOf<NeedApproval<T>> : ResultOf<Outcome<T, NeedApproval>> {};
+template <class T> struct ResultOf<Done<T>> : ResultOf<Outcome<T>> {};
 template <class T> struct ResultOf<Result<T>> : ResultOf<T> {};
 template <> struct ResultOf<void> {
     using type = Nothing;
-    static constexpr bool may_pause = false;
+    static constexpr PauseSet pauses = {};
 };
 template <> struct ResultOf<Result<void>> : ResultOf<void> {};
 
@@ -191,6 +211,7 @@ template <class F> struct Typed {
     using In = typename Function::Input;
     using Returned = typename Function::Returned;
     using Out = typename ResultOf<Returned>::type;
+    static constexpr PauseSet pauses = ResultOf<Returned>::pauses;
     static_assert(Structure<In>,
                   "a tool's input is a plain struct: its fields are the arguments that the model "
                   "names");
@@ -232,7 +253,8 @@ template <class T> Result<Json> shown(T const& placeholder) {
     return Json();
 }
 
-template <class T> RawOutcome lower(Outcome<T> outcome) {
+template <class T, template <class> class... Pauses>
+RawOutcome lower(Outcome<T, Pauses...> outcome) {
     auto& what = outcome.what();
     if (auto* one = std::get_if<Done<T>>(&what))
         return done(to_json(one->value), std::move(one->title), std::move(one->metadata),
@@ -246,12 +268,16 @@ template <class T> RawOutcome lower(Outcome<T> outcome) {
     if (auto* one = std::get_if<Failed>(&what)) return std::move(*one);
     return std::move(std::get<InDoubt>(what));
 }
+template <class T> using AnyOutcome = Outcome<T, Pending, NeedInput, NeedApproval>;
+
 template <class T> RawOutcome lower(Result<T> result) {
     if (!result) return failed(result.error());
     if constexpr (std::is_void_v<T>) {
         return lower(Outcome<Nothing>(Nothing{}));
+    } else if constexpr (requires { lower(std::move(*result)); }) {
+        return lower(std::move(*result));
     } else {
-        return lower(Outcome<typename ResultOf<T>::type>(std::move(*result)));
+        return lower(AnyOutcome<typename ResultOf<T>::type>(std::move(*result)));
     }
 }
 
@@ -265,7 +291,7 @@ template <class F, class In> RawOutcome run(F const& function, Call const& call)
     } else if constexpr (requires { lower(invoke(function, *input, call)); }) {
         return lower(invoke(function, *input, call));
     } else {
-        return lower(Outcome<R>(invoke(function, *input, call)));
+        return lower(AnyOutcome<typename ResultOf<R>::type>(invoke(function, *input, call)));
     }
 }
 
@@ -296,20 +322,15 @@ private:
     Second second_;
 };
 
-template <class In, class Out, class Returned>
-Declaration declare(std::string name, ToolOptions<Out>& options, bool goes_on) {
+template <class In, class Out>
+Declaration declare(std::string name, ToolOptions<Out>& options, PauseSet pauses) {
     Declaration out;
     out.name = std::move(name);
     out.description = std::move(options.description);
     out.input_schema = schema_of<In>();
     out.result_schema =
         options.result_schema.is_null() ? schema_of<Out>() : std::move(options.result_schema);
-    if (options.may_pause) {
-        out.may_pause = *options.may_pause;
-    } else {
-        if (ResultOf<Returned>::may_pause) out.may_pause.insert(PauseReason::tool_result);
-        if (goes_on) out.may_pause.insert(PauseReason::approval);
-    }
+    out.may_pause = options.may_pause.value_or(pauses);
     out.crash = options.crash;
     out.time_limit = options.time_limit;
     out.output_limit = options.output_limit;
@@ -362,8 +383,7 @@ template <class F>
     using Typed = detail::Typed<F>;
     using In = typename Typed::In;
     using Out = typename Typed::Out;
-    auto declaration =
-        detail::declare<In, Out, typename Typed::Returned>(std::move(name), options, false);
+    auto declaration = detail::declare<In, Out>(std::move(name), options, Typed::pauses);
     return TypedTool<In, Out>(std::make_shared<detail::TypedFunction<F, detail::NoSecond, In, Out>>(
         std::move(declaration), std::move(function), detail::NoSecond{}));
 }
@@ -381,8 +401,8 @@ template <class F, class Second>
     static_assert(std::is_same_v<In, typename detail::Typed<Second>::In> &&
                       std::is_same_v<Out, typename detail::Typed<Second>::Out>,
                   "the two functions of a tool have the same input and the same result");
-    auto declaration =
-        detail::declare<In, Out, typename Typed::Returned>(std::move(name), options, true);
+    auto declaration = detail::declare<In, Out>(std::move(name), options,
+                                                Typed::pauses.with(detail::Typed<Second>::pauses));
     return TypedTool<In, Out>(std::make_shared<detail::TypedFunction<F, Second, In, Out>>(
         std::move(declaration), std::move(function), std::move(second)));
 }

@@ -69,7 +69,7 @@ TEST_F(CallbacksTest, CallbackUrlThatThrows_IsLoggedAndTheCallHasNone) {
         throw std::runtime_error("no address");
     };
     settings.tools[0] =
-        tool("job", [&](Work const&, Call const& call) -> dormouse::Outcome<Outcome> {
+        tool("job", [&](Work const&, Call const& call) -> dormouse::Outcome<Outcome, Pending> {
             url = call.callback_url();
             return Pending<Outcome>{{"queued"}};
         });
@@ -95,12 +95,13 @@ TEST_F(CallbacksTest, ObserverThatThrows_IsLoggedAndNotCalledAgain) {
 }
 
 TEST_F(CallbacksTest, ValidatorThatThrows_RefusesByEveryWayIn) {
-    auto const strict =
-        tool("job",
-             [](Work const&) -> dormouse::Outcome<Outcome> { return Pending<Outcome>{{"queued"}}; },
-             {.validate = [](Outcome const&) -> std::optional<std::string> {
-                 throw std::runtime_error("no opinion");
-             }});
+    auto const strict = tool("job",
+                             [](Work const&) -> dormouse::Outcome<Outcome, Pending> {
+                                 return Pending<Outcome>{{"queued"}};
+                             },
+                             {.validate = [](Outcome const&) -> std::optional<std::string> {
+                                 throw std::runtime_error("no opinion");
+                             }});
     settings.tools[0] = strict;
     open();
     auto const call = start("job").pending.at(0);
@@ -247,7 +248,7 @@ TEST_F(CallbacksTest, Close_AToolThatFailsBecauseOfItRunsAgainLikeAfterACrash) {
                                      std::this_thread::sleep_for(Duration(1));
                                  return Failed{"was stopped"};
                              },
-                             {.may_pause = PauseSet{}, .crash = Crash::retry});
+                             {.crash = Crash::retry});
     open();
     auto const session = runtime->create({.agent = "ops", .prompt = "mixed"}).value();
     begun.get_future().wait();

@@ -55,14 +55,15 @@ protected:
 
     // Notes each run; dies in the run whose number is `dies_in`.
     [[nodiscard]] ToolPtr job_of(Crash crash) {
-        return tool("job",
-                    [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome> {
-                        ledger->note("job " + work.target + " " + call.pending_id().text());
-                        if (dying && work.target == dies_at) die();
-                        return Pending<Outcome>{{"queued"},
-                                                {.ref = "job-" + work.target, .within = within}};
-                    },
-                    {.crash = crash});
+        return tool(
+            "job",
+            [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome, Pending> {
+                ledger->note("job " + work.target + " " + call.pending_id().text());
+                if (dying && work.target == dies_at) die();
+                return Pending<Outcome>{{"queued"},
+                                        {.ref = "job-" + work.target, .within = within}};
+            },
+            {.crash = crash});
     }
     // Another process runs `work` with a runtime of these settings, and is killed in it.
     void killed(std::function<void(Runtime&)> const& work) {
@@ -353,7 +354,7 @@ TEST_F(CrashTest, InterceptorsOfATurnAreAskedAgain) {
 TEST_F(CrashTest, WhileAValidatorJudgesNothingIsTaken) {
     settings.tools[0] =
         tool("job",
-             [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome> {
+             [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome, Pending> {
                  ledger->note("job " + work.target + " " + call.pending_id().text());
                  return Pending<Outcome>{{"queued"}, {.ref = "j"}};
              },

@@ -72,7 +72,7 @@ protected:
     Script script;
     TypedTool<Preview, std::string> deploy =
         tool("deploy-preview",
-             [this](Preview const& input, Call const& call) -> Outcome<std::string> {
+             [this](Preview const& input, Call const& call) -> Outcome<std::string, Pending> {
                  auto const id = service.create(
                      {input.branch, url + "/async-tool/webhook", call.pending_id().text()});
                  return Pending<std::string>{"Deployment " + id + " started",

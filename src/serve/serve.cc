@@ -37,7 +37,9 @@ Result<std::vector<server::Token>> tokens_of(ServeSettings const& settings,
         std::ranges::all_of(settings.token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
     if (settings.token.size() >= token_bytes_min && visible)
         return std::vector<server::Token>{{"program", settings.token}};
-    return fail(Code::bad_value, "token must be at least 16 bytes of visible ASCII");
+    std::string const why = settings.token.empty() ? "; a store in memory has no token file" : "";
+    return fail(Code::bad_value,
+                "ServeSettings::token must be at least 16 bytes of visible ASCII" + why);
 }
 
 // Blocks: it reads files, and makes those that are not there.

@@ -72,7 +72,7 @@ protected:
     std::string hook;
     Script script;
     TypedTool<Work, Deployment> deploy =
-        tool("deploy", [this](Work const&, Call const& call) -> Outcome<Deployment> {
+        tool("deploy", [this](Work const&, Call const& call) -> Outcome<Deployment, Pending> {
             callback = call.callback_url();
             return Pending<Deployment>{{"queued"}, {.ref = "job-1", .webhook_url = hook}};
         });
@@ -161,7 +161,7 @@ TEST_F(ServeTest, WhoeverACallNamesIsToldOfItsEndAlsoByAnotherProcess) {
 
 TEST_F(ServeTest, AValidatorIsAskedAboutWhatComesOverHttp) {
     deploy = tool("deploy",
-                  [](Work const&) -> Outcome<Deployment> {
+                  [](Work const&) -> Outcome<Deployment, Pending> {
                       return Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
                   },
                   {.validate = [](Deployment const& value) -> std::optional<std::string> {

@@ -162,16 +162,17 @@ TEST_F(TypedToolInASession, ASyncToolAnswersAndTheTurnEnds) {
 // B2, B24: asleep with the placeholder, awake with the typed result, in another process.
 TEST_F(TypedToolInASession, PausesIsGivenItsTypedResultByAnotherProcessAndWakesOnce) {
     std::string callback;
-    auto const deploy = tool("deploy",
-                             [&callback](Deploy const& d, Call const& call) -> Outcome<Deployment> {
-                                 callback = call.callback_url();
-                                 return Pending{Deployment{"queued", ""},
-                                                {.ref = "job-" + d.service,
-                                                 .within = 2h,
-                                                 .message = "deploying",
-                                                 .metadata = Json::trusted(R"({"by":"ci"})")}};
-                             },
-                             {.description = "Deploys.", .estimated = 5min});
+    auto const deploy =
+        tool("deploy",
+             [&callback](Deploy const& d, Call const& call) -> Outcome<Deployment, Pending> {
+                 callback = call.callback_url();
+                 return Pending{Deployment{"queued", ""},
+                                {.ref = "job-" + d.service,
+                                 .within = 2h,
+                                 .message = "deploying",
+                                 .metadata = Json::trusted(R"({"by":"ci"})")}};
+             },
+             {.description = "Deploys.", .estimated = 5min});
     add(deploy);
     says("deploy", R"({"service":"api"})");
     begin();
@@ -210,13 +211,13 @@ TEST_F(TypedToolInASession, ApprovalThenTheJobIsAChainAndTheStateComesBack) {
     std::string seen;
     add(tool(
         "deploy",
-        [&asked](Deploy const& d) -> Outcome<Deployment> {
+        [&asked](Deploy const& d) -> Outcome<Deployment, NeedApproval> {
             ++asked;
             return NeedApproval{Deployment{"asked", ""},
                                 "Deploy " + d.service + "?",
                                 {.state = Json::trusted(R"({"plan":7})")}};
         },
-        [&](Deploy const& d, Call const& call) -> Outcome<Deployment> {
+        [&](Deploy const& d, Call const& call) -> Outcome<Deployment, Pending> {
             ++went_on;
             seen = std::string(call.resumed()->state.text()) + call.agent() + call.turn_id();
             if (!call.resumed()->approved) return Failed{"no: " + call.resumed()->reason};
@@ -242,7 +243,7 @@ TEST_F(TypedToolInASession, ApprovalThenTheJobIsAChainAndTheStateComesBack) {
 TEST_F(TypedToolInASession, WhatIsDeniedIsToldToTheModel) {
     add(tool(
         "deploy",
-        [](Deploy const&) -> Outcome<Deployment> {
+        [](Deploy const&) -> Outcome<Deployment, NeedApproval> {
             return NeedApproval{Deployment{"asked", ""}, "Sure?"};
         },
         [](Deploy const&, Call const& call) -> Outcome<Deployment> {
@@ -256,10 +257,10 @@ TEST_F(TypedToolInASession, WhatIsDeniedIsToldToTheModel) {
 
 TEST_F(TypedToolInASession, AQuestionToTheUserIsAnsweredByTheNextMessage) {
     add(tool("ask",
-             [](Deploy const&) -> Outcome<std::string> {
+             [](Deploy const&) -> Outcome<std::string, NeedInput> {
                  return NeedInput{std::string("asked"), "Which version?"};
              },
-             {.may_pause = PauseSet{PauseReason::user_input}}));
+             {}));
     says("ask", R"({"service":"api"})");
     begin();
     EXPECT_EQ(model->views.size(), 1U);
@@ -313,8 +314,7 @@ public:
     explicit Pausing(Await await) : await_(await) {
         declaration_.name = "pausing";
         declaration_.may_pause = {PauseReason::tool_result, PauseReason::user_input,
-                                  PauseReason::approval, PauseReason::elicitation,
-                                  PauseReason::handoff};
+                                  PauseReason::approval, PauseReason::elicitation};
     }
     [[nodiscard]] Declaration const& declaration() const override { return declaration_; }
     [[nodiscard]] RawOutcome execute(Call const&) const override {
@@ -330,7 +330,7 @@ private:
 TEST(MakeAgentTool, EachAwaitIsAPairOfTheCoresTable) {
     for (Await const& await :
          {Await{await::Result{}}, Await{await::Result{.reenter = true}}, Await{await::Input{}},
-          Await{await::Approval{}}, Await{await::Elicitation{}}, Await{await::Handoff{}}}) {
+          Await{await::Approval{}}, Await{await::Elicitation{}}}) {
         auto const made = make_agent_tool(std::make_shared<Pausing>(await));
         ASSERT_TRUE(made);
         agent::ToolCall call;
@@ -342,6 +342,25 @@ TEST(MakeAgentTool, EachAwaitIsAPairOfTheCoresTable) {
         EXPECT_EQ(terms.continuation == session::Continuation::reentry, reenters(await));
         EXPECT_EQ(terms.timeout, Duration::max());
     }
+}
+
+// Nobody could answer it.
+TEST(MakeAgentTool, PauseForAHandOff_IsRefused) {
+    class HandsOver final : public Tool {
+    public:
+        HandsOver() {
+            declaration_.name = "over";
+            declaration_.may_pause = {PauseReason::handoff};
+        }
+        [[nodiscard]] Declaration const& declaration() const override { return declaration_; }
+        [[nodiscard]] RawOutcome execute(Call const&) const override { return Failed{}; }
+
+    private:
+        Declaration declaration_;
+    };
+    auto const made = make_agent_tool(std::make_shared<HandsOver>());
+    ASSERT_FALSE(made);
+    EXPECT_TRUE(made.error().detail.contains("hand-off")) << made.error().detail;
 }
 
 // A pause is a type: what a tool writes is never taken for one, whatever it looks like.
@@ -357,7 +376,7 @@ TEST_F(TypedToolInASession, NoOutputLooksLikeAPause) {
 
 TEST(MakeAgentTool, DeclaresWhatTheToolDeclares) {
     auto const made = make_agent_tool(
-        tool("deploy", [](Deploy const&) -> Outcome<Deployment> { return Deployment{}; },
+        tool("deploy", [](Deploy const&) -> Outcome<Deployment, Pending> { return Deployment{}; },
              {.description = "Deploys.",
               .crash = Crash::ask,
               .time_limit = 5s,

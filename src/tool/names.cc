@@ -31,6 +31,8 @@ std::string wrong(Declaration const& declaration) {
         if (!found.empty() && found.front().pointer == "#")
             return about + "its " + name + " schema: " + found.front().message;
     }
+    if (declaration.may_pause.has(PauseReason::handoff))
+        return about + "it may pause for a hand-off, which nobody can answer";
     if (declaration.input_schema.is_null()) return about + "it has no input schema";
     if (declaration.time_limit <= Duration()) return about + "its time limit is not above zero";
     if (declaration.output_limit == 0) return about + "its output limit is zero";

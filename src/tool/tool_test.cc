@@ -33,7 +33,7 @@ struct Sum {
     std::int64_t b = 0;
 };
 
-Outcome<Deployment> start(Deploy const& deploy, Call const& call) {
+Outcome<Deployment, Pending> start(Deploy const& deploy, Call const& call) {
     if (deploy.service == "down") return Failed{"the cluster refused"};
     return Pending{Deployment{.status = "queued", .url = ""},
                    {.ref = "job-" + call.pending_id().text(), .within = 2h}};
@@ -120,7 +120,7 @@ TEST(TypedTool, APauseCarriesItsPlaceholderAndItsOptions) {
 
 // B3
 TEST(TypedTool, NeedInputAndNeedApprovalSayWhatPeopleSee) {
-    auto const ask = tool("ask", [](Sum const&) -> Outcome<std::string> {
+    auto const ask = tool("ask", [](Sum const&) -> Outcome<std::string, NeedInput> {
         return NeedInput{std::string("asked"), "Which region?", {.metadata = Json::trusted("[1]")}};
     });
     auto outcome = ask->execute(call(R"({"a":0,"b":0})"));
@@ -128,7 +128,7 @@ TEST(TypedTool, NeedInputAndNeedApprovalSayWhatPeopleSee) {
     EXPECT_EQ(reason(input.await), PauseReason::user_input);
     EXPECT_EQ(input.options.message, "Which region?");
     EXPECT_EQ(input.options.metadata.text(), "[1]");
-    auto const may = tool("may", [](Sum const&) -> Outcome<std::string> {
+    auto const may = tool("may", [](Sum const&) -> Outcome<std::string, NeedApproval> {
         return NeedApproval{std::string("asked"), "May I?", {.need = 2}};
     });
     outcome = may->execute(call(R"({"a":0,"b":0})"));
@@ -150,7 +150,7 @@ TEST(TypedTool, DoneMayBearATitleAndMetadata) {
 }
 
 TEST(TypedTool, WhatConvertsToTheResultMayBeReturned) {
-    auto const words = tool("words", [](Sum const& s) -> Outcome<std::string> {
+    auto const words = tool("words", [](Sum const& s) -> Outcome<std::string, Pending> {
         if (s.a == 1) return "one";
         if (s.a == 2) return Done{"two", "Two"};
         return Pending{"later", {.ref = "r"}};
@@ -174,6 +174,27 @@ TEST(Await, OnlyLegalPairsCanBeWritten) {
     EXPECT_EQ(pair(await::Handoff{}), "handoff reenters");
     EXPECT_EQ(pair(Await{}), "tool_result") << "the default";
     static_assert(std::variant_size_v<Await> == 5);
+}
+
+TEST(TypedTool, PausesAreThoseThatTheTypesOfTheOutcomesName) {
+    auto const pauses = [](auto const& made) { return made->declaration().may_pause; };
+    auto const plain = [](Sum const&) -> Outcome<std::string> { return Failed{"no"}; };
+    EXPECT_TRUE(pauses(tool("sync", plain)).empty());
+    auto const asks = [](Sum const&) { return NeedInput{std::string("asked"), "Which?"}; };
+    EXPECT_EQ(pauses(tool("asks", asks)), PauseSet{PauseReason::user_input});
+    auto const may = [](Sum const&) -> Outcome<std::string, NeedApproval> {
+        return NeedApproval{std::string("asked"), "May I?"};
+    };
+    auto const then = [](Sum const&) -> Result<Outcome<std::string, Pending>> {
+        return Pending{std::string("later")};
+    };
+    PauseSet const both{PauseReason::tool_result, PauseReason::approval};
+    EXPECT_EQ(pauses(tool("may", may, then)), both);
+    EXPECT_EQ(pauses(tool("told", may, then, {.may_pause = PauseSet{PauseReason::approval}})),
+              PauseSet{PauseReason::approval});
+    EXPECT_TRUE(tool("alone", may)->declaration().mistake.contains("no second function"));
+    auto const outcome = tool("asks", asks)->execute(call(R"({"a":0,"b":0})"));
+    EXPECT_EQ(reason(std::get<Paused>(outcome).await), PauseReason::user_input);
 }
 
 // B2
@@ -215,7 +236,7 @@ TEST(TypedResume, AResultIsCheckedByTheCompilerAndByItsRules) {
         "the result does not fit: Missing required property 'url'.");
 }
 
-Outcome<Deployment> go_on(Deploy const& deploy, Call const& call) {
+Outcome<Deployment, Pending> go_on(Deploy const& deploy, Call const& call) {
     Resumed const& answer = *call.resumed();
     if (!answer.approved) return Failed{"not allowed: " + answer.reason};
     return Pending{Deployment{deploy.service, answer.state_as<Sum>()->a == 5 ? "kept" : "lost"}};
@@ -226,7 +247,7 @@ TEST(Reentry, TheSecondFunctionGoesOnAndTheFirstIsNeverRunAgain) {
     int first = 0;
     auto const deploy = tool(
         "deploy",
-        [&first](Deploy const&) -> Outcome<Deployment> {
+        [&first](Deploy const&) -> Outcome<Deployment, NeedApproval> {
             ++first;
             return NeedApproval{
                 Deployment{"asked", ""}, "May I?", {.state = to_json(Sum{5, 6}).value_or(Json())}};

@@ -59,6 +59,11 @@ WRONG = {
 WRONG_FUNCTIONS = {
     "a tool's function names its types": '[](auto const&) {}',
     'can be called when it is const': '[n = 0](In const&) mutable { ++n; }',
+    'a function that returns NeedInput says so':
+        '[](In const&) -> dormouse::Outcome<int> { return dormouse::NeedInput{1, "Which?"}; }',
+    'a function that returns Pending says so':
+        '[](In const&) -> dormouse::Outcome<int, dormouse::NeedInput> '
+        '{ return dormouse::Pending{1}; }',
 }
 HEAD = '#include <dormouse/registry.h>\n#include <set>\n'
 

@@ -78,24 +78,22 @@ protected:
     std::atomic<int> job_runs = 0, guarded_runs = 0;
     std::optional<Duration> within;
     TypedTool<Work, Outcome> job =
-        tool("job", [this](Work const& work) -> dormouse::Outcome<Outcome> {
+        tool("job", [this](Work const& work) -> dormouse::Outcome<Outcome, Pending> {
             ++job_runs;
             return Pending<Outcome>{{"queued"}, {.ref = "job-" + work.target, .within = within}};
         });
     TypedTool<Work, Outcome> now =
         tool("now", [](Work const& work) { return Outcome{work.target}; });
     TypedTool<Work, Outcome> ask =
-        tool("ask",
-             [](Work const& work) -> dormouse::Outcome<Outcome> {
-                 return NeedInput<Outcome>{{"asked"}, "Which " + work.target + "?"};
-             },
-             {.may_pause = PauseSet{PauseReason::user_input}});
+        tool("ask", [](Work const& work) -> dormouse::Outcome<Outcome, NeedInput> {
+            return NeedInput<Outcome>{{"asked"}, "Which " + work.target + "?"};
+        });
     TypedTool<Work, Outcome> guarded = tool("guarded", [this](Work const&) {
         ++guarded_runs;
         return Outcome{"ran"};
     });
     TypedTool<Work, Outcome> guarded_job =
-        tool("guarded_job", [this](Work const&) -> dormouse::Outcome<Outcome> {
+        tool("guarded_job", [this](Work const&) -> dormouse::Outcome<Outcome, Pending> {
             ++job_runs;
             return Pending<Outcome>{{"queued"}, {.ref = "job-after"}};
         });
