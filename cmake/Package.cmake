@@ -28,6 +28,9 @@ function(package_library name)
   add_library(dormouse::${export} ALIAS lib${name})
 
   install(TARGETS lib${name} EXPORT dormouse-targets FILE_SET HEADERS)
+  # Wherever the tree is moved to; a library folder may be lib or lib/x86_64-linux-gnu.
+  file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
   configure_file(packaging/dormouse.pc.in ${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

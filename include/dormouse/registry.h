@@ -34,7 +34,9 @@ public:
     [[nodiscard]] std::vector<ToolPtr> list() const;
 
     // Runs the tool that the call names, within its limits, and blocks meanwhile. Whatever goes
-    // wrong is an outcome, for the model: an unknown name is told the nearest one.
+    // wrong is an outcome, for the model: an unknown name is told the nearest one. A tool that
+    // takes longer than its time limit is asked to stop and continues on a thread of its own, which
+    // nobody waits for: its function must not refer to what the caller destroys.
     [[nodiscard]] RawOutcome run(Call const& call) const;
 
     // Runs all, so many at once (0: as many as there are, up to 64), and blocks meanwhile. The

@@ -165,6 +165,15 @@ struct Decision {
     Json content = {};        // what the form was filled in with
     std::string digest = {};  // the input_digest that the person was shown; empty: not checked
     std::string by = "program";
+    Json metadata = {};  // as in SubmitOptions
+};
+
+// What goes with a result or an error, and is no part of what receipts are compared by.
+struct SubmitOptions {
+    std::string by = "program";
+    std::string title = {};        // for people
+    Json metadata = {};            // kept with the outcome; a tool that goes on gets it
+    std::string delivery_id = {};  // of the message that brought it, kept in its receipt
 };
 
 // One of a batch: a result, or an error when `error` is set.
@@ -172,6 +181,18 @@ struct Offer {
     PendingId pending;
     Json output = {};
     std::optional<std::string> error = {};
+    std::string title = {};  // as in SubmitOptions
+    Json metadata = {};
+};
+
+// A call of a tool under one of its pending ids: it waits, or was settled.
+struct CallView {
+    PendingCall call = {};                // as it was shown when it waited
+    std::optional<Receipt> receipt = {};  // nullopt: it waits
+    Json output = {};                     // of a result
+    std::string error = {};               // of an error
+    std::string title = {};
+    Json metadata = {};
 };
 
 // Which of the calls that wait.
@@ -184,8 +205,9 @@ struct WaitingFilter {
     std::size_t limit = 50;                  // 1 to 200
 };
 struct WaitingCalls {
-    std::vector<PendingCall> calls = {};  // newest session first, in it the newest call
-    std::optional<PendingId> next = {};   // there may be more after it, also when `calls` is empty
+    // Newest session first, in it the newest call; SessionView::pending has the other order.
+    std::vector<PendingCall> calls = {};
+    std::optional<PendingId> next = {};  // there may be more after it, also when `calls` is empty
 };
 
 // A session that another one has started: for a call of a tool "agent:NAME", or as a background
@@ -229,6 +251,11 @@ struct Event {
     TurnNo turn = 0;  // 0: none
     Json data = {};
     SessionId session = {};
+
+    // The members that T has; others are skipped, as later versions add some.
+    template <class T> [[nodiscard]] Result<T> data_as() const {
+        return from_json<T>(data, Unknown::skip);
+    }
 };
 
 template <class T> using Completion = std::function<void(Result<T>)>;
@@ -295,21 +322,37 @@ public:
     [[nodiscard]] Result<Receipt> submit(TypedTool<In, Out> const& tool, PendingId pending,
                                          std::type_identity_t<Out> const& value,
                                          std::string by = "program") {
+        return submit(tool, pending, value, SubmitOptions{.by = std::move(by)});
+    }
+    template <class In, class Out>
+    [[nodiscard]] Result<Receipt> submit(TypedTool<In, Out> const& tool, PendingId pending,
+                                         std::type_identity_t<Out> const& value,
+                                         SubmitOptions options) {
         // Its schema and its validator are asked by the runtime, on a tool thread.
         auto output = to_json(value);
         if (!output)
             return dormouse::fail(Code::invalid_result, output.error().detail,
                                   output.error().extra);
-        return submit_as(tool.name(), pending, *std::move(output), std::move(by));
+        return submit_as(tool.name(), pending, *std::move(output), std::move(options));
     }
+    // Errors: conflict, expired and cancelled hold what stands in `extra`: {"digest", "receipt"}.
     [[nodiscard]] Result<Receipt> submit(PendingId pending, Json output,
                                          std::string by = "program");
+    [[nodiscard]] Result<Receipt> submit(PendingId pending, Json output, SubmitOptions options);
     void submit(PendingId pending, Json output, std::string by, Completion<Receipt> done);
+    void submit(PendingId pending, Json output, SubmitOptions options, Completion<Receipt> done);
 
     // It failed; the model is told the text.
     [[nodiscard]] Result<Receipt> fail(PendingId pending, std::string error,
                                        std::string by = "program");
+    [[nodiscard]] Result<Receipt> fail(PendingId pending, std::string error, SubmitOptions options);
     void fail(PendingId pending, std::string error, std::string by, Completion<Receipt> done);
+    void fail(PendingId pending, std::string error, SubmitOptions options,
+              Completion<Receipt> done);
+
+    // A call that waits or was settled, with what settled it. Errors: not_found.
+    [[nodiscard]] Result<CallView> call(PendingId pending);
+    void call(PendingId pending, Completion<CallView> done);
 
     [[nodiscard]] Result<Receipt> decide(PendingId pending, Decision decision);
     void decide(PendingId pending, Decision decision, Completion<Receipt> done);
@@ -344,7 +387,8 @@ public:
 
     [[nodiscard]] Result<SessionView> session(SessionId session);
     void session(SessionId session, Completion<SessionView> done);
-    // The session as it stands when it is idle or sleeps, or when `limit` has passed.
+    // The session as it is when it is idle or sleeps, or when `limit` has passed: its `activity`
+    // tells the two apart (busy or retry: it ran out of time).
     [[nodiscard]] Result<SessionView> rest(SessionId session, Duration limit = Duration(60'000));
     void rest(SessionId session, Duration limit, Completion<SessionView> done);
 
@@ -358,7 +402,8 @@ public:
     void artifact(SessionId session, Seq seq, Completion<Artifact> done);
 
     // Events after `after`, at most about a quarter of a mebibyte of them, at least one if there is
-    // one.
+    // one. Keep the answer while you walk through it: `for (… : runtime.events(s).value())` is read
+    // after its end before C++23's range-for (g++ 15, clang 19).
     [[nodiscard]] Result<std::vector<Event>> events(SessionId session, Seq after = 0);
     void events(SessionId session, Seq after, Completion<std::vector<Event>> done);
     // Each event after `after` once, in order, on a callback thread, never two at once; from then
@@ -384,7 +429,7 @@ private:
     class Engine;
     explicit Runtime(std::unique_ptr<Engine> engine);
     [[nodiscard]] Result<Receipt> submit_as(std::string tool, PendingId pending, Json output,
-                                            std::string by);
+                                            SubmitOptions options);
 
     std::unique_ptr<Engine> engine_;
 };

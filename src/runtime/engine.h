@@ -41,6 +41,15 @@ struct Inside {
     std::function<std::vector<port::ModelLoad>()> models;
 };
 
+// An outcome on its way in.
+struct Offered {
+    session::Submission what;
+    std::string by;
+    std::string delivery_id = {};
+    std::string tool = {};             // whose call it must be; empty: any
+    std::optional<Sha256> shown = {};  // the digest of what the person saw
+};
+
 // What else runs on a runtime's loop, and is shut down with it: the HTTP server.
 class Attached {
 public:
@@ -72,9 +81,8 @@ public:
     void create(NewSession const& session, runtime::Reply<SessionId> reply);
     void prompt(SessionId session, std::string const& text, PromptOptions const& options,
                 runtime::Reply<Accepted> reply);
-    // `tool`: whose call it must be; empty: any.
-    void submit(std::string tool, PendingId pending, session::Submission what,
-                std::optional<Sha256> shown, std::string const& by, runtime::Reply<Receipt> reply);
+    void submit(PendingId pending, runtime::Offered offered, runtime::Reply<Receipt> reply);
+    void call(PendingId pending, runtime::Reply<CallView> reply);
     void submit_all(std::vector<Offer> offers, std::string const& by,
                     runtime::Reply<std::vector<Result<Receipt>>> reply);
     void progress(PendingId pending, Json payload, std::string key, std::string const& by,
@@ -111,6 +119,10 @@ private:
 
     void begin_to_end(Duration limit, port::Fn<void()> told);
     void count_by(port::Meter* meter);
+    void offer(PendingId pending, runtime::Offered offered,
+               std::shared_ptr<runtime::Reply<Receipt>> const& reply);
+    void refuse_closed(PendingId pending, Error error,
+                       std::shared_ptr<runtime::Reply<Receipt>> const& reply);
     void submit_one(Offer& offer, std::string const& by, runtime::Reply<Receipt> reply);
     [[nodiscard]] Result<void> assemble();
     void add(agent::Tool tool);

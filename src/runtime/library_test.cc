@@ -1,6 +1,7 @@
 #include "runtime/testing/runtime_fixture.h"
 
 #include <algorithm>
+#include <future>
 #include <thread>
 
 // Artifacts of typed tools, addresses that are told, lists of what waits, validators, and gates
@@ -48,7 +49,7 @@ TEST_F(LibraryTest, AToolsArtifactsAreKeptWithItsOutcome) {
 TEST_F(LibraryTest, ArtifactsOfARunThatGoesOnAfterItsPauseAreKeptToo) {
     settings.tools[4] = tool(
         "guarded_job",
-        [](Work const&) -> dormouse::Outcome<Outcome> {
+        [](Work const&) -> dormouse::Outcome<Outcome, NeedApproval> {
             return NeedApproval<Outcome>{{"asked"}, "Print it?"};
         },
         [](Work const&, Call const& call) -> dormouse::Outcome<Outcome> {
@@ -87,7 +88,7 @@ TEST_F(LibraryTest, AnArtifactThatMayNotBeIsTheToolsError) {
 
 TEST_F(LibraryTest, APauseSaysWhomToTell) {
     std::string url = "https://ci.example.org/hook?x=1";
-    settings.tools[0] = tool("job", [&](Work const&) -> dormouse::Outcome<Outcome> {
+    settings.tools[0] = tool("job", [&](Work const&) -> dormouse::Outcome<Outcome, Pending> {
         return Pending<Outcome>{{"queued"}, {.ref = "j", .webhook_url = url}};
     });
     open();
@@ -169,7 +170,7 @@ TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
     std::atomic<int> judged = 0;
     settings.tools[0] =
         tool("job",
-             [](Work const&) -> dormouse::Outcome<Outcome> {
+             [](Work const&) -> dormouse::Outcome<Outcome, Pending> {
                  return Pending<Outcome>{{"queued"}, {.ref = "j"}};
              },
              {.validate = [&](Outcome const& outcome) -> std::optional<std::string> {
@@ -197,7 +198,7 @@ TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
 
 TEST_F(LibraryTest, OfTwoResultsThatAreJudgedAtOnceOneWins) {
     settings.tools[0] = tool("job",
-                             [](Work const&) -> dormouse::Outcome<Outcome> {
+                             [](Work const&) -> dormouse::Outcome<Outcome, Pending> {
                                  return Pending<Outcome>{{"queued"}, {.ref = "j"}};
                              },
                              {.validate = [](Outcome const&) -> std::optional<std::string> {
@@ -228,7 +229,7 @@ TEST_F(LibraryTest, EditedArgumentsAtTheToolsOwnPauseGoThroughItsGatesAgain) {
                        .tools = {"guarded_job"}}};
     settings.tools[4] = tool(
         "guarded_job",
-        [](Work const&) -> dormouse::Outcome<Outcome> {
+        [](Work const&) -> dormouse::Outcome<Outcome, NeedApproval> {
             return NeedApproval<Outcome>{{"asked"}, "Really?"};
         },
         [&](Work const& work, Call const&) -> dormouse::Outcome<Outcome> {
@@ -252,6 +253,60 @@ TEST_F(LibraryTest, EditedArgumentsAtTheToolsOwnPauseGoThroughItsGatesAgain) {
     ASSERT_TRUE(runtime->decide(refused.id, {.approved = true, .arguments = input("moon")}));
     at_rest(refused.id.session);
     EXPECT_EQ(ran, "") << "the gate said no to these";
+}
+
+TEST_F(LibraryTest, ConflictAndCancelled_HoldTheReceiptOfWhatStands) {
+    open();
+    auto const calls = start("twice").pending;
+    ASSERT_EQ(calls.size(), 2U);
+    auto const stands = runtime->submit(job, calls[0].id, {"live"});
+    ASSERT_TRUE(stands) << stands.error().detail;
+    auto const other = runtime->submit(job, calls[0].id, {"dead"});
+    ASSERT_EQ(code_of(other), "conflict");
+    EXPECT_TRUE(other.error().extra.text().contains(stands->digest));
+    EXPECT_TRUE(other.error().extra.text().contains(R"("receipt":{"id":"rcp_)"));
+    ASSERT_TRUE(runtime->cancel(calls[1].id));
+    auto const late = runtime->submit(job, calls[1].id, {"live"});
+    ASSERT_EQ(code_of(late), "cancelled");
+    EXPECT_TRUE(late.error().extra.text().contains(R"("status":"cancelled")"));
+}
+
+TEST_F(LibraryTest, Call_ThatWaitsOrWasSettled_IsRead) {
+    open();
+    auto const call = start("job").pending.at(0);
+    auto const waits = runtime->call(call.id);
+    ASSERT_TRUE(waits) << waits.error().detail;
+    EXPECT_FALSE(waits->receipt);
+    EXPECT_EQ(waits->call.tool, "job");
+    EXPECT_EQ(waits->call.external_ref, "job-A");
+    SubmitOptions options{.by = "ann", .title = "It is live", .delivery_id = "msg-7"};
+    options.metadata = output("by hand");
+    ASSERT_TRUE(runtime->submit(job, call.id, {"live"}, options));
+    auto const settled = runtime->call(call.id).value();
+    ASSERT_TRUE(settled.receipt);
+    EXPECT_EQ(settled.receipt->status, CallStatus::completed);
+    EXPECT_EQ(settled.receipt->by, "ann");
+    EXPECT_EQ(settled.output, output("live"));
+    EXPECT_EQ(settled.title, "It is live");
+    EXPECT_EQ(settled.metadata, output("by hand"));
+    PendingId unknown = call.id;
+    unknown.generation += 7;
+    EXPECT_EQ(code_of(runtime->call(unknown)), "not_found");
+}
+
+TEST_F(LibraryTest, Metadata_IsNoPartOfWhatMakesADuplicate) {
+    open();
+    auto const call = start("job").pending.at(0);
+    SubmitOptions first, second;
+    first.metadata = output("one");
+    second.metadata = output("two");
+    ASSERT_TRUE(runtime->submit(call.id, output("live"), first));
+    EXPECT_TRUE(runtime->submit(call.id, output("live"), second).value().duplicate);
+    EXPECT_EQ(runtime->call(call.id)->metadata, output("one"));
+    std::promise<std::string> told;
+    runtime->submit(call.id, output("dead"), SubmitOptions{},
+                    [&](Result<Receipt> const& receipt) { told.set_value(code_of(receipt)); });
+    EXPECT_EQ(told.get_future().get(), "conflict");
 }
 
 }  // namespace

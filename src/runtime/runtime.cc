@@ -10,9 +10,21 @@ std::optional<Result<Receipt>> refuse_digest(Decision const& decision) {
     return fail(Code::bad_value, "digest must be sha256: and 64 hex digits");
 }
 
-session::Submission submission(Decision& decision) {
-    return door::decision(decision.approved, std::move(decision.reason),
-                          std::move(decision.arguments), std::move(decision.content));
+runtime::Offered offered(Decision decision) {
+    auto what = door::decision(decision.approved, std::move(decision.reason),
+                               std::move(decision.arguments), std::move(decision.content));
+    what.metadata = std::move(decision.metadata);
+    return {std::move(what), std::move(decision.by), {}, {}, door::parse_digest(decision.digest)};
+}
+
+runtime::Offered offered(session::Submission what, SubmitOptions options, std::string tool = {}) {
+    what.title = std::move(options.title);
+    what.metadata = std::move(options.metadata);
+    return {std::move(what),
+            std::move(options.by),
+            std::move(options.delivery_id),
+            std::move(tool),
+            {}};
 }
 
 }  // namespace
@@ -56,57 +68,77 @@ void Runtime::prompt(SessionId session, std::string text, PromptOptions options,
 }
 
 Result<Receipt> Runtime::submit_as(std::string tool, PendingId pending, Json output,
-                                   std::string by) {
-    return engine_->block<Receipt>([e = engine_.get(), tool = std::move(tool), pending,
-                                    what = door::result(std::move(output)),
-                                    by = std::move(by)](auto reply) mutable {
-        e->submit(std::move(tool), pending, std::move(what), std::nullopt, by, std::move(reply));
-    });
+                                   SubmitOptions options) {
+    auto what = offered(door::result(std::move(output)), std::move(options), std::move(tool));
+    return engine_->block<Receipt>(
+        [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
+            e->submit(pending, std::move(what), std::move(reply));
+        });
 }
 Result<Receipt> Runtime::submit(PendingId pending, Json output, std::string by) {
-    return submit_as("", pending, std::move(output), std::move(by));
+    return submit_as("", pending, std::move(output), {.by = std::move(by)});
+}
+Result<Receipt> Runtime::submit(PendingId pending, Json output, SubmitOptions options) {
+    return submit_as("", pending, std::move(output), std::move(options));
 }
 void Runtime::submit(PendingId pending, Json output, std::string by, Completion<Receipt> done) {
+    submit(pending, std::move(output), SubmitOptions{.by = std::move(by)}, std::move(done));
+}
+void Runtime::submit(PendingId pending, Json output, SubmitOptions options,
+                     Completion<Receipt> done) {
+    auto what = offered(door::result(std::move(output)), std::move(options));
     engine_->run<Receipt>(
-        [e = engine_.get(), pending, what = door::result(std::move(output)),
-         by = std::move(by)](auto reply) mutable {
-            e->submit("", pending, std::move(what), std::nullopt, by, std::move(reply));
+        [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
+            e->submit(pending, std::move(what), std::move(reply));
         },
         std::move(done));
 }
 
 Result<Receipt> Runtime::fail(PendingId pending, std::string error, std::string by) {
-    return engine_->block<Receipt>([e = engine_.get(), pending,
-                                    what = door::error(std::move(error)),
-                                    by = std::move(by)](auto reply) mutable {
-        e->submit("", pending, std::move(what), std::nullopt, by, std::move(reply));
-    });
+    return fail(pending, std::move(error), SubmitOptions{.by = std::move(by)});
+}
+Result<Receipt> Runtime::fail(PendingId pending, std::string error, SubmitOptions options) {
+    auto what = offered(door::error(std::move(error)), std::move(options));
+    return engine_->block<Receipt>(
+        [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
+            e->submit(pending, std::move(what), std::move(reply));
+        });
 }
 void Runtime::fail(PendingId pending, std::string error, std::string by, Completion<Receipt> done) {
+    fail(pending, std::move(error), SubmitOptions{.by = std::move(by)}, std::move(done));
+}
+void Runtime::fail(PendingId pending, std::string error, SubmitOptions options,
+                   Completion<Receipt> done) {
+    auto what = offered(door::error(std::move(error)), std::move(options));
     engine_->run<Receipt>(
-        [e = engine_.get(), pending, what = door::error(std::move(error)),
-         by = std::move(by)](auto reply) mutable {
-            e->submit("", pending, std::move(what), std::nullopt, by, std::move(reply));
+        [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
+            e->submit(pending, std::move(what), std::move(reply));
         },
+        std::move(done));
+}
+
+Result<CallView> Runtime::call(PendingId pending) {
+    return engine_->block<CallView>(
+        [e = engine_.get(), pending](auto reply) { e->call(pending, std::move(reply)); });
+}
+void Runtime::call(PendingId pending, Completion<CallView> done) {
+    engine_->run<CallView>(
+        [e = engine_.get(), pending](auto reply) { e->call(pending, std::move(reply)); },
         std::move(done));
 }
 
 Result<Receipt> Runtime::decide(PendingId pending, Decision decision) {
     if (auto refused = refuse_digest(decision)) return *std::move(refused);
     return engine_->block<Receipt>(
-        [e = engine_.get(), pending, decision = std::move(decision)](auto reply) mutable {
-            auto what = submission(decision);
-            e->submit("", pending, std::move(what), door::parse_digest(decision.digest),
-                      decision.by, std::move(reply));
+        [e = engine_.get(), pending, what = offered(std::move(decision))](auto reply) mutable {
+            e->submit(pending, std::move(what), std::move(reply));
         });
 }
 void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> done) {
     engine_->run<Receipt>(
         [e = engine_.get(), pending, decision = std::move(decision)](auto reply) mutable {
             if (auto refused = refuse_digest(decision)) return reply(*std::move(refused));
-            auto what = submission(decision);
-            e->submit("", pending, std::move(what), door::parse_digest(decision.digest),
-                      decision.by, std::move(reply));
+            e->submit(pending, offered(std::move(decision)), std::move(reply));
         },
         std::move(done));
 }

@@ -66,17 +66,60 @@ SessionView session_view(session::State const& state) {
     return out;
 }
 
-Receipt receipt(session::Answer const& answer, PendingId const& pending) {
+Receipt receipt(session::Receipt const& receipt) {
     Receipt out;
+    out.pending = receipt.pending;
+    out.status = static_cast<CallStatus>(receipt.status);
+    out.digest = digest_text(receipt.digest);
+    out.at = receipt.at;
+    out.by = receipt.by.name;
+    out.seq = receipt.seq;
+    return out;
+}
+
+Receipt receipt(session::Answer const& answer, PendingId const& pending) {
+    Receipt out = answer.receipt ? receipt(*answer.receipt) : Receipt{};
     out.pending = pending;
     out.duplicate = answer.outcome == session::Answer::Outcome::duplicate;
     out.counted = answer.outcome == session::Answer::Outcome::counted;
-    if (!answer.receipt) return out;
-    out.status = static_cast<CallStatus>(answer.receipt->status);
-    out.digest = digest_text(answer.receipt->digest);
-    out.at = answer.receipt->at;
-    out.by = answer.receipt->by.name;
-    out.seq = answer.receipt->seq;
+    return out;
+}
+
+Json closed_extra(session::Receipt const& receipt) {
+    SessionId const& session = receipt.pending.session;
+    json::Writer out;
+    out.begin_object().member("digest", digest_text(receipt.digest)).key("receipt").begin_object();
+    out.member("id", numbered_id("rcp_", session, receipt.seq));
+    out.member("pendingID", receipt.pending.text()).member("sessionID", session.text());
+    out.member("kind", text(receipt.kind)).member("status", text(receipt.status));
+    out.member("digest", digest_text(receipt.digest)).member("at", to_ms(receipt.at));
+    out.member("by", receipt.by.name).member("seq", receipt.seq);
+    return out.end_object().end_object().json();
+}
+
+CallView call_view(wire::History const& history, wire::PauseView const& pause) {
+    wire::CallView const& call = history.calls().at(pause.pending.call);
+    CallView out;
+    out.call.id = pause.pending;
+    out.call.tool = call.spec.tool;
+    out.call.input = call.spec.input;
+    out.call.input_digest = digest_text(call.spec.input_digest);
+    out.call.reason = static_cast<PauseReason>(pause.terms.reason);
+    out.call.gate = pause.gate;
+    out.call.in_doubt = pause.in_doubt;
+    out.call.message = pause.terms.message;
+    out.call.form = pause.terms.form;
+    out.call.placeholder = pause.terms.placeholder;
+    out.call.external_ref = pause.terms.external_ref;
+    out.call.webhook_url = pause.terms.webhook_url;
+    out.call.since = pause.created;
+    out.call.deadline = pause.deadline;
+    if (!pause.receipt) return out;
+    out.receipt = receipt(*pause.receipt);
+    out.output = pause.what.output;
+    out.error = pause.what.error;
+    out.title = pause.what.title;
+    out.metadata = pause.what.metadata;
     return out;
 }
 

@@ -12,6 +12,10 @@ namespace dormouse::runtime {
 [[nodiscard]] PendingCall pending_call(session::Call const& call);
 [[nodiscard]] SessionView session_view(session::State const& state);
 [[nodiscard]] Receipt receipt(session::Answer const& answer, PendingId const& pending);
+[[nodiscard]] Receipt receipt(session::Receipt const& receipt);
+// {"digest", "receipt"}: what stands, as the HTTP interface shows it.
+[[nodiscard]] Json closed_extra(session::Receipt const& receipt);
+[[nodiscard]] CallView call_view(wire::History const& history, wire::PauseView const& pause);
 [[nodiscard]] std::vector<Message> messages(wire::History const& history);
 [[nodiscard]] Event event(SessionId session, wire::Record const& record);
 

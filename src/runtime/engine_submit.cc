@@ -1,0 +1,120 @@
+#include "json/json.h"
+#include "runtime/engine.h"
+#include "runtime/views.h"
+
+#include <map>
+
+// Outcomes of calls that wait, one or many, and what became of them.
+namespace dormouse {
+
+using session::open_pause;
+
+namespace {
+
+bool names_what_stands(Code code) {
+    return code == Code::conflict || code == Code::expired || code == Code::cancelled;
+}
+
+}  // namespace
+
+void Runtime::Engine::offer(PendingId pending, runtime::Offered offered,
+                            std::shared_ptr<runtime::Reply<Receipt>> const& reply) {
+    session::Submit command{pending,       std::move(offered.what),
+                            "library",     std::move(offered.delivery_id),
+                            offered.shown, {}};
+    runner::Asker by{{session::ActorType::token, std::move(offered.by)}};
+    door::submit(runner_, catalogue_, std::move(command), std::move(by),
+                 [this, reply, pending](Result<session::Answer> answer) {
+                     if (meter_) meter_->submitted(answer);
+                     if (answer) return (*reply)(runtime::receipt(*answer, pending));
+                     refuse_closed(pending, std::move(answer.error()), reply);
+                 });
+}
+
+// With the receipt of what settled the call, which the core names by its digest only.
+void Runtime::Engine::refuse_closed(PendingId pending, Error error,
+                                    std::shared_ptr<runtime::Reply<Receipt>> const& reply) {
+    if (!names_what_stands(error.code)) return (*reply)(std::unexpected(std::move(error)));
+    door::read_history(
+        runner_, pending.session,
+        [reply, pending, error = std::move(error)](Result<door::Snapshot> snapshot) mutable {
+            auto const* const pause = snapshot ? snapshot->history.pause(pending) : nullptr;
+            if (pause && pause->receipt) error.extra = runtime::closed_extra(*pause->receipt);
+            (*reply)(std::unexpected(std::move(error)));
+        });
+}
+
+void Runtime::Engine::submit(PendingId pending, runtime::Offered offered,
+                             runtime::Reply<Receipt> reply) {
+    auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
+    std::string const by = offered.by;
+    auto then = [this, pending, held, offered = std::move(offered)]() mutable {
+        if (offered.tool.empty()) return offer(pending, std::move(offered), held);
+        runner_.look(pending.session, [this, pending, held, offered = std::move(offered)](
+                                          Result<std::shared_ptr<runner::Lane>> lane) mutable {
+            if (!lane) return (*held)(std::unexpected(std::move(lane.error())));
+            auto const* call = open_pause((*lane)->state(), pending);
+            if (call && call->spec.tool != offered.tool)
+                return (*held)(dormouse::fail(
+                    Code::wrong_tool,
+                    "this is a call of '" + call->spec.tool + "', not of '" + offered.tool + "'"));
+            offer(pending, std::move(offered), held);
+        });
+    };
+    allow(Operation::resume, pending, by, std::move(then),
+          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+}
+
+void Runtime::Engine::call(PendingId pending, runtime::Reply<CallView> reply) {
+    door::read_history(
+        runner_, pending.session,
+        [pending, reply = std::move(reply)](Result<door::Snapshot> snapshot) mutable {
+            if (!snapshot) return reply(std::unexpected(std::move(snapshot.error())));
+            auto const* const pause = snapshot->history.pause(pending);
+            if (!pause)
+                return reply(dormouse::fail(Code::not_found, "No call has this pending id."));
+            reply(runtime::call_view(snapshot->history, *pause));
+        });
+}
+
+void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string const& by,
+                                 runtime::Reply<std::vector<Result<Receipt>>> reply) {
+    struct Batch {
+        runtime::Reply<std::vector<Result<Receipt>>> reply;
+        std::vector<Result<Receipt>> receipts;
+        std::size_t open;
+    };
+    if (offers.empty()) return reply(std::vector<Result<Receipt>>{});
+    auto const batch = std::make_shared<Batch>(
+        std::move(reply),
+        std::vector<Result<Receipt>>(offers.size(), std::unexpected(runtime::ended())),
+        offers.size());
+    std::map<SessionId, std::vector<std::size_t>> by_session;
+    for (std::size_t i = 0; i < offers.size(); ++i)
+        by_session[offers[i].pending.session].push_back(i);
+    auto const shared = std::make_shared<std::vector<Offer>>(std::move(offers));
+    for (auto& [session, places] : by_session) {
+        // From within a look: the lane takes all of them before it judges, into one append.
+        runner_.look(session, [this, batch, shared, by, places = std::move(places)](auto const&) {
+            for (std::size_t const i : places) {
+                submit_one((*shared)[i], by,
+                           runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
+                               batch->receipts[i] = std::move(receipt);
+                               if (--batch->open == 0) batch->reply(std::move(batch->receipts));
+                           }));
+            }
+        });
+    }
+}
+
+void Runtime::Engine::submit_one(Offer& offer, std::string const& by,
+                                 runtime::Reply<Receipt> reply) {
+    runtime::Offered offered{
+        offer.error ? door::error(std::move(*offer.error)) : door::result(std::move(offer.output)),
+        by};
+    offered.what.title = std::move(offer.title);
+    offered.what.metadata = std::move(offer.metadata);
+    submit(offer.pending, std::move(offered), std::move(reply));
+}
+
+}  // namespace dormouse
