@@ -1,3 +1,4 @@
+#include "session/limits.h"
 #include "session/testing/given.h"
 
 #include <gtest/gtest.h>
@@ -185,6 +186,19 @@ TEST_F(MailTest, E6_AConversationWakesASessionSoOftenAndNoMore) {
     }
     EXPECT_EQ(wakes, limits::mail_wakes_max);
     EXPECT_EQ(given.what_class(), "idle");
+}
+
+TEST_F(MailTest, ManyConversations_OnlyTheNewestAreRemembered) {
+    idle_after_a_turn();
+    Mail const first = mail("0", 9);
+    (void)receive(first);
+    (void)given.reply();
+    for (std::size_t i = 1; i <= limits::conversations_max; ++i) {
+        (void)receive(mail(std::to_string(i), 9));
+        (void)given.reply();
+    }
+    EXPECT_EQ(given.state.conversations.size(), limits::conversations_max);
+    EXPECT_EQ(conversation_of(given.state, first.id), nullptr);
 }
 
 TEST_F(MailTest, E8_ResumeFalseWakesNobodyAndIsReadWithTheNextTurn) {

@@ -414,6 +414,24 @@ TEST_F(TaskTest, AResumeSendsTheNextRunToTheSameSession) {
     EXPECT_EQ(d.sessions, 0u);
 }
 
+TEST_F(TaskTest, ProgressOfAnOlderRun_IsDropped) {
+    idle_with_task();
+    SessionId const child = state.tasks.at(1).child;
+    (void)ends(1, 1, "first");
+    resume(1);
+    EXPECT_EQ(types(when(Deliver{{child, 77, 0}, RunProgress{1, 1, "old"}})), "");
+    EXPECT_EQ(types(when(Deliver{{child, 78, 0}, RunProgress{1, 2, "new"}})), "task_changed");
+}
+
+TEST_F(TaskTest, ResumeBeforeTheNoticeWasRead_WithdrawsIt) {
+    with_task();
+    (void)ends(1, 1, "first");
+    ASSERT_EQ(state.queue.size(), 1u);
+    Decision const d = tool_asks(ask(TaskAsk::What::resume, task_id_of(1)));
+    EXPECT_EQ(all<InputDropped>(d).size(), 1u);
+    EXPECT_TRUE(state.queue.empty());
+}
+
 TEST_F(TaskTest, AnOlderRunThatEndsLateOverwritesNothing) {
     idle_with_task();
     (void)ends(1, 1, "first");
