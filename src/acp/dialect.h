@@ -30,6 +30,8 @@ public:
     [[nodiscard]] virtual bool receive(std::string_view bytes) = 0;
     // The program has ended: nothing is written any more.
     virtual void close() = 0;
+    // The last line that it wrote and that is no message; empty: there was none.
+    [[nodiscard]] virtual std::string nonsense() const { return {}; }
     [[nodiscard]] virtual std::string version() const = 0;  // for people
 
     virtual void greet(Then<Hello> then) = 0;

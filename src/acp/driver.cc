@@ -29,6 +29,13 @@ std::string whole_characters(std::string text, std::size_t most) {
     return text;
 }
 
+std::string_view trimmed(std::string_view line) {
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t'))
+        line.remove_suffix(1);
+    return line;
+}
+
 // Of what the program calls its tool, that which a gate could name.
 std::vector<std::string> names_of(Question const& question) {
     std::vector<std::string> out;
@@ -39,6 +46,14 @@ std::vector<std::string> names_of(Question const& question) {
         if (one_word) out.push_back("acp:" + word);
     }
     return out;
+}
+
+// Of one that says too little by itself: what was said of the tool call before. It may change until
+// the call begins, so the question stays vague.
+Json with_input(Question const& question, Json const& known) {
+    json::Writer out;
+    out.begin_object().member("kind", question.kind).member("title", question.title);
+    return out.member("input", known).end_object().json();
 }
 
 }  // namespace
@@ -59,6 +74,7 @@ Driver::Driver(Settings const& settings, port::Processes& processes, port::Loop&
 
 void Driver::prompt(Prompt prompt) {
     CHECK(idle() && phase_ != Phase::gone);
+    keep(scribe_.flush());  // what it said a moment after its last answer
     prompt_ = std::move(prompt);
     updates_ = asks_ = 0;
     sent_ = just_answered_ = stirred_ = false;
@@ -82,7 +98,9 @@ void Driver::adopt(Prompt prompt) {
 
 void Driver::start() {
     auto const folder = settings_.folder(goal()->cwd);
-    if (!folder) return fail(AgentFailure::How::refused, "agent_refused", folder.error().detail);
+    if (!folder)
+        return fail(AgentFailure::How::refused, "agent_refused",
+                    "The session's folder " + folder.error().detail + ".");
     cwd_ = *folder;
     if (!settings_.password_variable.empty()) password_ = settings_.random();
     port::ProcessSpec spec = process_of(settings_, cwd_, password_);
@@ -109,7 +127,8 @@ void Driver::limit_start() {
         if (!self || self->turn_of_clock_ != turn || self->sent_ || !self->goal()) return;
         if (self->phase_ == Phase::gone) return;
         self->why_ended_ = "it was not ready in " +
-                           std::to_string(self->settings_.start_limit.count() / 1000) + " s";
+                           std::to_string(self->settings_.start_limit.count() / 1000) + " s" +
+                           self->nonsense();
         self->end();
     });
 }
@@ -145,7 +164,7 @@ void Driver::on_end(port::ProcessEnd const& end) {
         using How = port::ProcessEnd::How;
         std::string const status = std::to_string(end.status);
         switch (end.how) {
-            case How::exited: why_ended_ = "it ended with status " + status; break;
+            case How::exited: why_ended_ = "it ended with status " + status + nonsense(); break;
             case How::signalled: why_ended_ = "it was ended by signal " + status; break;
             case How::not_started: why_ended_ = "it could not be started: " + end.error; break;
             default: why_ended_ = "it wrote too much"; break;
@@ -159,15 +178,33 @@ void Driver::on_end(port::ProcessEnd const& end) {
     told_.gone();
 }
 
-// The last line that it complained with.
+// The last lines that it complained with, without the frames of a stack trace: they say where, and
+// not what.
 std::string Driver::last_words() const {
-    std::string_view text(error_tail_);
-    while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r'))
-        text.remove_suffix(1);
-    text = text.substr(text.rfind('\n') + 1);
-    constexpr std::size_t most = 200;
-    if (text.empty() || why_ended_.ends_with(text)) return "";
-    return without_secrets(": " + std::string(text.substr(0, most)));
+    constexpr std::size_t lines_max = 5;
+    constexpr std::size_t most = 600;
+    std::string_view rest(error_tail_);
+    std::string out;
+    for (std::size_t lines = 0; lines < lines_max && !rest.empty();) {
+        auto const end = rest.rfind('\n');
+        std::string_view const line = trimmed(rest.substr(end + 1));
+        rest = rest.substr(0, end == std::string_view::npos ? 0 : end);
+        bool const frame = line.starts_with("at ") || line.starts_with("^");
+        if (line.empty() || frame) continue;
+        if (out.size() + line.size() > most && !out.empty()) break;
+        ++lines;
+        out = std::string(line) + (out.empty() ? "" : " / ") + out;
+    }
+    out = whole_characters(std::move(out), most);
+    if (out.empty() || why_ended_.ends_with(out)) return "";
+    return without_secrets(": " + out);
+}
+
+// A program that speaks no ACP, or writes its complaints where messages are expected.
+std::string Driver::nonsense() const {
+    bool const early = phase_ == Phase::starting || ending_;
+    std::string const line = early ? dialect_->nonsense() : "";
+    return line.empty() ? "" : without_secrets(", and wrote what is no message of ACP: " + line);
 }
 
 std::string Driver::without_secrets(std::string text) const {
@@ -188,6 +225,8 @@ void Driver::send_prompt() {
     terms.past_by_tool = has_servers_;
     bool const found = replayed_ && holds_marker(replay_, marker, ask.attempt);
     bool const missed = replayed_ && !found;
+    terms.has_it = context.again && found;
+    terms.repeated = found && holds_marker(replay_, marker, ask.attempt, 2);
     terms.sure = context.again && (context.turn.heard || found);
     terms.go_on = terms.sure || (context.again && !missed) || !context.turn.verdicts.empty();
     replayed_ = false;
@@ -225,18 +264,20 @@ void Driver::answered(Dialect::Answer<TurnEnd> end) {
     rest();
 }
 
-// Another may have come meanwhile; whoever owns this gives it when asked again.
+// Another may have come meanwhile; whoever owns this gives it when asked again. Some programs have
+// more to say of what was cancelled than of what they finished.
 void Driver::after_cancel() {
+    rest(settings_.cancel_limit);
+    keep(scribe_.flush());
     scribe_.reset();
-    rest();
     told_.rested();
 }
 
 // What comes a moment later still belongs to the prompt that has its answer.
-void Driver::rest() {
+void Driver::rest(Duration moment) {
     ++turn_of_clock_;
     just_answered_ = true;
-    loop_.after(Duration(1'000), [weak = weak_from_this(), turn = turn_of_clock_] {
+    loop_.after(moment, [weak = weak_from_this(), turn = turn_of_clock_] {
         auto const self = weak.lock();
         if (!self || self->turn_of_clock_ != turn) return;
         self->keep(self->scribe_.flush());
@@ -272,11 +313,13 @@ void Driver::refuse(Refusal const& refusal) {
         return fail(AgentFailure::How::refused, "agent_login",
                     "The agent wants a login or a key: " + said + "." + ways_to_sign_in());
     }
-    // Of a session that it knew a moment ago: it is taken up, or told, anew.
+    // Of a session that it knew a moment ago: it is taken up, or told its past, once more.
     bool const lost = phase_ == Phase::ready && refusal.why == Refusal::Why::unknown;
-    if (lost) acp_session_.clear();
-    fail(lost ? AgentFailure::How::died : AgentFailure::How::refused,
-         lost ? "agent_crashed" : "agent_refused", "The agent refused: " + said);
+    if (!lost)
+        return fail(AgentFailure::How::refused, "agent_refused", "The agent refused: " + said);
+    acp_session_.clear();
+    fail(AgentFailure::How::died, "agent_lost_session",
+         "The agent does not know its session any more: " + said);
 }
 
 void Driver::fail(AgentFailure::How how, std::string code, std::string message) {
@@ -317,7 +360,8 @@ void Driver::cancel() {
 void Driver::on_said(Said said) {
     if (replaying_) {
         auto const* const user = std::get_if<UserText>(&said);
-        if (user && replay_.size() < replay_max) replay_ += user->text + "\n";
+        if (user) replay_ += user->text + "\n";
+        if (replay_.size() > replay_max) replay_.erase(0, replay_.size() - replay_max / 2);
         return;
     }
     stirred_ = true;
@@ -385,8 +429,12 @@ void Driver::on_question(Question question) {
         return dialect_->answer(question.number, Decision::cancelled);
     keep(scribe_.flush());
     scribe_.end_message();
+    Json const known = question.vague ? scribe_.input_of(question.call) : Json();
+    if (!known.is_null()) question.input = with_input(question, known);
     AskModel const& owed = prompt_->request.ask;
     AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}, names_of(question)};
+    out.vague = question.vague;
+    out.own = std::move(question.own);
     out.spec.model_id = std::move(question.call);
     out.spec.tool = "acp:" + question.kind;
     out.spec.input = std::move(question.input);

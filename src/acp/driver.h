@@ -119,12 +119,13 @@ private:
     // `last`: it has said before that it does not know the session.
     void take_up(std::string const& known, bool with_past, bool last);
     void attached(std::string how, bool told, Opened const& opened);
+    [[nodiscard]] bool misses_prompt() const;
     void grant_wishes();
     void ready();
     void send_prompt();
     void answered(Dialect::Answer<TurnEnd> end);
     void after_cancel();
-    void rest();
+    void rest(Duration moment = Duration(1'000));
     void limit_idle();
 
     void read_list(port::Fn<void(Entries)> then);
@@ -158,6 +159,7 @@ private:
     void limit_start();
     [[nodiscard]] std::string without_secrets(std::string text) const;
     [[nodiscard]] std::string last_words() const;
+    [[nodiscard]] std::string nonsense() const;
     [[nodiscard]] std::string ways_to_sign_in() const;
     [[nodiscard]] Place place();
 
@@ -188,6 +190,7 @@ private:
     std::uint64_t lease_ = 0;    // its number
     bool leased_ = false;
     bool reading_screen_ = false, reads_again_ = false;
+    bool screen_was_read_ = false;
     std::int64_t typed_at_ = 0;       // of the newest that was told
     std::size_t covered_ = 0;         // of held_news_, by the reading that goes on
     std::deque<LateNews> held_news_;  // it may answer what the screen is read for
@@ -196,7 +199,8 @@ private:
     std::string acp_session_;
     std::string program_;  // name and version
     std::vector<Login> logins_;
-    std::string how_;  // the session was made or taken up
+    std::string how_;   // the session was made or taken up
+    std::string mode_;  // of the session; empty: unknown
     bool told_lost_ = false;
     std::deque<Wish> wishes_;
     Abilities can_;

@@ -25,10 +25,19 @@ std::string joined(std::vector<std::string> const& choice) {
     return out;
 }
 
+// Some programs have their mode among their options.
+std::string mode_of(Opened const& opened) {
+    auto const option = std::ranges::find(opened.options, "mode", &Option::id);
+    bool const among = opened.mode.empty() && option != opened.options.end();
+    return among ? json::View(option->value).string_or("") : opened.mode;
+}
+
 // What is set already is not set again.
 std::deque<Wish> wishes_of(Settings const& settings, Opened const& opened) {
     std::deque<Wish> out;
-    if (!settings.mode.empty() && opened.mode != settings.mode)
+    bool const there = std::ranges::find(opened.modes, settings.mode) != opened.modes.end();
+    bool const wanted = !settings.mode.empty() && (there || !settings.mode_of_preset);
+    if (wanted && opened.mode != settings.mode)
         out.push_back({"", Json(), "mode \"" + settings.mode + "\"", joined(opened.modes)});
     json::View(settings.options).members([&](std::string_view name, json::View value) {
         Json const wanted = value.copy();
@@ -98,7 +107,8 @@ std::string Driver::ways_to_sign_in() const {
     return out;
 }
 
-// A prompt that may have been delivered is looked for in a replay; else resuming is quicker.
+// A prompt that was delivered, or may have been, is looked for in a replay; else resuming is
+// quicker.
 void Driver::attach() {
     auto const to = goal();
     if (!to) {  // nobody wants it any more
@@ -106,8 +116,7 @@ void Driver::attach() {
         acp_session_.clear();
         return rest();
     }
-    bool const looks =
-        prompt_ && prompt_->request.program->again && !prompt_->request.program->turn.heard;
+    bool const looks = prompt_ && prompt_->request.program->again;
     phase_ = Phase::attaching;
     if (to->acp_session.empty())
         return looks && can_.list && can_.load ? find_mine() : open_new(false);
@@ -136,6 +145,8 @@ Place Driver::place() {
 
 // `told`: it had a session of its own, which is lost.
 void Driver::open_new(bool told) {
+    replayed_ = false;
+    replay_.clear();
     bool const nobody = !prompt_ && visits_.empty();
     if (nobody || (!prompt_ && (told || visits_.front().ask.has_past))) return lose_visitors();
     dialect_->open(place(), [this, told](Dialect::Answer<Opened> opened) {
@@ -155,8 +166,9 @@ void Driver::take_up(std::string const& known, bool with_past, bool last) {
     dialect_->take_up(known, place(), with_past,
                       [this, known, with_past, last](Dialect::Answer<Opened> opened) {
                           replaying_ = false;
+                          replayed_ = opened && with_past;
                           if (opened) {
-                              replayed_ = with_past;
+                              if (misses_prompt()) return open_new(true);
                               return attached(with_past ? "load" : "resume", false, *opened);
                           }
                           acp_session_.clear();
@@ -166,9 +178,20 @@ void Driver::take_up(std::string const& known, bool with_past, bool last) {
                       });
 }
 
+// The program had this prompt, and does not remember it: another process of it has written to the
+// session, and it follows that one's branch. Nobody knows what else it does not remember.
+bool Driver::misses_prompt() const {
+    if (!prompt_ || !replayed_) return false;
+    AskModel const& ask = prompt_->request.ask;
+    AgentContext const& context = *prompt_->request.program;
+    return context.again && context.turn.heard &&
+           !holds_marker(replay_, marker_of(session_, ask.turn, ask.step), ask.attempt);
+}
+
 void Driver::attached(std::string how, bool told, Opened const& opened) {
     how_ = std::move(how);
     told_lost_ = told;
+    mode_ = mode_of(opened);
     wishes_ = wishes_of(settings_, opened);
     grant_wishes();
 }
@@ -178,7 +201,9 @@ void Driver::grant_wishes() {
     if (wishes_.empty() || !goal()) return ready();
     Wish wish = std::move(wishes_.front());
     wishes_.pop_front();
-    auto granted = [this, what = wish.what, choice = wish.choice](Dialect::Answer<void> answer) {
+    auto granted = [this, what = wish.what, choice = wish.choice,
+                    mode = wish.option.empty()](Dialect::Answer<void> answer) {
+        if (answer && mode) mode_ = settings_.mode;
         if (answer) return grant_wishes();
         if (answer.error().why == Refusal::Why::gone) return;
         fail(AgentFailure::How::refused, "agent_refused",
@@ -195,14 +220,16 @@ void Driver::ready() {
     // What was typed while nobody read it, as when the server was killed.
     if (how_ != "new" && visits_.empty()) read_screen();
     bool const first = how_ == "new" && !prompt_ && !visits_.empty();
-    if (first) visits_.front().ask.told(AgentAttach{0, 0, 0, acp_session_, how_, program_, false});
+    if (first)
+        visits_.front().ask.told(AgentAttach{0, 0, 0, acp_session_, how_, program_, false, mode_});
     let_in();
     ++turn_of_clock_;
     if (!prompt_) return limit_idle();  // no answer that something could still belong to
     AskModel const& ask = prompt_->request.ask;
     told_past_ = how_ == "new" && has_past(prompt_->request);
     bool const says = told_lost_ || told_past_;
-    prompt_->done(AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, how_, program_, says});
+    prompt_->done(
+        AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, how_, program_, says, mode_});
     if (prompt_) send_prompt();
 }
 

@@ -99,12 +99,15 @@ void Driver::read_screen() {
 
 void Driver::screen_read(std::vector<AgentTyped> const& typed) {
     reading_screen_ = false;
-    for (AgentTyped const& one : typed) {
+    // What it answered while this process runs it tells by itself.
+    bool const recovers = !std::exchange(screen_was_read_, true);
+    for (AgentTyped one : typed) {
         if (one.at <= typed_at_) continue;
         typed_at_ = one.at;
         stirred_ = true;
+        if (!recovers) one.answer = {};
         if (!prompt_) scribe_.end_message();
-        (prompt_ ? prompt_ : last_)->done(one);
+        (prompt_ ? prompt_ : last_)->done(std::move(one));
     }
     tell_held(covered_);
     bool const more = std::exchange(reads_again_, false) || !held_news_.empty();

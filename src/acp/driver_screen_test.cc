@@ -59,6 +59,7 @@ protected:
             json::View(c->parts).elements(
                 [&](json::View part) { text += part["text"].string_or(""); });
             add("typed" + std::to_string(c->at) + ":" + text);
+            if (!c->answer.is_null()) add("answer:" + std::string(c->answer.text()));
         } else if (auto const* c = std::get_if<AgentNews>(&body)) {
             add("news" + std::to_string(c->number) + (c->by_itself ? ":by_itself" : ""));
         } else if (auto const* c = std::get_if<AgentAttach>(&body)) {
@@ -219,6 +220,30 @@ TEST_F(ScreenTest, WhatWasTypedBeforeADeathIsReadWithTheNextPrompt) {
     EXPECT_EQ(taken(), "attach:resume:1 typed7:before");
     processes.answer("session/prompt", "{}");
     EXPECT_EQ(taken(), "reply");
+}
+
+TEST_F(ScreenTest, TypedWhileNobodyListened_ComesWithWhatTheProgramAnswered) {
+    prompt();
+    ready();
+    processes.answer("session/resume", "{}");
+    std::string const before = R"({"info":{"id":"m1","role":"user","time":{"created":7}},)"
+                               R"("parts":[{"type":"text","text":"before"}]})";
+    std::string const answer =
+        R"({"info":{"id":"m2","parentID":"m1","role":"assistant","time":{"completed":9}},)"
+        R"("parts":[{"type":"reasoning","text":"hm"},{"type":"text","text":"done"}]})";
+    http.answer("[" + before + "," + answer + "]");
+    EXPECT_EQ(taken(), R"(attach:resume:1 typed7:before answer:[{"type":"text","text":"done"}])");
+    processes.answer("session/prompt", "{}");
+    (void)taken();
+    loop.pass(Duration(1'000));
+    chunk("by myself");
+    loop.pass(Duration(2'000));
+    std::string const later = R"({"info":{"id":"m3","role":"user","time":{"created":20}},)"
+                              R"("parts":[{"type":"text","text":"live"}]})";
+    std::string const told = R"({"info":{"id":"m4","parentID":"m3","role":"assistant",)"
+                             R"("time":{"completed":22}},"parts":[{"type":"text","text":"x"}]})";
+    http.answer("[" + later + "," + told + "]");
+    EXPECT_EQ(taken(), "typed20:live news0:by_itself") << "what it says now it tells by itself";
 }
 
 TEST_F(ScreenTest, APromptMeetsAVisitorOnTheWay) {

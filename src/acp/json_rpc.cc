@@ -16,6 +16,30 @@ bool says_unknown(RpcError const& error) {
         [&](std::string_view word) { return all.find(word) != std::string::npos; });
 }
 
+// A prompt is also refused for a model or a service that is not found.
+bool says_session_unknown(RpcError const& error) {
+    if (error.code == code::not_found) return true;
+    std::string all = error.message + " " + error.data;
+    std::ranges::transform(all, all.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"session not found", "invalid session",
+                                                "unknown session", "no such session"},
+        [&](std::string_view word) { return all.find(word) != std::string::npos; });
+}
+
+namespace {
+
+// Any bytes as text of one line.
+std::string readable(std::string_view bytes) {
+    std::string out;
+    for (char const c : bytes) out += c >= ' ' && c <= '~' ? c : '?';
+    return out;
+}
+
+}  // namespace
+
 bool RpcPeer::receive(std::string_view bytes) {
     while (!bytes.empty() && !closed_) {
         auto const end = bytes.find('\n');
@@ -32,7 +56,10 @@ bool RpcPeer::receive(std::string_view bytes) {
 void RpcPeer::take(std::string_view line) {
     auto const checked = json::check(line);
     if (!checked || json::View(*checked).kind() != json::Kind::object) {
-        if (line.find_first_not_of(" \r\t") != std::string_view::npos) ++skipped_;
+        constexpr std::size_t kept = 200;
+        if (line.find_first_not_of(" \r\t") == std::string_view::npos) return;
+        ++skipped_;
+        skipped_line_ = readable(line.substr(0, kept));
         return;
     }
     json::View const message(*checked);

@@ -27,7 +27,8 @@ inline constexpr int not_found = -32002;
 inline constexpr int closed = -1;  // ours: the connection ended before the answer
 }  // namespace code
 
-[[nodiscard]] bool says_unknown(RpcError const& error);  // of a session
+[[nodiscard]] bool says_unknown(RpcError const& error);          // of a session
+[[nodiscard]] bool says_session_unknown(RpcError const& error);  // the same, of a prompt to it
 
 class RpcPeer {
 public:
@@ -56,6 +57,8 @@ public:
     void close();
 
     [[nodiscard]] std::size_t skipped() const { return skipped_; }
+    // The beginning of the last line that was no message; empty: each was one.
+    [[nodiscard]] std::string const& skipped_line() const { return skipped_line_; }
 
 private:
     void take(std::string_view line);
@@ -66,6 +69,7 @@ private:
     std::map<std::int64_t, Done> calls_;
     std::int64_t last_ = 0;
     std::size_t skipped_ = 0;
+    std::string skipped_line_;
     bool closed_ = false;
 };
 

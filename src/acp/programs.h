@@ -29,6 +29,9 @@ public:
     void forget(Left left, port::Fn<void(Result<void>)> done) override;
     [[nodiscard]] std::string refusal(std::string const& project) const override;
     [[nodiscard]] std::string unavailable() const override { return settings_.unavailable; }
+    [[nodiscard]] Result<std::string> folder(std::string const& cwd) const override {
+        return settings_.folder(cwd);
+    }
     [[nodiscard]] std::string path() const override { return settings_.path; }
     [[nodiscard]] About about() const override { return about_; }
     void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) override;

@@ -113,22 +113,34 @@ std::string told_lost(std::vector<std::string> const& lost) {
     return out + ". Look before you do anything of it again.";
 }
 
+// What was allowed while the program was there may have run; of what is over none are left here.
 std::string told_verdicts(std::vector<Verdict> const& verdicts) {
     std::string out;
     for (Verdict const& verdict : verdicts) {
-        if (verdict.cancelled || verdict.granted) continue;
-        out += verdict.approved ? " You may now do what you had asked for" : " You may not do";
-        out += " (" + verdict.tool + ", call " + verdict.tool_call + ").";
+        if (verdict.cancelled || verdict.call == 0) continue;
+        std::string const which = " (" + verdict.tool + ", call " + verdict.tool_call + ")";
+        bool const may_have_run = verdict.approved && (verdict.told || verdict.granted);
+        if (may_have_run) {
+            out += " What you were allowed to do" + which +
+                   " may have run already: look before you ask for it again.";
+        } else {
+            out += verdict.approved ? " You may now do what you had asked for" : " You may not do";
+            out += which + ".";
+        }
     }
     return out;
 }
 
 std::string told_break(PromptTerms const& terms, ProgramTurn const& turn) {
-    std::string out = terms.sure
-                          ? "[The connection was lost while you worked on the last message. Go on "
-                            "where you were; what is done already must not be done again."
-                          : "[The connection was lost. You may have begun on the message below "
-                            "already: then go on where you were, and do nothing twice.";
+    std::string out =
+        "[The connection was lost. You may have begun on the message below "
+        "already: then go on where you were, and do nothing twice.";
+    if (terms.sure) {
+        out = std::string("[The connection was lost while you worked on the ") +
+              (terms.has_it ? "last message." : "message below.") +
+              " Go on where you were; what is done already must not be done again.";
+    }
+    if (terms.has_it && terms.repeated) out = "[Go on.";
     return out + told_lost(turn.lost) + told_verdicts(turn.verdicts) + "]";
 }
 
@@ -148,7 +160,7 @@ std::vector<Block> prompt_blocks(port::ModelRequest const& request, PromptTerms 
                  past_of(request, terms.past_bytes, terms.past_by_tool) + "Continue from here.");
     }
     if (terms.go_on) out.text(told_break(terms, request.program->turn));
-    bool const again = terms.go_on && terms.sure && !terms.tell_past;
+    bool const again = terms.go_on && terms.has_it && !terms.tell_past;
     for (ViewMessage const& message : request.view.messages) {
         if (!again && is_new(message, *request.program)) out.parts(message.parts, terms.images);
     }
@@ -156,8 +168,9 @@ std::vector<Block> prompt_blocks(port::ModelRequest const& request, PromptTerms 
     return out.take();
 }
 
-bool holds_marker(std::string_view text, std::string const& marker, std::uint32_t attempt) {
-    for (std::uint32_t before = 1; before < attempt; ++before) {
+bool holds_marker(std::string_view text, std::string const& marker, std::uint32_t attempt,
+                  std::uint32_t from) {
+    for (std::uint32_t before = from; before < attempt; ++before) {
         if (text.find(marker + std::to_string(before) + " ") != std::string_view::npos) return true;
     }
     return false;

@@ -67,6 +67,28 @@ Json parts_of(json::View message, std::string_view marker) {
     return ours ? Json::trusted("[]") : parts;
 }
 
+// What the program answered to the message `id`; null: nothing, or it is not through.
+Json answer_to(json::View messages, std::string const& id) {
+    json::Writer out;
+    out.begin_array();
+    std::size_t room = text_max / 4;
+    bool ended = false;
+    messages.elements([&](json::View message) {
+        json::View const info = message["info"];
+        if (id.empty() || info["parentID"].string_or("") != id) return;
+        ended = info["time"]["completed"].exists();
+        message["parts"].elements([&](json::View part) {
+            std::string text = part["type"].string_or("") == "text" ? written(part) : "";
+            if (text.empty() || room == 0) return;
+            text = fitting(std::move(text), room);
+            room -= std::min(room, text.size());
+            out.begin_object().member("type", "text").member("text", text).end_object();
+        });
+    });
+    Json parts = out.end_array().json();
+    return ended && parts.text() != "[]" ? parts : Json();
+}
+
 port::HttpRequest request_for(ScreenPlace const& place) {
     std::string const secret = "opencode:" + place.password;
     auto const* const bytes = reinterpret_cast<std::uint8_t const*>(secret.data());
@@ -86,7 +108,8 @@ std::vector<AgentTyped> typed_in(json::View messages, std::string_view marker) {
     messages.elements([&](json::View message) {
         json::View const info = message["info"];
         if (info["role"].string_or("") != "user") return;
-        AgentTyped typed{parts_of(message, marker), info["time"]["created"].integer_or(0)};
+        AgentTyped typed{parts_of(message, marker), info["time"]["created"].integer_or(0),
+                         answer_to(messages, info["id"].string_or(""))};
         if (typed.at > 0 && typed.parts.text() != "[]") out.push_back(std::move(typed));
     });
     std::ranges::sort(out, {}, &AgentTyped::at);

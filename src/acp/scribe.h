@@ -36,6 +36,11 @@ public:
         begun_ = false;
         bytes_ = 0;
     }
+    // Of a tool call that has not ended; null: it did not say.
+    [[nodiscard]] Json input_of(std::string const& call) const {
+        auto const found = tools_.find(call);
+        return found == tools_.end() ? Json() : found->second.input;
+    }
     [[nodiscard]] bool has_more() const { return !parts_.empty() || plan_; }  // for flush()
     // Another prompt begins.
     void reset() { *this = {}; }

@@ -39,6 +39,7 @@ struct Settings {
     std::function<std::vector<McpServer>(SessionId const&)> mcp_servers = {};
     std::string auth_method = {};  // it signs in by; empty: it must be signed in
     std::string mode = {};         // of its sessions; empty: its own choice
+    bool mode_of_preset = false;   // nobody asked for `mode`: only sessions that have it get it
     Json options = {};             // an object of texts and truths, or null
     // What it may ask of us, in the folder of its session. REQUIRES: files, when it may have some.
     bool reads_files = false, writes_files = false, terminals = false;

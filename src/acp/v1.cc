@@ -3,6 +3,7 @@
 #include "acp/iso_time.h"
 #include "base/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::acp {
@@ -13,12 +14,14 @@ namespace {
 
 bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
 
-Refusal refusal_of(RpcError error) {
+Refusal refusal_of(RpcError error, bool of_prompt = false) {
     using enum Refusal::Why;
     Refusal out{other, std::move(error.message), std::move(error.data)};
     if (error.code == code::closed) out.why = gone;
     if (error.code == code::login_required) out.why = login;
-    if (out.why == other && says_unknown({error.code, out.message, out.data})) out.why = unknown;
+    RpcError const told{error.code, out.message, out.data};
+    bool const lost = of_prompt ? says_session_unknown(told) : says_unknown(told);
+    if (out.why == other && lost) out.why = unknown;
     return out;
 }
 
@@ -178,6 +181,75 @@ ToolChange tool_in(json::View update) {
     return out;
 }
 
+bool is_empty(json::View value) {
+    using enum json::Kind;
+    if (!value.exists() || value.is_null()) return true;
+    if (value.kind() == string) return value.string_or("").empty();
+    return (value.kind() == object || value.kind() == array) && value.size() == 0;
+}
+
+// Codex says in its input which call it is; after a restart the same command has other names.
+Json without_names(json::View input, std::string const& call) {
+    bool const named = input.kind() == json::Kind::object && !call.empty() &&
+                       input["call_id"].string_or("") == call;
+    if (!named) return json::compact(input.copy());
+    json::Writer out;
+    out.begin_object();
+    input.members([&](std::string_view name, json::View value) {
+        bool const names = name == "call_id" || name == "approval_id" || name == "turn_id" ||
+                           name == "started_at_ms";
+        if (!names) out.member(name, json::compact(value.copy()));
+    });
+    return out.end_object().json();
+}
+
+// Gemini sends no input, and opencode sometimes an empty one: then what it shows a person is what
+// is decided on. A title of one word names the tool, and not what it would do.
+void read_input(json::View call, Question& question) {
+    if (!is_empty(call["rawInput"])) {
+        question.input = without_names(call["rawInput"], question.call);
+        return;
+    }
+    bool const shows = !is_empty(call["content"]) || !is_empty(call["locations"]);
+    question.vague = !shows && question.title.find_first_of(" \n\t") == std::string::npos;
+    if (!shows && question.title.empty()) return;
+    json::Writer out;
+    out.begin_object();
+    for (std::string_view const name : {"kind", "title", "content", "locations"}) {
+        if (!is_empty(call[name])) out.member(name, json::compact(call[name].copy()));
+    }
+    question.input = out.end_object().json();
+}
+
+bool is_name(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-';
+    });
+}
+
+// A tool of one of our own servers, by what only the program itself can say: Claude Code's name of
+// it, or Gemini's title together with an option that it offers for tools of MCP servers alone. A
+// title by itself proves nothing: the model writes those of commands.
+std::string own_tool(json::View call, json::View options, std::vector<std::string> const& servers) {
+    std::string const title = call["title"].string_or("");
+    bool of_mcp = false;
+    options.elements([&](json::View option) {
+        of_mcp = of_mcp || option["optionId"].string_or("") == "proceed_always_server";
+    });
+    for (std::string const& server : servers) {
+        std::string const before = "mcp__" + server + "__";
+        for (json::View const named : {call["name"], call["_meta"]["claudeCode"]["toolName"]}) {
+            std::string const name = named.string_or("");
+            if (name.starts_with(before) && is_name(name)) return name;
+        }
+        std::string const after = " (" + server + " MCP Server)";
+        bool const ends = of_mcp && title.ends_with(after);
+        if (ends && is_name(title.substr(0, title.size() - after.size()))) return title;
+    }
+    return "";
+}
+
 // By kind, never by id: each program names them as it likes. Once is preferred to always.
 std::string chosen(json::View options, bool allowed) {
     std::string once, always;
@@ -247,9 +319,15 @@ void VersionOne::sign_in(std::string const& login, Then<void> then) {
         std::move(then));
 }
 
+void VersionOne::settle_in(Place const& place) {
+    folder_ = place.folder;
+    servers_.clear();
+    for (McpServer const& server : place.servers) servers_.push_back(server.name);
+}
+
 void VersionOne::open(Place const& place, Then<Opened> then) {
     session_.clear();
-    folder_ = place.folder;
+    settle_in(place);
     auto read = [this](json::View result) {
         session_ = result["sessionId"].string_or("");
         return read_opened(session_, result);
@@ -260,7 +338,7 @@ void VersionOne::open(Place const& place, Then<Opened> then) {
 void VersionOne::take_up(std::string const& session, Place const& place, bool with_past,
                          Then<Opened> then) {
     session_ = session;  // before its answer it may tell the past
-    folder_ = place.folder;
+    settle_in(place);
     auto read = [session](json::View result) { return read_opened(session, result); };
     rpc_.call(with_past ? "session/load" : "session/resume", place_of(session, place),
               reading<Opened>(std::move(then), read));
@@ -293,12 +371,12 @@ void VersionOne::prompt(std::string const& session, std::vector<Block> const& bl
     json::Writer out;
     out.begin_object().member("sessionId", session).key("prompt").begin_array();
     for (Block const& block : blocks) write_block(out, block);
-    auto ended = [this, then = std::move(then)](Answer<TurnEnd> end) mutable {
+    auto ended = [this, then = std::move(then)](RpcPeer::Answer answer) mutable {
         open_.clear();
-        then(std::move(end));
+        if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()), true)));
+        then(read_end(json::View(*answer)));
     };
-    rpc_.call("session/prompt", out.end_array().end_object().json(),
-              reading<TurnEnd>(std::move(ended), read_end));
+    rpc_.call("session/prompt", out.end_array().end_object().json(), std::move(ended));
 }
 
 void VersionOne::cancel(std::string const& session) {
@@ -333,9 +411,9 @@ void VersionOne::on_question(Json const& id, json::View params) {
     for (json::View const name :
          {call["name"], call["_meta"]["claudeCode"]["toolName"], call["title"]})
         out.names.push_back(name.string_or(""));
-    json::View const input = call["rawInput"];
-    if (input.exists()) out.input = json::compact(input.copy());
+    read_input(call, out);
     json::View const options = params["options"];
+    out.own = own_tool(call, options, servers_);
     open_[out.number] = {id, options.exists() ? options.copy() : Json()};
     ears_.asked(std::move(out));
 }

@@ -22,6 +22,7 @@ public:
 
     [[nodiscard]] bool receive(std::string_view bytes) override { return rpc_.receive(bytes); }
     void close() override;
+    [[nodiscard]] std::string nonsense() const override { return rpc_.skipped_line(); }
     [[nodiscard]] std::string version() const override { return "1"; }
 
     void greet(Then<Hello> then) override;
@@ -48,6 +49,7 @@ private:
 
     void on_request(std::string const& method, Json const& id, json::View params);
     void on_question(Json const& id, json::View params);
+    void settle_in(Place const& place);
     void respond(Open const& open, Decision decision);
     // Of a request whose result says nothing.
     void ask(std::string_view method, Json const& params, Then<void> then);
@@ -55,8 +57,9 @@ private:
     Ears const ears_;
     RpcPeer rpc_;
     Workplace workplace_;
-    std::string session_;  // that was opened or taken up last
-    std::string folder_;   // of it
+    std::string session_;               // that was opened or taken up last
+    std::string folder_;                // of it
+    std::vector<std::string> servers_;  // that it was given
     std::uint64_t questions_ = 0;
     std::map<std::uint64_t, Open> open_;
 };

@@ -134,7 +134,9 @@ struct Question {
     std::string kind;
     std::string title;
     std::vector<std::string> names = {};  // how it calls the tool, in several spellings
-    Json input = {};
+    Json input = {};                      // null: the request says nothing at all
+    bool vague = false;                   // `input` does not say what exactly it wants to do
+    std::string own = {};  // its name of the tool, if that is surely one of a server in Place
 };
 enum class Decision : std::uint8_t { allowed, denied, cancelled };
 

@@ -145,6 +145,7 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
 // other, and all must allow it. What comes of that is the program's business.
 void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
                              AgentAsk& ask) const {
+    if (!ask.own.empty()) return;  // the gates of the tool itself are asked when it is called
     std::vector<std::string> names = ask.names;
     names.push_back(ask.spec.tool);
     bool first = true;

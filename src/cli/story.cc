@@ -191,7 +191,10 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
         told.text = end_line() + outcome(type, data);
     }
     if (type == "detached") {
-        told.text = end_line() + style_(Paint::red, "the agent's program is gone: ") +
+        std::string const code = data["error"]["code"].string_or("");
+        bool const gone = !code.starts_with("agent_") || code == "agent_crashed";
+        std::string_view const what = gone ? "the agent's program is gone: " : "the agent failed: ";
+        told.text = end_line() + style_(Paint::red, what) +
                     escape_for_terminal(plain(data["error"]["message"])) +
                     (data["retryAt"].exists() ? "; it is started again" : "") + "\n";
     }

@@ -42,7 +42,7 @@ struct Fold {
         state.turns = std::max(state.turns, e.turn);
         state.program_typed = std::max(state.program_typed, e.typed_at);
         if (!state.turn || state.turn->no != e.turn) {
-            state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run, e.task});
+            state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run, e.task, e.answer});
             return;
         }
         if (e.answers) return;  // the submission beside it is what the turn takes up
@@ -350,8 +350,10 @@ struct Fold {
                 Trouble{state.program_deaths.empty() ? "agent_gone" : "agent_crashed", e.why};
         if (e.to != Lifecycle::active) return;
         state.ended.reset();
-        if (state.turn) state.turn->program.go_on = true;
         state.program_deaths.clear();
+        if (!state.turn) return;
+        state.turn->program.go_on = true;
+        if (state.turn->terms.program) state.turn->failures = 0;
     }
 
     void operator()(Forked const& e) const {

@@ -267,12 +267,14 @@ struct AgentAttach {
     std::string how;
     std::string program;
     bool told = false;
+    std::string mode = {};  // that the program's session is in; empty: unknown
 };
 
 // What somebody typed on the program's own screen. Offered again it is taken once: by its time.
 struct AgentTyped {
     Json parts;           // an array of text parts
     std::int64_t at = 0;  // ms since the epoch, as the program says; in the order of typing
+    Json answer = {};  // what the program said to it while nobody listened: an array of text parts
 };
 
 struct AgentNews {
@@ -303,6 +305,8 @@ struct AgentAsk {
     CallSpec spec;  // REQUIRES: ask and ask_attempt are set
     PauseTerms terms;
     std::vector<std::string> names = {};  // of the tool, by which gates know it besides spec.tool
+    bool vague = false;    // spec.input does not say what it would do: no earlier approval fits
+    std::string own = {};  // a tool of Dormouse's own, which it gates itself: nobody is asked
 };
 
 struct AgentFailure {

@@ -43,6 +43,7 @@ struct InputReceived {
     // On the own screen of the agent's program, which has it already: when, by the program's clock
     // (ms). 0: it was not.
     std::int64_t typed_at = 0;
+    Json answer = {};  // what the program said to it while nobody listened: an array, or null
 };
 
 struct InputDropped {
@@ -395,9 +396,10 @@ struct AgentPrompted {
 // The program has a session of its own for this one: a new one, or the one that it had.
 struct AgentAttached {
     std::string acp_session;
-    std::string how;      // new, load, resume
-    std::string program;  // its name and version
-    bool told = false;    // the past was told to it, because it had lost it
+    std::string how;        // new, load, resume
+    std::string program;    // its name and version
+    bool told = false;      // the past was told to it, because it had lost it
+    std::string mode = {};  // in which it asks for permissions, or does not; empty: unknown
 };
 
 // The prompt that was under way has no answer: the program is gone, or refused.
@@ -436,12 +438,14 @@ struct AgentAsked {
     std::optional<Time> deadline;
 };
 
-// It asks again what was allowed before it died: once it may without asking.
+// It may without a person being asked: what was allowed after it had died, once; or a tool of
+// Dormouse's own.
 struct AgentGranted {
-    CallNo call = 0;  // that was approved
+    CallNo call = 0;  // that was approved; 0: none was
     std::uint32_t attempt = 0;
     std::uint32_t ask = 0;
     std::string tool_call;
+    std::string own = {};  // with call 0: the program's name of the tool
 };
 
 // By retention: of what was up to `through`, which ended a turn, only what was still to be used is

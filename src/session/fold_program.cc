@@ -142,6 +142,11 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
 
 void grant_to_program(State& state, Event const& event, AgentGranted const& e) {
     ProgramTurn& program = state.turn->program;
+    if (e.call == 0) {
+        Verdict own{0, event.seq, e.attempt, e.ask, e.tool_call, e.own};
+        own.approved = own.granted = own.told = true;
+        return keep(state, std::move(own));
+    }
     auto const given = std::ranges::find(program.verdicts, e.call, &Verdict::call);
     CHECK(given != program.verdicts.end());
     Verdict again = *given;
@@ -165,6 +170,7 @@ void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool ca
                     call.spec.input_digest,
                     approved,
                     cancelled};
+    verdict.told = state.turn->request && state.turn->request->attempt == verdict.attempt;
     keep(state, std::move(verdict));
 }
 

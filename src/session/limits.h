@@ -51,11 +51,12 @@ inline constexpr std::uint32_t mail_hops_max = 16;
 inline constexpr std::uint32_t mail_wakes_per_minute = 10;  // of one conversation, in one session
 inline constexpr std::uint32_t mail_wakes_max = 50;         // likewise, in all
 inline constexpr std::size_t conversations_max = 64;        // that a session remembers
-inline constexpr std::size_t verdicts_max = 32;         // of a turn, told to the agent's program
-inline constexpr std::size_t agent_tools_max = 256;     // of a program, open at once
-inline constexpr std::size_t acp_left_max = 256;        // sessions of a program that it lost
-inline constexpr std::size_t program_deaths_max = 3;    // within …
-inline constexpr Duration program_deaths_time{60'000};  // … this: it is not started again
+inline constexpr std::size_t verdicts_max = 32;           // of a turn, told to the agent's program
+inline constexpr std::size_t agent_tools_max = 256;       // of a program, open at once
+inline constexpr std::size_t acp_left_max = 256;          // sessions of a program that it lost
+inline constexpr std::size_t program_deaths_max = 3;      // within …
+inline constexpr Duration program_deaths_time{60'000};    // … this: it is not started again
+inline constexpr std::uint32_t program_attempts_max = 5;  // of one turn that end without an answer
 // From here on a session takes no new input and no progress, so that what is open can still be
 // settled.
 inline constexpr std::uint64_t seq_full = seq_max - 1'000'000;

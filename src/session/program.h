@@ -31,8 +31,8 @@ struct News {
 
 // What was decided on a permission that the program asked for.
 struct Verdict {
-    CallNo call = 0;
-    Seq seq = 0;  // the event that settled it, or granted it again
+    CallNo call = 0;  // 0: nobody was asked, because the tool is one of Dormouse's own
+    Seq seq = 0;      // the event that settled it, or granted it again
     std::uint32_t attempt = 0;
     std::uint32_t ask = 0;
     std::string tool_call = {};
@@ -41,6 +41,7 @@ struct Verdict {
     bool approved = false;
     bool cancelled = false;  // nobody said anything
     bool granted = false;  // an approval that was asked for again, and given without asking: spent
+    bool told = false;     // the program that had asked was there: it may have done it
     friend bool operator==(Verdict const&, Verdict const&) = default;
 };
 

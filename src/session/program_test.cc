@@ -41,8 +41,12 @@ public:
         spec.ask_attempt = turn().attempt;
         PauseTerms terms = pause_for(PauseReason::approval);
         terms.continuation = Continuation::tool_response;
-        return when(AgentAsk{turn().no, turn().step, turn().attempt, turn().program.updates,
-                             std::move(spec), std::move(terms)});
+        AgentAsk ask_for{
+            turn().no,        turn().step, turn().attempt, turn().program.updates, std::move(spec),
+            std::move(terms), {}};
+        ask_for.vague = vague;
+        ask_for.own = own;
+        return when(std::move(ask_for));
     }
     Decision answers(std::string const& text = "done") {
         AgentReply reply{.turn = turn().no, .step = turn().step, .attempt = turn().attempt};
@@ -55,6 +59,9 @@ public:
         return when(
             AgentFailure{turn().no, turn().step, turn().attempt, {"agent_crashed", "exit 1"}, how});
     }
+
+    bool vague = false;
+    std::string own;
 };
 
 TEST(Program, APromptIsStoredThenForwardedAndItsAnswerEndsTheTurn) {
@@ -131,6 +138,22 @@ TEST(Program, ThreeDeathsInAMinuteAreAnErrorUntilSomebodyRetries) {
     EXPECT_EQ(given.broken(), "");
 }
 
+TEST(Program, Deaths_AnHourApart_StartAgainUntilTheAttemptsAreUsedUp) {
+    Program given;
+    for (std::uint32_t death = 1; death < limits::program_attempts_max; ++death) {
+        EXPECT_EQ(types(given.fails()), "detached") << death;
+        EXPECT_EQ(types(given.later(Duration(3'600'000))), "agent_prompted") << death;
+    }
+    Decision const last = given.fails();
+    EXPECT_EQ(types(last), "detached status_changed");
+    EXPECT_FALSE(first<AgentDetached>(last).retry_at);
+    EXPECT_NE(first<StatusChanged>(last).why.find("in 5 attempts: exit 1"), std::string::npos);
+    EXPECT_EQ(types(given.later(Duration(3'600'000))), "");
+    EXPECT_EQ(types(given.move(Move::To::retry)), "status_changed agent_prompted");
+    EXPECT_EQ(types(given.fails()), "detached") << "a person's retry begins from the first attempt";
+    EXPECT_EQ(given.broken(), "");
+}
+
 TEST(Program, WithAskTheSessionIsPausedUntilAPersonResumesIt) {
     Program given(OnRestart::ask);
     EXPECT_EQ(types(given.restart()), "detached status_changed");
@@ -199,6 +222,68 @@ TEST(Program, AnApprovalThatCameTooLateIsGrantedOnceForTheSameInput) {
     ASSERT_TRUE(tell);
     EXPECT_EQ(*tell, (TellAgent{2, 2, true, false}));
     EXPECT_EQ(types(given.asks(3)), "agent_asked");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, Approval_UsedOnceAfterADeath_AsksAgainAfterTheNext) {
+    Program given;
+    (void)given.asks();
+    (void)given.restart();
+    (void)given.submit(given.pending(1), decision(true));
+    EXPECT_EQ(types(given.asks(1)), "agent_granted");
+    (void)given.fails();
+    (void)given.later(Duration(2'000));
+    Decision const again = given.asks(1);
+    EXPECT_EQ(types(again), "agent_asked");
+    EXPECT_NE(first<AgentAsked>(again).terms.message.find("may have run already"),
+              std::string::npos);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, Approval_ToldBeforeTheDeath_AsksAgainAndSaysSo) {
+    Program given;
+    (void)given.asks();
+    (void)given.submit(given.pending(1), decision(true));
+    (void)given.works("t1", AgentToolStatus::in_progress);
+    EXPECT_EQ(types(given.restart()), "detached agent_prompted");
+    ASSERT_EQ(agent_context(given.state).turn.verdicts.size(), 1U);
+    EXPECT_TRUE(agent_context(given.state).turn.verdicts[0].told);
+    Decision const again = given.asks(1);
+    EXPECT_EQ(types(again), "agent_asked");
+    EXPECT_NE(first<AgentAsked>(again).terms.message.find("may have run already"),
+              std::string::npos);
+    EXPECT_EQ(types(given.submit(given.pending(2), decision(true))), "submitted");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, Approval_OfAnInputThatSaysNothing_FitsNoLaterRequest) {
+    Program given;
+    (void)given.asks(1, "null");
+    (void)given.restart();
+    (void)given.submit(given.pending(1), decision(true));
+    EXPECT_EQ(types(given.asks(1, "null")), "agent_asked");
+
+    Program vague;
+    (void)vague.asks();
+    (void)vague.restart();
+    (void)vague.submit(vague.pending(1), decision(true));
+    vague.vague = true;
+    EXPECT_EQ(types(vague.asks(1)), "agent_asked");
+}
+
+TEST(Program, OwnTool_IsGrantedWithoutAPersonAndToldOnce) {
+    Program given;
+    given.own = "mcp__dormouse__deploy";
+    Decision const granted = given.asks(1);
+    EXPECT_EQ(types(granted), "agent_granted");
+    EXPECT_EQ(first<AgentGranted>(granted).own, "mcp__dormouse__deploy");
+    ASSERT_TRUE(given.owes<TellAgent>());
+    EXPECT_EQ(*given.owes<TellAgent>(), (TellAgent{1, 1, true, false}));
+    EXPECT_EQ(types(given.asks(1)), "") << "offered again";
+    (void)given.works("t1", AgentToolStatus::completed);
+    EXPECT_FALSE(given.owes<TellAgent>());
+    given.own.clear();
+    EXPECT_EQ(types(given.asks(2)), "agent_asked") << "another tool";
     EXPECT_EQ(given.broken(), "");
 }
 
@@ -311,6 +396,37 @@ TEST(Program, WhatIsTypedInTheMiddleOfATurnWaitsForItsEndInTheJournal) {
     EXPECT_LT(agent_context(given.state).seen, given.state.turn->newest_item)
         << "the prompt behind it is still to be told";
     EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, TypedTurn_WithInterceptors_AsksNone) {
+    Program given;
+    (void)given.answers();
+    given.terms.before = {"limits"};
+    given.terms.after = {"audit"};
+    Decision const decision = given.when(AgentTyped{Given::parts("by hand"), 700});
+    EXPECT_EQ(types(decision), "input_received turn_started turn_ended");
+    EXPECT_FALSE(given.owes<AskTurn>());
+    EXPECT_TRUE(given.state.untold.empty());
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, TypedWithItsAnswer_IsATurnThatHoldsBoth) {
+    Program given;
+    (void)given.answers();
+    AgentTyped typed{Given::parts("and tests"), 700};
+    typed.answer = Given::parts("they pass");
+    Decision const decision = given.when(typed);
+    EXPECT_EQ(types(decision), "input_received turn_started agent_update turn_ended");
+    EXPECT_EQ(first<AgentUpdate>(decision).what.body, Given::parts("they pass"));
+    EXPECT_EQ(first<AgentUpdate>(decision).turn, 2U);
+    EXPECT_EQ(given.state.messages, 4U);
+    EXPECT_EQ(given.broken(), "");
+
+    Program busy;
+    EXPECT_EQ(types(busy.when(typed)), "input_received");
+    EXPECT_EQ(types(busy.answers()),
+              "agent_update agent_replied turn_ended turn_started agent_update turn_ended");
+    EXPECT_EQ(busy.broken(), "");
 }
 
 TEST(Program, WhatIsTypedBeforeAnyPromptIsKeptAndTheSessionIsItsOwn) {

@@ -164,6 +164,7 @@ struct QueuedInput {
     Actor by;
     std::uint32_t run = 0;
     TaskNo task = 0;
+    Json answer = {};  // InputReceived::answer
     friend bool operator==(QueuedInput const&, QueuedInput const&) = default;
 };
 

@@ -79,6 +79,7 @@ struct Read {
         e.run = number("run");
         e.task = task();
         e.typed_at = data["typedAt"].integer_or(0);
+        e.answer = value("answer");
     }
     void operator()(InputDropped& e) const { e = {message(), string("why")}; }
     void operator()(TurnStarted& e) const {
@@ -280,7 +281,8 @@ struct Read {
              static_cast<Epoch>(data["epoch"].integer_or(0)), string("marker")};
     }
     void operator()(AgentAttached& e) const {
-        e = {string("acpSessionID"), string("how"), string("program"), flag("told")};
+        e = {string("acpSessionID"), string("how"), string("program"), flag("told"),
+             string("mode")};
     }
     void operator()(AgentDetached& e) const {
         e = {trouble(), time("retryAt"), {}, flag("died")};
@@ -298,7 +300,7 @@ struct Read {
              message(), read_pause_terms(data),       time("timeout")};
     }
     void operator()(AgentGranted& e) const {
-        e = {call(), number("attempt"), number("ask"), string("toolCallID")};
+        e = {call(), number("attempt"), number("ask"), string("toolCallID"), string("own")};
     }
 };
 

@@ -38,6 +38,7 @@ struct Write {
         if (e.run > 0) out.member("run", e.run);
         if (e.task > 0) task_id(e.task);
         if (e.typed_at > 0) out.member("typedAt", e.typed_at);
+        if (!e.answer.is_null()) out.member("answer", e.answer);
     }
     void operator()(InputDropped const& e) const {
         message_id(e.input);
@@ -306,6 +307,7 @@ struct Write {
         out.member("acpSessionID", e.acp_session).member("how", e.how);
         text_member("program", e.program);
         flag("told", e.told);
+        text_member("mode", e.mode);
     }
     void operator()(AgentDetached const& e) const {
         trouble(e.error);
@@ -338,8 +340,9 @@ struct Write {
         time_member("timeout", e.deadline);
     }
     void operator()(AgentGranted const& e) const {
-        out.member("callID", call_text(e.call)).member("attempt", e.attempt);
-        out.member("ask", e.ask).member("toolCallID", e.tool_call);
+        if (e.call != 0) out.member("callID", call_text(e.call));
+        out.member("attempt", e.attempt).member("ask", e.ask).member("toolCallID", e.tool_call);
+        text_member("own", e.own);
     }
 
 private:

@@ -397,6 +397,12 @@ struct HistoryFold {
         AgentToolView& tool = agent_tool(e.spec.model_id, message);
         tool.asked = e.pending.call;
         if (tool.title.empty()) tool.title = e.terms.message;
+        // Some programs tell in their request alone what they want to do.
+        bool const known = json::View(tool.body)["input"].exists();
+        if (known || e.spec.input.is_null()) return;
+        json::Writer asked;
+        asked.begin_object().member("input", e.spec.input).end_object();
+        tool.body = joined_members(tool.body, asked.json());
     }
     template <class Other> void operator()(Other const&) const {}
 

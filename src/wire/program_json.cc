@@ -35,7 +35,8 @@ void write_verdict(json::Writer& out, Verdict const& verdict) {
     out.member("attempt", verdict.attempt).member("ask", verdict.ask);
     out.member("toolCallID", verdict.tool_call).member("tool", verdict.tool);
     out.member("digest", digest_text(verdict.input_digest)).member("approved", verdict.approved);
-    out.member("cancelled", verdict.cancelled).member("granted", verdict.granted).end_object();
+    out.member("cancelled", verdict.cancelled).member("granted", verdict.granted);
+    out.member("told", verdict.told).end_object();
 }
 
 Verdict read_verdict(json::View v) {
@@ -51,7 +52,8 @@ Verdict read_verdict(json::View v) {
             read_digest(v["digest"]),
             v["approved"].boolean_or(false),
             v["cancelled"].boolean_or(false),
-            v["granted"].boolean_or(false)};
+            v["granted"].boolean_or(false),
+            v["told"].boolean_or(true)};  // written before this was known: a person is asked again
 }
 
 }  // namespace

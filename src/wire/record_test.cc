@@ -270,7 +270,7 @@ std::vector<Event> one_of_each() {
     add(TurnTold{3});
     add_tasks_and_mail([&](Event::Body body) { add(std::move(body)); });
     add(AgentPrompted{1, 2, 41, 5, "dormouse:x/3.1.2"});
-    add(AgentAttached{"ses_1", "load", "opencode 1.18", true});
+    add(AgentAttached{"ses_1", "load", "opencode 1.18", true, "plan"});
     add(AgentDetached{{"agent_crashed", "exit 1"}, at(1'000), {"a", "b"}, true});
     add(AgentUpdate{2, 3, 3, 12, {NewsKind::message, Json::trusted("[]"), true}});
     add(AgentUpdate{
@@ -278,6 +278,7 @@ std::vector<Event> one_of_each() {
     add(AgentReplied{1, 2, FinishReason::length, {1, 2, 3}});
     add(AgentAsked{pending(), rich_call(), 1, 12, rich_pause(), at(9'000)});
     add(AgentGranted{9, 2, 1, "t2"});
+    add(AgentGranted{0, 2, 2, "t3", "mcp__dormouse__inbox"});
     add(HistoryCut{40, 20, 9, 3, 8, by});
     return out;
 }

@@ -278,7 +278,8 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
              static_cast<TurnNo>(item.at(1).integer_or(0)), parse_source(item.at(2).string_or("")),
              parse_actor(item.at(3).string_or("")),
              item.size() > 4 ? static_cast<std::uint32_t>(item[4].integer_or(0)) : 0,
-             item.size() > 5 ? static_cast<TaskNo>(item[5].integer_or(0)) : 0});
+             item.size() > 5 ? static_cast<TaskNo>(item[5].integer_or(0)) : 0,
+             item.size() > 6 ? item[6].copy() : Json()});
     }
     state.tasks_ever = number(v, "tasksEver");
     for (json::View task : list(v["tasks"])) read_task(state, task);

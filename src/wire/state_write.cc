@@ -251,7 +251,9 @@ std::string write_state(State const& state) {
     out.end_array().key("queue").begin_array();
     for (QueuedInput const& input : state.queue) {
         out.begin_array().value(input.seq).value(input.turn).value(source_text(input.source));
-        out.value(actor_text(input.by)).value(input.run).value(input.task).end_array();
+        out.value(actor_text(input.by)).value(input.run).value(input.task);
+        if (!input.answer.is_null()) out.value(input.answer);
+        out.end_array();
     }
     out.end_array();
     if (state.tasks_ever != 0) write_tasks(out, state);

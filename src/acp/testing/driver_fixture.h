@@ -57,10 +57,12 @@ protected:
     void take(Command::Body body) {
         if (auto const* c = std::get_if<AgentAttach>(&body)) {
             context.acp_session = c->acp_session;
+            attached_mode = c->mode;
             add("attach:" + c->how + ":" + c->acp_session + (c->told ? ":told" : ""));
         } else if (auto const* c = std::get_if<AgentNews>(&body)) {
             add("news" + std::to_string(c->number) + (c->by_itself ? ":by_itself" : ""));
         } else if (auto const* c = std::get_if<AgentAsk>(&body)) {
+            last_ask = *c;
             add("ask" + std::to_string(c->spec.ask) + ":" + c->spec.tool + ":" +
                 std::string(c->spec.input.text()));
         } else if (auto const* c = std::get_if<AgentReply>(&body)) {
@@ -117,7 +119,8 @@ protected:
     std::unique_ptr<Programs> programs = std::make_unique<Programs>(own, processes, loop);
     AgentContext context;
     std::vector<ViewMessage> past;
-    std::string said, streamed, why;
+    std::string said, streamed, why, attached_mode;
+    AgentAsk last_ask;
 };
 
 }  // namespace dormouse::acp::testing

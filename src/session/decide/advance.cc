@@ -43,8 +43,12 @@ void start_turn(Decider& d) {
     if (had) started.terms.before.clear();
     if (had) started.terms.after.clear();
     d.emit(std::move(started));
-    // The program had it first, on its own screen: nothing is owed in such a turn.
-    if (had) end_turn(d, FinishReason::stop, std::nullopt, "");
+    if (!had) return;
+    // The program had it first, on its own screen: the session has nothing to do in such a turn.
+    News answer{.kind = NewsKind::message, .body = input.answer, .begins = true};
+    if (!input.answer.is_null())
+        d.emit(AgentUpdate{0, 0, input.turn, d.state.head + 1, std::move(answer)});
+    end_turn(d, FinishReason::stop, std::nullopt, "");
 }
 
 // What woke the session is its input; what else lies in the inbox is seen with it.

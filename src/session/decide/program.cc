@@ -29,12 +29,18 @@ std::optional<Time> next_start(Decider const& d) {
                            limits::retry_base * (1 << std::min(state.turn->failures, 6U)));
 }
 
-// With a death now.
-bool dies_too_often(Decider const& d) {
+// Why the program is not started again after this death; empty: it is.
+std::string gives_up(Decider const& d) {
     auto const& deaths = d.state.program_deaths;
     constexpr std::size_t before = limits::program_deaths_max - 1;
-    return deaths.size() >= before &&
-           d.at - deaths[deaths.size() - before] <= limits::program_deaths_time;
+    bool const often = deaths.size() >= before &&
+                       d.at - deaths[deaths.size() - before] <= limits::program_deaths_time;
+    if (often)
+        return "The agent's program died " + std::to_string(limits::program_deaths_max) +
+               " times within a minute: ";
+    if (d.state.turn->failures + 1 < limits::program_attempts_max) return "";
+    return "The agent's program did not answer the prompt in " +
+           std::to_string(limits::program_attempts_max) + " attempts: ";
 }
 
 std::vector<std::string> open_tools(OpenTurn const& turn) {
@@ -94,14 +100,29 @@ void cancel_asks(Decider& d) {
         cancel_call(d, d.state.calls.begin()->first, "the agent went on without an answer");
 }
 
-// An approval whose program died before it could use it: for the same tool with the same input.
+// An approval of an attempt before this one, for the same tool with the same input.
+bool fits(Verdict const& v, AgentAsk const& c) {
+    bool const says = !c.vague && !c.spec.input.is_null();
+    return says && v.call != 0 && v.approved && v.attempt < c.attempt && v.tool == c.spec.tool &&
+           v.input_digest == c.spec.input_digest;
+}
+
+// One that came when the program had died already, so that it could not use it.
 Verdict const* grant_for(State const& state, AgentAsk const& c) {
     auto const& verdicts = state.turn->program.verdicts;
-    auto const found = std::ranges::find_if(verdicts, [&](Verdict const& v) {
-        return v.approved && !v.granted && v.attempt < c.attempt && v.tool == c.spec.tool &&
-               v.input_digest == c.spec.input_digest;
-    });
+    auto const found = std::ranges::find_if(
+        verdicts, [&](Verdict const& v) { return fits(v, c) && !v.told && !v.granted; });
     return found == verdicts.end() ? nullptr : &*found;
+}
+
+// A person who is asked again should know.
+void warn_of_repeat(State const& state, AgentAsk& c) {
+    auto const& verdicts = state.turn->program.verdicts;
+    if (std::ranges::none_of(verdicts, [&](Verdict const& v) { return fits(v, c); })) return;
+    std::string const warning =
+        "\nIt was approved before the agent's program ended, and may have run already.";
+    c.terms.message += warning;
+    for (PauseTerms& terms : c.spec.then) terms.message += warning;
 }
 
 void ask(Decider& d, std::uint32_t step, CallSpec const& spec, PauseTerms const& terms) {
@@ -137,14 +158,11 @@ void lose_program(Decider& d, Trouble const& error, bool died) {
     OpenTurn const& turn = *d.state.turn;
     bool const goes_on = turn.terms.program == OnRestart::resume || turn.program.go_on;
     AgentDetached detached{error, std::nullopt, open_tools(turn), died};
-    bool const too_often = died && dies_too_often(d);
-    if (died && goes_on && !too_often) detached.retry_at = next_start(d);
+    std::string const end = died ? gives_up(d) : "";
+    if (died && goes_on && end.empty()) detached.retry_at = next_start(d);
     d.emit(std::move(detached));
-    if (too_often) {
-        d.emit(StatusChanged{d.state.lifecycle, Lifecycle::error,
-                             "The agent's program died " +
-                                 std::to_string(limits::program_deaths_max) +
-                                 " times within a minute: " + error.message});
+    if (!end.empty()) {
+        d.emit(StatusChanged{d.state.lifecycle, Lifecycle::error, end + error.message});
     } else if (!goes_on) {
         change_status(d, Lifecycle::paused, error.message);
     }
@@ -153,7 +171,7 @@ void lose_program(Decider& d, Trouble const& error, bool died) {
 Judged judge(Decider& d, AgentAttach const& c) {
     bool const first = c.turn == 0 && !d.state.turn && d.state.acp_session.empty();
     if (first || is_newest(d.state, c))
-        d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told});
+        d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told, c.mode});
     return done(d);
 }
 
@@ -167,6 +185,7 @@ Judged judge(Decider& d, AgentTyped const& c) {
     input.source = InputSource::external;
     input.parts = c.parts;
     input.typed_at = c.at;
+    input.answer = c.answer;
     d.emit(std::move(input));
     return done(d);
 }
@@ -196,11 +215,17 @@ Judged judge(Decider& d, AgentReply const& c) {
 Judged judge(Decider& d, AgentAsk const& c) {
     if (!is_newest(d.state, c) || asked_before(d.state, c.spec)) return done(d);
     if (c.updates > d.state.turn->program.updates) return too_early();
+    if (!c.own.empty()) {
+        d.emit(AgentGranted{0, c.attempt, c.spec.ask, c.spec.model_id, c.own});
+        return done(d);
+    }
     if (Verdict const* const grant = grant_for(d.state, c)) {
         d.emit(AgentGranted{grant->call, c.attempt, c.spec.ask, c.spec.model_id});
         return done(d);
     }
-    ask(d, c.step, c.spec, c.terms);
+    AgentAsk warned = c;
+    warn_of_repeat(d.state, warned);
+    ask(d, c.step, warned.spec, warned.terms);
     return done(d);
 }
 
