@@ -22,9 +22,11 @@ namespace {
 constexpr Duration overdue{10'000};
 constexpr std::size_t held_max = 1'000;
 constexpr std::uint32_t due_max = 100'000;
-constexpr std::uint32_t step = 64;       // so many calls, then times, are looked at in one go
-constexpr std::uint64_t most = 100'000;  // and so many by one request
-constexpr std::size_t shown_max = 200;   // of each kind; all are counted
+constexpr std::uint32_t step = 64;          // so many calls, then times, are looked at in one go
+constexpr std::uint64_t most = 100'000;     // and so many by one request
+constexpr std::uint32_t page_rows = 2'000;  // of sessions, in one go
+constexpr std::uint32_t pages_max = 50;
+constexpr std::size_t shown_max = 200;  // of each kind; all are counted
 
 void write_models(json::Writer& out, std::vector<Metrics::ModelLoad> const& models) {
     out.begin_array();
@@ -381,6 +383,28 @@ void look_on(DoctorPtr const& d) {
     });
 }
 
+// Those that gave up, and that a person must let go on. Of rows alone: no journal is read.
+void look_for_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t pages) {
+    if (d->x->responder->gone()) return;
+    if (pages == 0) return look_on(d);
+    auto question = [after](port::Store& store) { return store.all_sessions(after, page_rows); };
+    port::ask(d->api.services().journal, std::move(question),
+              [d, pages](Result<std::vector<port::SessionRow>> rows) {
+                  if (!rows) return d->x->fail(rows.error());
+                  for (port::SessionRow const& row : *rows) {
+                      if (row.status != "error") continue;
+                      std::string const id = row.id.text();
+                      d->held.add(
+                          {row.id,
+                           {},
+                           "its status is error",
+                           "read why: dormouse show " + id + "; try again: dormouse retry " + id});
+                  }
+                  if (rows->size() < page_rows) return look_on(d);
+                  look_for_errors(d, rows->back().id.number(), pages - 1);
+              });
+}
+
 }  // namespace
 
 void get_doctor(Api& api, ExchangePtr const& x) {
@@ -398,7 +422,7 @@ void get_doctor(Api& api, ExchangePtr const& x) {
     port::ask(api.services().journal, std::move(question), [d](Result<Overdue> found) {
         if (!found) return d->x->fail(found.error());
         add_overdue(*d, *found);
-        look_on(d);
+        look_for_errors(d, 0, pages_max);
     });
 }
 
