@@ -282,12 +282,21 @@ class OnePrompt(Programs):
     def test_a_folder_outside_of_its_roots_is_refused(self):
         (self.work / 'out').symlink_to('/')
         for cwd in ('/', str(self.work / '..'), str(self.work / 'out/etc'), '/no/such'):
-            session = self.create('hello', cwd=cwd)
-            self.assertEqual(self.server.turns(session)[0]['error']['code'], 'agent_refused', cwd)
+            body = {'agentID': 'fake', 'cwd': cwd}
+            answer = self.server.post('/api/projects/default/sessions', body)
+            self.assertProblem(answer, 400, 'bad_value', pointer='/cwd')
         self.assertEqual(self.log('initialize'), [])
         body = {'agentID': 'fake', 'cwd': 'relative'}
         answer = self.server.post('/api/projects/default/sessions', body)
         self.assertProblem(answer, 400, 'bad_value', pointer='/cwd')
+
+    def test_a_session_knows_the_folder_it_works_in(self):
+        (self.work / 'in').mkdir()
+        inside = self.work / "in"
+        for more, folder in (({}, self.work), ({"cwd": f"{inside}/../in"}, inside)):
+            session = self.create('hello', **more)
+            self.assertEqual(self.server.session(session)['cwd'], str(folder.resolve()))
+        self.assertEqual(self.log('session/new')[-1]['cwd'], str((self.work / 'in').resolve()))
 
     def test_agents_are_listed_with_their_path(self):
         (agent,) = [a for a in self.server.get('/api/agents')['items'] if a['id'] == 'fake']
@@ -365,6 +374,46 @@ class Permissions(Programs):
         self.assertStatus(self.server.decide(call, True), 200)
         self.ended(session)
         self.assertEqual(self.server.open_calls(session), [])
+
+
+    def test_permission_without_input_never_fits_another_command(self):
+        session = self.begin('flip')
+        call = self.asked(session)
+        self.assertEqual(call['input'], {'kind': 'execute', 'title': 'echo harmless'})
+        wait_for(lambda: 'detached' in self.types(session), what='death')
+        self.assertStatus(self.server.decide(call, True), 200)
+        again = self.asked(session)
+        self.assertEqual(again['input']['title'], 'echo EVIL')
+        self.assertEqual(self.ran(), [])
+        self.assertStatus(self.server.decide(again, False), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), [])
+
+    def test_approved_and_running_at_the_death_is_asked_again(self):
+        session = self.begin('slow deploy')
+        call = self.asked(session)
+        self.assertNotIn('may have run', call['message'])
+        self.assertStatus(self.server.decide(call, True), 200)
+        wait_for(lambda: 'detached' in self.types(session), what='death')
+        again = self.asked(session)
+        self.assertIn('may have run already', again['message'])
+        self.assertEqual(again['input'], call['input'])
+        told = self.log('prompt')[1]['text']
+        self.assertNotIn('You may now do what you had asked for', told)
+        self.assertIn('may have run already', told)
+        self.assertStatus(self.server.decide(again, True), 200)
+        self.ended(session)
+        self.assertEqual(self.ran(), ['deploy'])
+        self.assertNotIn('agent_granted', self.types(session))
+
+    def test_own_tool_is_allowed_without_a_person(self):
+        session = self.create('own deploy')
+        self.ended(session)
+        self.assertEqual(self.ran(), ['deploy'])
+        self.assertEqual(self.server.open_calls(session), [])
+        (granted,) = self.of_type(session, 'agent_granted')
+        self.assertEqual(granted['own'], 'mcp__dormouse__deploy')
+        self.assertNotIn('agent_asked', self.types(session))
 
 
 class Gated(Programs):
@@ -499,11 +548,27 @@ class Deaths(Programs):
         error = {'code': 'agent_crashed', 'message': changed['why']}
         self.assertEqual(self.server.session(session)['error'], error)
         self.assertEqual(len(self.prompts()), 3)
+        (held,) = self.server.get('/api/doctor')['held']
+        self.assertEqual((held['sessionID'], held['why']), (session, 'its status is error'))
+        self.assertIn(f'dormouse retry {session}', held['next'])
         self.assertProblem(self.server.prompt(session, 'hello', wait=0), 409, 'wrong_state')
         retried = self.assertStatus(self.server.post(f'/api/sessions/{session}/retry'), 200)
         self.assertIsNone(retried['error'])
         wait_for(lambda: self.server.session(session)['status'] == 'error', 40, 'error')
         self.assertEqual(len(self.prompts()), 6)
+
+    def test_branch_without_the_prompt_is_a_lost_session(self):
+        session = self.begin('hang')
+        wait_for(lambda: self.text(session)[-1:] == ['working'], what='an update')
+        name = self.log('prompt')[0]['session']
+        self.server.kill()
+        (self.state / f'{name}.json').write_text('[["user", "another branch"]]')
+        self.server.start()
+        wait_for(lambda: len(self.prompts()) == 2, what='second prompt')
+        self.ended(session)
+        last = self.of_type(session, 'attached')[-1]
+        self.assertEqual((last['how'], last['told']), ('new', True))
+        self.assertIn('hang', self.log('prompt')[1]['text'])
 
     def test_the_server_is_killed_and_the_turn_goes_on(self):
         session = self.begin('hang')
@@ -682,6 +747,7 @@ class Settings(Programs):
         for params in sets:
             del params['sessionId']
         self.assertEqual(sets, wanted * 2)
+        self.assertEqual([a['mode'] for a in self.of_type(session, 'attached')], ['code'] * 2)
 
 
 class WrongSettings(Programs):

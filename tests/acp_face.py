@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 import npm
+from acp import Programs
 from dormouse import BINARY, Case, leave_out, main, run
 from rpc_peer import Peer, Refused
 from tools_by_config import HELD, Tools, eventually
@@ -337,6 +338,41 @@ class Mistakes(Face):
         shown = run('acp', '--help')
         self.assertEqual(shown.returncode, 0)
         self.assertIn('dormouse acp --agent', shown.stdout)
+
+
+class Folders(Programs):
+    def setUp(self):
+        super().setUp()
+        (self.work / 'app').mkdir()
+        self.editor = Editor(self.server, '--agent', 'fake')
+        self.addCleanup(self.editor.kill)
+
+    def test_program_works_in_the_folder_of_the_editor(self):
+        folder = str((self.work / 'app').resolve())
+        session = self.editor.new(folder)
+        done = self.editor.finish('session/prompt', self.editor.say(session, 'hello'))
+        self.assertEqual(done['stopReason'], 'end_turn')
+        self.assertEqual(self.log('session/new')[0]['cwd'], folder)
+        (listed,) = self.editor.ask('session/list')['sessions']
+        self.assertEqual((listed['sessionId'], listed['cwd']), (session, folder))
+
+    def test_folder_outside_of_the_roots_is_refused(self):
+        with self.assertRaises(Refused) as refused:
+            self.editor.new('/')
+        self.assertIn('outside of the agent\'s roots', str(refused.exception))
+
+    def test_permission_has_the_title_and_kind_of_the_program(self):
+        session = self.editor.new(str(self.work / 'app'))
+        number = self.editor.say(session, 'ask deploy')
+        self.editor.until(self.editor.asked, 'the question')
+        call = self.editor.asked()[0]['params']['toolCall']
+        self.assertEqual((call['title'], call['kind'], call['toolCallId']),
+                         ('run deploy', 'execute', 'call-deploy'))
+        shown = self.editor.updates(session, 'tool_call')
+        self.assertEqual([u['toolCallId'] for u in shown], ['call-deploy'])
+        self.server.decide(self.server.open_calls(session)[0], True)
+        self.editor.finish('session/prompt', number)
+        self.assertEqual(len(self.editor.updates(session, 'tool_call')), 1)
 
 
 class Questions(Tools, Face):

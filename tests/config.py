@@ -157,6 +157,15 @@ class Check(Folder):
             refused = self.dm('config', 'check', self.write(text), exits=2)
             self.assertIn('1 mistake in', refused.stderr)
 
+    def test_gate_of_permissions_beside_a_mode_that_asks_nobody_is_a_warning(self):
+        for mode, warnings in (('bypassPermissions', 1), ('default', 0)):
+            path = self.write(
+                f'[[agent]]\nid = "a"\nacp = ["/bin/true", "x"]\nsession_mode = "{mode}"\n'
+                '[[gate]]\ntools = ["acp:execute"]\n')
+            report = json.loads(self.dm('config', 'check', path, '--json').stdout)
+            said = [w for w in report['warnings'] if 'does not ask' in w]
+            self.assertEqual(len(said), warnings, report)
+
     def test_a_callback_url_that_nobody_reaches_is_a_warning(self):
         text = '[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\nurl = "%s"\n'
         path = self.write(text % 'https://ci.example.org/go')

@@ -8,6 +8,7 @@ import pathlib
 import sqlite3
 import tempfile
 
+from acp import Programs
 from dormouse import Case, main, run
 
 SECRET = 'sk-do-not-read-this'
@@ -125,6 +126,33 @@ class Import(Case):
         self.assertEqual(self.server.said(session['id']),  # the model is shown what was
                          'bash ls: a\nb\nbash sleep failed: It had not ended.\n'
                          'You said: go on')
+
+
+class IntoAProgram(Programs):
+    def run_import(self, folder, status):
+        file = self.folder / 'export.json'
+        file.write_text(json.dumps({
+            'info': {'id': 'ses_x', 'title': 'X', 'directory': str(folder), 'time': {'created': 9}},
+            'messages': [{'info': {'id': id, **info}, 'parts': parts}
+                         for id, info, parts in MESSAGES]}))
+        done = run('import', file, '--agent', 'fake', '--server',
+                   f'http://127.0.0.1:{self.server.port}', '--data', self.server.directory)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_session_goes_on_in_the_folder_that_it_had(self):
+        (self.work / 'app').mkdir()
+        folder = str((self.work / 'app').resolve())
+        self.run_import(folder, 0)
+        (session,) = self.server.items('/api/projects/default/sessions')
+        self.assertEqual(session['cwd'], folder)
+        self.assertEqual(session['labels'], {'source': 'opencode:ses_x'})
+        self.server.prompt(session['id'], 'go on')
+        self.assertEqual(self.log('session/new')[0]['cwd'], folder)
+
+    def test_session_of_a_folder_outside_of_the_roots_is_named(self):
+        self.assertIn('outside of the agent', self.run_import('/etc', 1))
+        self.assertEqual(self.server.items('/api/projects/default/sessions'), [])
 
 
 class Forms(Import):

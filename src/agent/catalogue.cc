@@ -33,6 +33,13 @@ std::optional<port::CallsEntry> RegistryCatalogue::calls(std::string const& agen
     return port::CallsEntry{found->id, found->tools};
 }
 
+Result<std::string> RegistryCatalogue::folder(std::string const& agent,
+                                              std::string const& cwd) const {
+    Agent const* const found = registry_.agent(agent);
+    if (!found || !found->program) return std::string();
+    return found->program->folder(cwd);
+}
+
 void RegistryCatalogue::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) {
     Agent const* const found = registry_.agent(ask.agent);
     if (!found || !found->program) return Catalogue::open_door(std::move(ask), std::move(then));

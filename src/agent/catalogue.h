@@ -17,6 +17,8 @@ public:
         return found && !found->hidden;
     }
     [[nodiscard]] std::optional<port::CallsEntry> calls(std::string const& agent) const override;
+    [[nodiscard]] Result<std::string> folder(std::string const& agent,
+                                             std::string const& cwd) const override;
     void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) override;
     [[nodiscard]] std::string tool_description(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;

@@ -37,6 +37,8 @@ public:
         (void)left;
         done({});
     }
+    // As Catalogue::folder.
+    [[nodiscard]] virtual Result<std::string> folder(std::string const& cwd) const { return cwd; }
     [[nodiscard]] virtual std::string path() const = 0;
     [[nodiscard]] virtual About about() const { return {}; }
     // To its own screen on the process that is prompted; as Catalogue::open_door.

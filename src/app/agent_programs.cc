@@ -34,6 +34,7 @@ struct Preset {
     std::string_view description;
     bool has_screen = false;  // `attach URL` shows it; `--port` says on which port it listens
     Names state;  // where it keeps its sessions and settings; seen from the home directory
+    std::string_view mode = {};  // in which it asks for permissions, if it does not begin in it
 };
 
 std::array<Preset, 3> const& presets() {
@@ -60,7 +61,8 @@ std::array<Preset, 3> const& presets() {
                false,
                "Claude Code, an agent for code.",
                false,
-               {".claude", ".claude.json"}},
+               {".claude", ".claude.json"},
+               "default"},
         Preset{"gemini",
                {"gemini"},
                {"--acp"},
@@ -108,6 +110,18 @@ Names folders_of(Preset const* preset) {
     for (std::string const& folder : preset->folders)
         out.push_back(std::string(home).append("/").append(folder));
     return out;
+}
+
+// Why there is none to run.
+std::string missing(std::string const& name) {
+    std::error_code ignored;
+    bool const there = name.contains('/') && fs::exists(name, ignored);
+    if (there && fs::is_directory(name, ignored)) return "The program " + name + " is a folder.";
+    if (there)
+        return "The program " + name +
+               " is not executable; make it so (chmod +x), or name another.";
+    return "There is no program " + name +
+           " in PATH, nor where its installer puts it; install it, or name it by its path.";
 }
 
 // "": it is not there.
@@ -186,11 +200,11 @@ std::string overlap_text(std::string const& folder) {
 Result<std::string> folder_in(Names const& roots, std::string const& kept, std::string const& cwd) {
     fs::path const asked = cwd.empty() ? roots.front() : cwd;
     if (!asked.is_absolute())
-        return fail(Code::bad_value, "cwd must be an absolute path, and is " + cwd);
+        return fail(Code::bad_value, "must be an absolute path, and is " + cwd);
     std::error_code error;
     fs::path const real = fs::canonical(asked, error);
     if (error || !fs::is_directory(real, error))
-        return fail(Code::bad_value, "cwd is no folder: " + asked.string());
+        return fail(Code::bad_value, "is not a folder: " + asked.string());
     for (std::string const& root : roots) {
         fs::path const top = fs::canonical(root, error);
         if (error) continue;
@@ -199,7 +213,8 @@ Result<std::string> folder_in(Names const& roots, std::string const& kept, std::
         if (kept.empty() || !overlap(real.string(), kept)) return real.string();
         return fail(Code::bad_value, overlap_text(real.string()));
     }
-    return fail(Code::bad_value, "cwd is outside of the agent's roots: " + asked.string());
+    return fail(Code::bad_value, "is outside of the agent's roots: " + asked.string() +
+                                     "; add it to roots in its [[agent]]");
 }
 
 // That nobody listens on. Whoever takes it in between is found when the program can not listen.
@@ -253,11 +268,7 @@ acp::Settings settings_of(config::Agent const& from, ProgramContext const& aroun
     std::string const& named = program.command.front();
     bool const any = alone && named == preset->id;
     out.path = any ? find_first(preset->programs, preset) : find_program(named, preset);
-    if (out.path.empty()) {
-        out.unavailable = "There is no program " + named +
-                          " in PATH, nor where its installer puts it; install it, or name it by "
-                          "its path.";
-    }
+    if (out.path.empty()) out.unavailable = missing(named);
     out.argv.push_back(out.path);
     Names const& arguments = alone ? preset->arguments : program.command;
     out.argv.insert(out.argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
@@ -282,6 +293,8 @@ acp::Settings settings_of(config::Agent const& from, ProgramContext const& aroun
     out.ended = means.program_ended;
     out.auth_method = program.auth_method;
     out.mode = program.mode;
+    if (preset && out.mode.empty()) out.mode = preset->mode;
+    out.mode_of_preset = program.mode.empty();
     out.options = program.options;
     offer_files(out, program, means);
     out.terminals = program.terminals;
@@ -329,6 +342,13 @@ agent::Agent make_program_agent(config::Agent const& from, ProgramContext const&
     out.program = std::make_shared<acp::Programs>(settings_of(from, around, means), means.processes,
                                                   *means.loop);
     return out;
+}
+
+bool asks_nobody(std::string_view mode) {
+    constexpr std::array<std::string_view, 8> modes{
+        "auto", "acceptEdits", "bypassPermissions", "dontAsk",       // Claude Code
+        "yolo", "autoEdit",    "auto-edit",         "full-access"};  // Gemini CLI, Qwen, Codex
+    return std::ranges::find(modes, mode) != modes.end();
 }
 
 std::vector<config::Agent> installed_agents(config::Config const& config) {

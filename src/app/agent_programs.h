@@ -26,4 +26,8 @@ struct ProgramContext {
 // several projects.
 [[nodiscard]] std::vector<config::Agent> installed_agents(config::Config const& config);
 
+// A session mode of the programs that are known in which they do without asking what they ask for
+// in their own first one.
+[[nodiscard]] bool asks_nobody(std::string_view mode);
+
 }  // namespace dormouse::app

@@ -171,11 +171,30 @@ void check_programs(Warnings& out, config::Config const& config, std::string con
     }
 }
 
+// A gate is asked only for what the program itself asks for.
+void check_modes(Warnings& out, config::Config const& config) {
+    auto const of_programs = [](config::Gate const& gate) {
+        return std::ranges::any_of(
+            gate.tools, [](std::string const& tool) { return tool.starts_with("acp:"); });
+    };
+    auto const gate = std::ranges::find_if(config.gates, of_programs);
+    if (gate == config.gates.end()) return;
+    for (config::Agent const& agent : config.agents) {
+        std::string const& mode = agent.program.mode;
+        if (agent.program.command.empty() || !asks_nobody(mode)) continue;
+        out.push_back({agent.line, "[[agent]] " + agent.id + ": in the session_mode \"" + mode +
+                                       "\" its program does not ask for every permission, so "
+                                       "[[gate]] " +
+                                       gate->id + " is not asked for what it does unasked"});
+    }
+}
+
 // Those of the file, and what only this machine shows.
 Warnings warnings_of(config::Config const& config, std::string const& data) {
     auto out = config::warnings(config);
     check_targets(out, config);
     check_programs(out, config, data);
+    check_modes(out, config);
     std::ranges::stable_sort(out, {}, &config::Problem::line);
     return out;
 }

@@ -149,6 +149,17 @@ std::expected<std::string, rpc::Fault> AcpAgent::agent_name() {
                       "): start `dormouse acp --agent NAME`");
 }
 
+std::expected<bool, rpc::Fault> AcpAgent::works_in_folders(std::string const& agent) {
+    auto const reply = client_.get("/api/agents");
+    if (!reply) return std::unexpected(fault_of(reply.error()));
+    bool works = false;
+    json::View(reply->body)["items"].elements([&](json::View one) {
+        bool const found = one["id"].string_or("") == agent;
+        works = works || (found && one["kind"].string_or("") == "acp");
+    });
+    return works;
+}
+
 AcpAgent::Result AcpAgent::make(json::View params) {
     auto const cwd = folder(params);
     if (!cwd) return std::unexpected(cwd.error());
@@ -156,9 +167,14 @@ AcpAgent::Result AcpAgent::make(json::View params) {
     if (!agent) return std::unexpected(agent.error());
     if (params["mcpServers"].size() > 0)
         log_ << "dormouse acp: the editor's MCP servers are not used; tools are the server's\n";
+    auto const works = works_in_folders(*agent);
+    if (!works) return std::unexpected(works.error());
     json::Writer body;
-    body.begin_object().member("agentID", *agent).key("labels").begin_object();
-    body.member("cwd", *cwd).end_object().end_object();
+    body.begin_object().member("agentID", *agent);
+    if (*works) body.member("cwd", *cwd);
+    // Of one that works in no folder, so that the editor finds its sessions.
+    if (!*works) body.key("labels").begin_object().member("cwd", *cwd).end_object();
+    body.end_object();
     auto const reply = client_.post(sessions_of(settings_.project), body.json(), Keyed::yes);
     if (!reply) return std::unexpected(fault_of(reply.error()));
     json::View const made(reply->body);

@@ -69,6 +69,7 @@ private:
     void cancel(json::View params);
 
     [[nodiscard]] std::expected<std::string, rpc::Fault> agent_name();
+    [[nodiscard]] std::expected<bool, rpc::Fault> works_in_folders(std::string const& agent);
     [[nodiscard]] std::expected<void, rpc::Fault> read_history(std::string const& id,
                                                                Session& session, bool tell);
     [[nodiscard]] Outcome<Reply> send_prompt(std::string const& id, Session& session,

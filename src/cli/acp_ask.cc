@@ -1,5 +1,7 @@
 #include "cli/acp_ask.h"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 namespace dormouse::cli {
@@ -110,10 +112,17 @@ AcpAsk acp_ask(std::string session, json::View call, bool of_doubt, bool forms) 
     return out;
 }
 
-AcpQuestion acp_question(AcpAsk const& ask, json::View call) {
+std::string acp_kind_of(std::string_view tool) {
+    constexpr std::array<std::string_view, 9> kinds{
+        "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode"};
+    if (tool.starts_with("acp:")) tool.remove_prefix(4);
+    return std::string(std::ranges::find(kinds, tool) == kinds.end() ? "other" : tool);
+}
+
+AcpQuestion acp_question(AcpAsk const& ask, json::View call, std::string const& tool_call) {
     json::Writer out;
     out.begin_object().member("sessionId", ask.session);
-    std::string const id = call["callID"].string_or("");
+    std::string const id = tool_call.empty() ? call["callID"].string_or("") : tool_call;
     if (ask.way == AcpWay::form) {
         std::string const tool = call["tool"].string_or("a tool");
         out.member("toolCallId", id).member("mode", "form");
@@ -122,7 +131,11 @@ AcpQuestion acp_question(AcpAsk const& ask, json::View call) {
         return {"elicitation/create", out.end_object().json()};
     }
     out.key("toolCall").begin_object().member("toolCallId", id);
-    out.member("title", call["tool"].string_or("")).member("kind", "other");
+    // What a program of its own wants to do says its message; of our tools it is the name.
+    std::string const tool = call["tool"].string_or("");
+    bool const of_program = tool.starts_with("acp:") && !ask.message.empty();
+    out.member("title", of_program ? ask.message : tool);
+    out.member("kind", of_program ? acp_kind_of(tool) : "other");
     out.member("status", "pending").member_raw("rawInput", call["input"].raw());
     if (!ask.message.empty()) {
         out.key("content").begin_array().begin_object().member("type", "content");

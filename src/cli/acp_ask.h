@@ -34,8 +34,11 @@ struct AcpQuestion {
     std::string method;
     Json params;
 };
-// REQUIRES: it is not asked in words.
-[[nodiscard]] AcpQuestion acp_question(AcpAsk const& ask, json::View call);
+// REQUIRES: it is not asked in words. `tool_call`: as the editor knows it; empty: by its callID.
+[[nodiscard]] AcpQuestion acp_question(AcpAsk const& ask, json::View call,
+                                       std::string const& tool_call = {});
+// The protocol's kind of a tool: that of a program's own ("acp:execute"), else "other".
+[[nodiscard]] std::string acp_kind_of(std::string_view tool);
 // In words, for a person.
 [[nodiscard]] std::string acp_words_of(AcpAsk const& ask);
 

@@ -98,7 +98,8 @@ void AcpAgent::ask(std::string const& id, Session& session, std::string const& p
         session.words[pending] = asked;
         return say(id, acp_words_of(asked));
     }
-    auto const question = acp_question(asked, call);
+    auto const question =
+        acp_question(asked, call, session.updates.tool_call_id(call["callID"].string_or("")));
     auto const number = ++requests_;
     session.asks[pending] = number;
     asks_[number] = asked;

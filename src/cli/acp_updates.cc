@@ -19,6 +19,9 @@ Json chunk(std::string_view kind, std::string_view text, std::string_view messag
 
 std::string acp_words(json::View value) {
     auto const text = value.string();
+    // opencode and others say the text of a result so, beside what only programs read.
+    auto const inner = value["output"].string();
+    if (!text && inner) return *inner;
     return text ? *text : std::string(value.raw());
 }
 
@@ -49,10 +52,11 @@ Json completed_update(std::string_view call, json::View output) {
     return out.end_object().json();
 }
 
-Json tool_call_of(std::string_view id, std::string_view tool, json::View input) {
+Json tool_call_of(std::string_view id, std::string_view tool, json::View input,
+                  std::string_view kind = "other") {
     json::Writer out;
     out.begin_object().member("sessionUpdate", "tool_call").member("toolCallId", id);
-    out.member("title", tool).member("kind", "other").member("status", "pending");
+    out.member("title", tool).member("kind", kind).member("status", "pending");
     out.member_raw("rawInput", input.exists() ? input.raw() : "null");
     return out.end_object().json();
 }
@@ -127,12 +131,13 @@ void AcpUpdates::take(std::string_view type, json::View event, bool replay, AcpT
     if (type == "input_received") return take_input(data, replay, out);
     if (type == "model_replied") return take_reply(data, out);
     if (type == "agent_update") return take_update(data, out);
-    if (type == "agent_asked") {
-        out.updates.push_back(tool_call_of(data["callID"].string_or(""),
-                                           data["call"]["tool"].string_or("a tool"),
-                                           data["call"]["input"]));
-        return take_pause(type, data, out);
+    if (type == "agent_asked") return take_permission(data, out);
+    if (type == "agent_prompted" && !replay && !std::exchange(started_, true)) {
+        out.updates.push_back(chunk("agent_thought_chunk", "Starting the agent's program.\n", ""));
+        return;
     }
+    if (type == "attached") started_ = true;
+    if (type == "detached") started_ = false;
     if (type == "call_paused" || type == "gate_asked" || type == "in_doubt")
         return take_pause(type, data, out);
     if (type == "turn_started") {
@@ -202,6 +207,26 @@ void AcpUpdates::take_reply(json::View data, AcpTold& out) {
     });
 }
 
+// The program's own tool call is what waits: it is shown once, whoever tells of it first.
+void AcpUpdates::take_permission(json::View data, AcpTold& out) {
+    json::View const call = data["call"];
+    std::string const id = data["callID"].string_or("");
+    std::string const tool = call["tool"].string_or("a tool");
+    std::string const own = call["modelID"].string_or("");
+    own_tools_[id] = own.empty() ? id : own;
+    auto const title = data["message"].string_or("");
+    if (shown_.insert(tool_call_id(id)).second) {
+        out.updates.push_back(tool_call_of(tool_call_id(id), title.empty() ? tool : title,
+                                           call["input"], acp_kind_of(tool)));
+    }
+    take_pause("agent_asked", data, out);
+}
+
+std::string AcpUpdates::tool_call_id(std::string const& call) const {
+    auto const own = own_tools_.find(call);
+    return own == own_tools_.end() ? call : own->second;
+}
+
 // Of an agent that is a program. What was streamed of a message is told already.
 void AcpUpdates::take_update(json::View data, AcpTold& out) {
     auto const kind = data["kind"].string_or("");
@@ -227,11 +252,14 @@ void AcpUpdates::take_update(json::View data, AcpTold& out) {
     } else if (kind == "tool") {
         auto const call = data["toolCallID"].string_or("");
         auto const status = data["status"].string_or("pending");
-        if (!id.empty())
-            out.updates.push_back(
-                tool_call_of(call, data["title"].string_or("a tool"), body["input"]));
+        auto const title = data["title"].string_or("a tool");
+        if (!id.empty() && shown_.insert(call).second) {
+            out.updates.push_back(tool_call_of(call, title, body["input"],
+                                               acp_kind_of(body["kind"].string_or("other"))));
+        }
         if (status == "completed") {
             out.updates.push_back(completed_update(call, body["output"]));
+            shown_.erase(call);
         } else if (status != "pending") {
             auto const output = body["output"];
             out.updates.push_back(
@@ -241,7 +269,7 @@ void AcpUpdates::take_update(json::View data, AcpTold& out) {
 }
 
 void AcpUpdates::take_pause(std::string_view type, json::View data, AcpTold& out) {
-    auto const call = data["callID"].string_or("");
+    auto const call = tool_call_id(data["callID"].string_or(""));
     bool const doubt = type == "in_doubt";
     auto const pending = data[doubt ? "question" : "pendingID"].string_or("");
     if (pending.empty()) {
@@ -286,10 +314,13 @@ void AcpUpdates::settle(std::string const& pending, AcpTold& out) {
 }
 
 void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpTold& out) {
-    auto const call = data["callID"].string_or("");
+    auto const own = own_tools_.find(data["callID"].string_or(""));
+    bool const of_program = own != own_tools_.end();
+    auto const call = of_program ? own->second : data["callID"].string_or("");
     auto const pending = data["pendingID"].string_or("");
     auto const found = pauses_.find(pending);
-    bool const goes_on = found != pauses_.end() && found->second.goes_on;
+    // A program that may begins; how it ends it tells itself.
+    bool const goes_on = of_program || (found != pauses_.end() && found->second.goes_on);
     auto const put = [&](Json update) { out.updates.push_back(std::move(update)); };
     if (type == "tool_started") {
         put(status_update(call, "in_progress"));

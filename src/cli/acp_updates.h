@@ -52,6 +52,8 @@ public:
         return found != pauses_.end() && found->second.of_doubt;
     }
     [[nodiscard]] std::string const& open_turn() const { return open_turn_; }
+    // Under which id the editor knows the tool call that a call of ours asks about.
+    [[nodiscard]] std::string tool_call_id(std::string const& call) const;
 
 private:
     struct Pause {
@@ -66,6 +68,7 @@ private:
     void take_input(json::View data, bool replay, AcpTold& out);
     void take_reply(json::View data, AcpTold& out);
     void take_update(json::View data, AcpTold& out);
+    void take_permission(json::View data, AcpTold& out);
     void take_pause(std::string_view type, json::View data, AcpTold& out);
     void take_outcome(std::string_view type, json::View data, AcpTold& out);
     void take_transcript(json::View messages, AcpTold& out);
@@ -76,6 +79,9 @@ private:
     std::deque<std::string> asked_;
     std::deque<std::string> questions_;
     std::set<std::string> own_;
+    std::map<std::string, std::string> own_tools_;  // callID → id of the program's own tool call
+    std::set<std::string> shown_;  // tool calls of the program, that have not ended
+    bool started_ = false;         // the program is there, or said to be started
     std::string open_turn_;
     std::string activity_;  // as it was told last
     // What was streamed of the reply that is being made.

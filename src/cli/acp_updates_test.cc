@@ -171,7 +171,46 @@ TEST_F(Updates, a_permission_of_a_program_is_asked_and_over_when_it_is_decided) 
     auto const decided = tell("submitted", R"({"callID":"call_1","pendingID":"pnd_1","decision":)"
                                            R"({"approved":true}})");
     EXPECT_EQ(decided.settled, std::vector<std::string>{"pnd_1"});
-    EXPECT_EQ(json::View(decided.updates.at(0))["status"].string_or(""), "completed");
+    EXPECT_EQ(json::View(decided.updates.at(0))["status"].string_or(""), "in_progress");
+}
+
+TEST_F(Updates, permission_of_a_known_tool_call_is_shown_once_under_its_id) {
+    (void)tell("agent_update", R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3",)"
+                               R"("status":"pending","title":"bash","body":{"kind":"execute"}})");
+    auto const asked =
+        tell("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":"approval",)"
+                            R"("message":"ls -l","call":{"tool":"acp:execute","modelID":"t1"}})");
+    ASSERT_EQ(asked.updates.size(), 1U);
+    EXPECT_EQ(json::View(asked.updates[0])["sessionUpdate"].string_or(""), "tool_call_update");
+    EXPECT_EQ(json::View(asked.updates[0])["toolCallId"].string_or(""), "t1");
+    auto const denied = tell("submitted", R"({"callID":"call_1","pendingID":"pnd_1","decision":)"
+                                          R"({"approved":false}})");
+    EXPECT_EQ(json::View(denied.updates.at(0))["toolCallId"].string_or(""), "t1");
+    EXPECT_EQ(json::View(denied.updates.at(0))["status"].string_or(""), "failed");
+}
+
+TEST_F(Updates, permission_of_an_unknown_tool_call_is_shown_with_its_title_and_kind) {
+    auto const asked =
+        tell("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":"approval",)"
+                            R"("message":"ls -l","call":{"tool":"acp:execute","modelID":"t1"}})");
+    json::View const shown(asked.updates.at(0));
+    EXPECT_EQ(shown["toolCallId"].string_or(""), "t1");
+    EXPECT_EQ(shown["title"].string_or(""), "ls -l");
+    EXPECT_EQ(shown["kind"].string_or(""), "execute");
+    auto const ended =
+        tell("agent_update", R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3","status":)"
+                             R"("completed","body":{"output":{"output":"a.txt","n":1}}})");
+    ASSERT_EQ(ended.updates.size(), 1U) << "it is there already";
+    EXPECT_NE(ended.updates[0].text().find(R"("text":"a.txt")"), std::string::npos);
+}
+
+TEST_F(Updates, first_prompt_of_a_program_says_that_it_starts) {
+    EXPECT_EQ(words(tell("agent_prompted", R"({"step":1})")),
+              "agent_thought_chunk||Starting the agent's program.\n\n");
+    (void)tell("attached", R"({"acpSessionID":"s"})");
+    EXPECT_EQ(words(tell("agent_prompted", R"({"step":1})")), "");
+    (void)tell("detached", R"({"error":{}})");
+    EXPECT_NE(words(tell("agent_prompted", R"({"step":1})")), "");
 }
 
 }  // namespace

@@ -75,6 +75,12 @@ public:
     [[nodiscard]] virtual std::optional<CallsEntry> calls(std::string const& /*agent*/) const {
         return std::nullopt;
     }
+    // The folder that `cwd` (empty: none is named) stands for in sessions of `agent`; "" for agents
+    // that work in none. Error: it may not work there.
+    [[nodiscard]] virtual Result<std::string> folder(std::string const& /*agent*/,
+                                                     std::string const& /*cwd*/) const {
+        return std::string();
+    }
     // Wakes the program without a prompt when it sleeps, and holds it awake for the lease. `then`
     // may be called before this returns. Error: it has no screen, or can not be woken.
     virtual void open_door(DoorAsk ask,  // NOLINT(*-value-param): kept

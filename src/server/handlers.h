@@ -27,6 +27,11 @@ void post_page(Api& api, ExchangePtr const& x);
 void list_pending(Api& api, ExchangePtr const& x);
 void get_pending(Api& api, ExchangePtr const& x);
 // handlers_session.cc
+// Whether the agent is a program.
+[[nodiscard]] bool works_in_folders(Api& api, std::string const& agent);
+// Checks create.cwd. A session of a program gets the folder that it works in from now on, also when
+// the configuration names another one later.
+void settle_folder(Api& api, Body& body, session::Create& create);
 void create_session(Api& api, ExchangePtr const& x);
 void list_sessions(Api& api, ExchangePtr const& x);
 void get_session(Api& api, ExchangePtr const& x);

@@ -122,14 +122,23 @@ private:
     std::vector<std::pair<Seq, Artifact>> files_;
 };
 
-Json labels_of(Body& body) {
+// The session of a program works where it worked before; one of a model in no folder, and where it
+// was is a label.
+Json place_of(Api& api, Body& body, Create& create) {
+    bool const works = works_in_folders(api, create.agent);
     json::Writer out;
     out.begin_object();
-    for (auto const* const name : {"source", "cwd"}) {
-        auto const text = body.string(name);
-        if (text && text->size() > 4'096) body.refuse(name, "may have 4096 bytes");
-        if (text) out.member(name, *text);
+    for (std::string_view const name : {"source", "cwd"}) {
+        auto text = body.string(name);
+        if (text && text->size() > 4'096) body.refuse(name, "must be at most 4096 bytes");
+        if (!text) continue;
+        if (works && name == "cwd") {
+            create.cwd = *std::move(text);
+        } else {
+            out.member(name, *text);
+        }
     }
+    if (works && !body.error()) settle_folder(api, body, create);
     return out.end_object().json();
 }
 
@@ -158,7 +167,7 @@ std::optional<Create> read_import(Api& api, ExchangePtr const& x) {
     create.project = x->params[0];
     create.agent = body.required_string("agentID");
     create.title = body.string("title").value_or("");
-    create.labels = labels_of(body);
+    create.labels = place_of(api, body, create);
     if (!is_project(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     if (create.title.size() > 1'000) body.refuse("title", "may have 1000 bytes");

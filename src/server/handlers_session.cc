@@ -80,21 +80,6 @@ void check_alias(Body& body, std::string const& alias) {
     if (alias.starts_with("ses_")) body.refuse("alias", "must not begin with ses_");
 }
 
-// Whether the agent may work there it says itself, when it is started.
-void check_cwd(Api& api, Body& body, Create const& create) {
-    constexpr std::size_t most = 4'096;
-    auto const agents = api.services().catalogue.agents();
-    bool const program = std::ranges::any_of(agents, [&](port::AgentEntry const& agent) {
-        return agent.id == create.agent && agent.kind == "acp";
-    });
-    if (!program) {
-        body.refuse("cwd", "only agents that are programs (acp) work in a folder");
-    } else if (!create.cwd.starts_with('/') || create.cwd.size() > most ||
-               create.cwd.find('\0') != std::string::npos) {
-        body.refuse("cwd", "must be an absolute path of at most 4096 bytes");
-    }
-}
-
 std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"agentID", "alias", "title", "cwd", "labels", "prompt"});
     Create create;
@@ -107,7 +92,7 @@ std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
     if (!is_name(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     check_alias(body, create.alias);
-    if (!create.cwd.empty()) check_cwd(api, body, create);
+    settle_folder(api, body, create);
     bool const known = api.services().catalogue.has_agent(create.agent);
     if (!body.error() && !known)
         body.refuse("agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
@@ -125,6 +110,27 @@ std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
 }
 
 }  // namespace
+
+bool works_in_folders(Api& api, std::string const& agent) {
+    auto const folder = api.services().catalogue.folder(agent, "");
+    return !folder || !folder->empty();
+}
+
+void settle_folder(Api& api, Body& body, Create& create) {
+    constexpr std::size_t most = 4'096;
+    bool const named = !create.cwd.empty();
+    if (named && !works_in_folders(api, create.agent))
+        return body.refuse("cwd", "only agents that are programs (acp) work in a folder");
+    bool const well = create.cwd.starts_with('/') && create.cwd.size() <= most &&
+                      create.cwd.find('\0') == std::string::npos;
+    if (named && !well) return body.refuse("cwd", "must be an absolute path of at most 4096 bytes");
+    auto folder = api.services().catalogue.folder(create.agent, create.cwd);
+    if (folder) {
+        create.cwd = *std::move(folder);
+    } else if (named) {
+        body.refuse("cwd", folder.error().detail);
+    }
+}
 
 void create_session(Api& api, ExchangePtr const& x) {
     Query query{x->request};

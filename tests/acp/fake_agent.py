@@ -8,6 +8,9 @@ The last line of a prompt that is no marker decides:
   hang            no answer until it is cancelled   deaf            … not even then
   tool NAME       a tool call, and what came of it  halfway once    dies while a tool runs
   ask NAME        wants to be allowed that tool     ask once NAME   … and dies meanwhile, once
+  flip            asks for a command and dies meanwhile; then asks for another. Sends no input
+  slow NAME       asks, and dies while it runs; then asks again
+  own NAME        asks for a tool of the MCP server dormouse, as Claude Code does
   late            says something after its answer   later           … long after, twice
   flood N         N pieces of text, tool updates and plans
   junk            writes what is no message
@@ -63,6 +66,10 @@ def first_time(name):
         return False
 
 
+def marked(name):
+    return (STATE / name).exists()
+
+
 class Session:
     def __init__(self, name):
         self.name = name
@@ -91,14 +98,14 @@ class Session:
             rawInput={'name': name}, **more,
         )
 
-    def may(self, name):
+    def may(self, name, **call):
+        call = call or {'name': f'Tool-{name}', 'rawInput': {'name': name}}
         answer = ask(
             'session/request_permission',
             {
                 'sessionId': self.name,
                 'toolCall': {
-                    'toolCallId': f'call-{name}', 'title': f'run {name}', 'kind': 'execute',
-                    'name': f'Tool-{name}', 'rawInput': {'name': name},
+                    'toolCallId': f'call-{name}', 'title': f'run {name}', 'kind': 'execute', **call
                 },
                 'options': [
                     {'optionId': 'always', 'name': 'Always', 'kind': 'allow_always'},
@@ -175,6 +182,26 @@ def act(session, text):
             run_tool(session, name)
         else:
             session.say(f'not {name}')
+    elif word == 'flip' or text.startswith('[The connection was lost') and marked('flip'):
+        session.say('May I?')
+        if first_time('flip'):
+            threading.Timer(0.5, die).start()
+            session.may('t', title='echo harmless', content=[], locations=[])
+        elif session.may('t', title='echo EVIL', content=[], locations=[]):
+            run_tool(session, 'EVIL')
+    elif word == 'slow' or text.startswith('[The connection was lost') and marked('slow'):
+        name = rest if word == 'slow' else 'deploy'
+        session.say('May I?')
+        if session.may(name):
+            if first_time('slow'):
+                session.tool(name, 'pending')
+                session.tool(name, 'in_progress')
+                threading.Event().wait(0.3)
+                die()
+            run_tool(session, name)
+    elif word == 'own':
+        if session.may(rest, _meta={'claudeCode': {'toolName': f'mcp__dormouse__{rest}'}}):
+            run_tool(session, rest)
     elif word == 'think':
         session.say('let me see', 'agent_thought_chunk')
         session.say('I see')
