@@ -1,6 +1,7 @@
 #include "cli/acp_updates.h"
 
 #include "base/text.h"
+#include "cli/acp_ask.h"
 
 #include <algorithm>
 #include <array>
