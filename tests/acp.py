@@ -565,10 +565,11 @@ class Deaths(Programs):
         (self.state / f'{name}.json').write_text('[["user", "another branch"]]')
         self.server.start()
         wait_for(lambda: len(self.prompts()) == 2, what='second prompt')
-        self.ended(session)
         last = self.of_type(session, 'attached')[-1]
         self.assertEqual((last['how'], last['told']), ('new', True))
         self.assertIn('hang', self.log('prompt')[1]['text'])
+        self.server.post(f'/api/sessions/{session}/cancel')
+        self.ended(session)
 
     def test_the_server_is_killed_and_the_turn_goes_on(self):
         session = self.begin('hang')

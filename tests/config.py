@@ -161,7 +161,7 @@ class Check(Folder):
         for mode, warnings in (('bypassPermissions', 1), ('default', 0)):
             path = self.write(
                 f'[[agent]]\nid = "a"\nacp = ["/bin/true", "x"]\nsession_mode = "{mode}"\n'
-                '[[gate]]\ntools = ["acp:execute"]\n')
+                '[[gate]]\ntools = ["acp:execute"]\nask = "Run {tool}?"\n')
             report = json.loads(self.dm('config', 'check', path, '--json').stdout)
             said = [w for w in report['warnings'] if 'does not ask' in w]
             self.assertEqual(len(said), warnings, report)

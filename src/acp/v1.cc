@@ -241,7 +241,8 @@ std::string own_tool(json::View call, json::View options, std::vector<std::strin
         std::string const before = "mcp__" + server + "__";
         for (json::View const named : {call["name"], call["_meta"]["claudeCode"]["toolName"]}) {
             std::string const name = named.string_or("");
-            if (name.starts_with(before) && is_name(name)) return name;
+            bool const ours = name.starts_with(before) && name.size() > before.size();
+            if (ours && is_name(name)) return name;
         }
         std::string const after = " (" + server + " MCP Server)";
         bool const ends = of_mcp && title.ends_with(after);
