@@ -104,11 +104,14 @@ class DataInItsFolder(Confined):
     def test_such_a_folder_is_refused(self):
         inside = self.data / 'inside'
         inside.mkdir()
-        for cwd in (None, str(self.work), str(self.data), str(inside)):
-            session = self.create('hello', **({'cwd': cwd} if cwd else {}))
-            error = self.server.turns(session)[0]['error']
-            self.assertEqual(error['code'], 'agent_refused')
-            self.assertIn('the data directory of the server', error['message'])
+        error = self.server.turns(self.create('hello'))[0]['error']
+        self.assertEqual(error['code'], 'agent_refused')
+        self.assertIn('the data directory of the server', error['message'])
+        for cwd in (str(self.work), str(self.data), str(inside)):
+            answer = self.server.post('/api/projects/default/sessions',
+                                      {'agentID': 'fake', 'cwd': cwd})
+            self.assertProblem(answer, 400, 'bad_value', pointer='/cwd')
+            self.assertIn('the data directory of the server', answer['detail'])
         self.assertEqual(self.prompts(), [])
         self.assertEqual([p.name for p in self.data.iterdir() if p.name == 'log.jsonl'], [])
 

@@ -211,7 +211,7 @@ Result<std::string> folder_in(Names const& roots, std::string const& kept, std::
         auto const [in_top, in_real] = std::ranges::mismatch(top, real);
         if (in_top != top.end()) continue;
         if (kept.empty() || !overlap(real.string(), kept)) return real.string();
-        return fail(Code::bad_value, overlap_text(real.string()));
+        return fail(Code::bad_value, "cannot be used: " + overlap_text(real.string()));
     }
     return fail(Code::bad_value, "is outside of the agent's roots: " + asked.string() +
                                      "; add it to roots in its [[agent]]");
