@@ -5,12 +5,13 @@
 //   patternProperties   the other one recurses for each character until the stack is full, and
 //                       takes time without bound for "(a+)+$";
 //   format              says nothing in draft 7 unless asked for, and theirs throws on numbers;
-//   uniqueItems         compares each with each, so its number is bounded.
+//   uniqueItems         compares each with each: here by a set of their texts.
 // The subset of draft 7: no remote references, "format" is a comment, patterns are ECMAScript's
 // without back references, integers beyond 64 bits are not of type "integer".
 
 #include "json/schema.h"
 
+#include "base/sha256.h"
 #include "json/json.h"
 
 #include <boost/json.hpp>
@@ -25,6 +26,8 @@
 #include <valijson/validation_visitor.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <unordered_map>
@@ -38,7 +41,10 @@ constexpr std::size_t levels_max = 400;             // of subschemas within subs
 constexpr std::size_t violations_max = 100;         // a list longer than this helps nobody
 constexpr std::size_t pattern_length_max = 1'000;   // bytes
 constexpr std::size_t matched_length_max = 65'536;  // bytes of a string that has a pattern
-constexpr std::size_t unique_items_max = 3'000;
+// What else counts as steps, so that a step is about a microsecond whatever the schema says.
+constexpr std::size_t matched_bytes_a_step = 32;  // bytes of a string × bytes of a pattern
+constexpr std::size_t name_steps = 4;             // a name held against a pattern
+constexpr std::size_t unique_bytes_a_step = 64;
 constexpr int references_in_a_row_max = 64;
 
 // What one run of valijson uses up. It hands one map of regular expressions by reference to every
@@ -49,6 +55,13 @@ struct Run : std::unordered_map<std::string, std::regex> {
 };
 
 struct EnoughViolations {};
+struct TooCostly {};
+
+void spend(std::unordered_map<std::string, std::regex>& run, std::size_t steps) {
+    auto& used = static_cast<Run&>(run).steps;
+    used += steps;
+    if (used > steps_max) throw TooCostly();
+}
 
 // One entry into a subschema.
 class Step {
@@ -103,7 +116,44 @@ std::string mismatch(std::unordered_map<std::string, std::regex>& cache, std::st
         return "longer than the " + std::to_string(matched_length_max) +
                " bytes that are checked against a pattern";
     }
+    spend(cache, 1 + text.size() * pattern.size() / matched_bytes_a_step);
     return occurs(cache, pattern, text) ? "" : "does not match the pattern " + pattern;
+}
+
+// The same text for values that are equal, and for no others. `number`: of the item, for what has
+// no text of its own.
+void append_text(std::string& out, valijson::adapters::BoostJsonAdapter const& value,
+                 std::size_t number) {
+    if (value.isObject()) {
+        out += '{';
+        // In the order of their names: the value was read from its canonical form.
+        for (auto const member : value.asObject()) {
+            out += quote(member.first) + ":";
+            append_text(out, member.second, number);
+            out += ',';
+        }
+        out += '}';
+    } else if (value.isArray()) {
+        out += '[';
+        for (auto const element : value.asArray()) {
+            append_text(out, element, number);
+            out += ',';
+        }
+        out += ']';
+    } else if (value.isString()) {
+        out += quote(value.asString());
+    } else if (value.isBool()) {
+        out += value.asBool() ? "true" : "false";
+    } else if (value.isNull()) {
+        out += "null";
+    } else if (value.isInteger()) {
+        out += std::to_string(value.asInteger());
+    } else if (value.isDouble()) {
+        auto const bits = std::bit_cast<std::uint64_t>(value.asDouble());
+        out += "d" + std::to_string(bits);
+    } else {
+        out += "?" + std::to_string(number);
+    }
 }
 
 bool report(valijson::ValidationResults* results, std::vector<std::string> const& context,
@@ -164,6 +214,7 @@ bool OfValue::ValidatePatternPropertySubschemas::operator()(PatternName const& n
                                                             Subschema const* subschema) const {
     std::string const pattern(name.c_str(), name.size());
     for (auto const member : m_object) {
+        dormouse::json::spend(m_regexesCache, dormouse::json::name_steps);
         std::string const why = dormouse::json::mismatch(m_regexesCache, pattern, member.first);
         bool const too_long = member.first.size() > dormouse::json::matched_length_max;
         if (!why.empty() && !too_long) {
@@ -191,20 +242,22 @@ template <> bool OfValue::visit(UniqueItemsConstraint const&) {
         return true;
     }
     auto const items = m_target.asArray();
-    if (m_target.getArraySize() > dormouse::json::unique_items_max) {
-        return dormouse::json::report(m_results, m_context,
-                                      "has more items than are checked for being unique");
-    }
-    std::size_t outer = 0;
-    for (auto a = items.begin(); a != items.end(); ++a, ++outer) {
-        auto b = a;
-        for (++b; b != items.end(); ++b) {
-            if (a->equalTo(*b, true)) {
-                return dormouse::json::report(
-                    m_results, m_context,
-                    "item " + std::to_string(outer) + " comes again; items must be unique");
-            }
+    std::unordered_map<std::string, std::size_t> seen;  // digest of the text, number of the item
+    std::size_t number = 0;
+    for (auto const item : items) {
+        std::string text;
+        dormouse::json::append_text(text, item, number);
+        dormouse::json::spend(m_regexesCache,
+                              1 + text.size() / dormouse::json::unique_bytes_a_step);
+        auto const digest = dormouse::sha256(text);
+        auto const [first, is_new] =
+            seen.emplace(std::string(digest.begin(), digest.end()), number);
+        if (!is_new) {
+            return dormouse::json::report(
+                m_results, m_context,
+                "item " + std::to_string(first->second) + " comes again; items must be unique");
         }
+        ++number;
     }
     return true;
 }
@@ -310,6 +363,8 @@ std::vector<Violation> validate(valijson::Schema const& schema, Json const& valu
         satisfied = visitor.validateSchema(schema);
     } catch (EnoughViolations const&) {
         satisfied = false;  // what is collected is told
+    } catch (TooCostly const&) {
+        return {{"", "takes too long to be checked against its schema"}};
     }
     if (satisfied) {
         return {};
@@ -361,8 +416,10 @@ std::vector<Violation> violations(Json const& schema, Json const& value) {
 
 std::string pattern_mismatch(std::string const& pattern, std::string const& text) {
     try {
-        std::unordered_map<std::string, std::regex> cache;
+        Run cache;
         return mismatch(cache, pattern, text);
+    } catch (TooCostly const&) {
+        return "takes too long to be compared with the pattern " + pattern;
     } catch (std::exception const& error) {
         return "can not be compared with the pattern " + pattern + ": " + error.what();
     }

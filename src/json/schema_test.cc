@@ -169,12 +169,54 @@ TEST(Violations, StringsTooLongForAPatternAreRefusedNotOverflowed) {
               1u);
 }
 
-TEST(Violations, UniquenessOfVeryManyItemsIsNotChecked) {
+TEST(Violations, UniqueItems_VeryMany_CheckedInOnePass) {
+    std::string_view const schema = R"({"uniqueItems":true})";
     std::string value = "[0";
-    for (int i = 1; i < 100'000; ++i) {
-        value += "," + std::to_string(i);
-    }
-    EXPECT_EQ(violations(R"({"uniqueItems":true})", value + "]").size(), 1u);
+    for (int i = 1; i < 100'000; ++i) value += "," + std::to_string(i);
+    EXPECT_TRUE(violations(schema, value + "]").empty());
+    auto const found = violations(schema, value + ",77]");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].message, "item 77 comes again; items must be unique");
+}
+
+TEST(Violations, UniqueItems_LargeObjects_CheckedInOnePass) {
+    std::string object;
+    for (int i = 0; i < 100; ++i) object += "\"member" + std::to_string(i) + "\":1,";
+    std::string value = "[";
+    for (int i = 0; i < 2'000; ++i) value += "{" + object + "\"n\":" + std::to_string(i) + "},";
+    std::string_view const schema = R"({"uniqueItems":true})";
+    EXPECT_TRUE(violations(schema, value + "0]").empty());
+    EXPECT_EQ(violations(schema, value + "{\"n\":7," + object + "\"x\":0}]").size(), 0u);
+    object.pop_back();
+    EXPECT_EQ(violations(schema, value + "{\"n\":7," + object + "}]").size(), 1u);
+}
+
+TEST(Violations, UniqueItems_EqualOnlyWhenOfOneTypeAndValue) {
+    std::string_view const schema = R"({"uniqueItems":true})";
+    EXPECT_TRUE(violations(schema, R"([1,"1",true,null,[1],["1"],{"a":1},{"a":"1"},1.5])").empty());
+    EXPECT_TRUE(violations(schema, R"(["a,b",["a","b"],"[a"])").empty());
+    EXPECT_FALSE(violations(schema, "[1,1.0]").empty());
+    EXPECT_FALSE(violations(schema, R"([{"a":1,"b":2},{"b":2,"a":1}])").empty());
+    EXPECT_TRUE(violations(schema, "[18446744073709551615,18446744073709551614]").empty());
+}
+
+TEST(Violations, Patterns_OverManyBytes_TakeTooLong) {
+    std::string value = "[";
+    for (int i = 0; i < 200; ++i) value += "\"" + std::string(65'000, 'a') + "\",";
+    auto const found = violations(R"({"items":{"pattern":"^[a-z0-9-]+$"}})", value + "\"a\"]");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].message, "takes too long to be checked against its schema");
+    EXPECT_TRUE(violations(R"({"items":{"pattern":"^[a-z0-9-]+$"}})",
+                           "[\"" + std::string(65'000, 'a') + "\"]")
+                    .empty());
+}
+
+TEST(Violations, PatternProperties_OverManyNames_TakeTooLong) {
+    std::string value = "{";
+    for (int i = 0; i < 300'000; ++i) value += "\"x" + std::to_string(i) + "\":1,";
+    auto const found = violations(R"({"patternProperties":{"^x":{}}})", value + "\"y\":1}");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].message, "takes too long to be checked against its schema");
 }
 
 }  // namespace
