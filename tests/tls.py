@@ -169,6 +169,28 @@ class Tls(Case):
                 context.wrap_socket(plain)
         server.finish()
 
+    def test_tls_1_2_has_forward_secrecy_and_authenticated_ciphers_only(self):
+        server = self.tls()
+        for ciphers, taken in (
+            ('AES128-SHA', False),
+            ('AES128-GCM-SHA256', False),
+            ('ECDHE+AES:!AESGCM:!AESCCM', False),
+            ('ECDHE+AESGCM', True),
+            ('ECDHE+CHACHA20', True),
+        ):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            context.set_ciphers(ciphers + ':@SECLEVEL=0')
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+            with self.subTest(ciphers=ciphers):
+                with socket.create_connection(('127.0.0.1', server.port), timeout=20) as plain:
+                    if taken:
+                        context.wrap_socket(plain).close()
+                        continue
+                    with self.assertRaises((ssl.SSLError, ConnectionError)):
+                        context.wrap_socket(plain)
+        server.finish()
+
     def test_whoever_never_shakes_hands_is_cut_and_others_go_on(self):
         TlsServer.cert, _ = certificate(self.folder)
         server = self.server(

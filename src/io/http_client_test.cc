@@ -173,6 +173,43 @@ protected:
     int open_ = 0;
 };
 
+TEST_F(HttpClient, PublicOnly_AddressOfThisMachine_NothingConnected) {
+    std::atomic<int> connections = 0;
+    PeerServer const server([&](Peer& peer) {
+        ++connections;
+        peer.wait_for_close();
+    });
+    std::string const port = server.url().substr(std::string_view("http://127.0.0.1").size());
+    // As after a name was looked up, which may answer with any address.
+    for (std::string const host : {"localhost", "127.0.0.1"}) {
+        auto const failure = failure_of({.url = "http://" + host + port, .public_only = true});
+        EXPECT_EQ(failure.kind, HttpFailure::Kind::forbidden) << host << failure.reason;
+    }
+    EXPECT_EQ(connections, 0);
+}
+
+TEST_F(HttpClient, PublicOnly_KeptConnectionToThisMachine_NotReused) {
+    std::atomic<int> requests = 0;
+    PeerServer const server([&](Peer& peer) {
+        while (!peer.read_request().empty()) {
+            ++requests;
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    EXPECT_FALSE(fetch({.url = server.url()}).failure);
+    auto const failure = failure_of({.url = server.url(), .public_only = true});
+    EXPECT_EQ(failure.kind, HttpFailure::Kind::forbidden) << failure.reason;
+    EXPECT_EQ(requests, 1);
+}
+
+TEST_F(HttpClient, Header_WithALineBreak_Refused) {
+    for (std::string const value : {"a\r\nX-Other: y", "a\nb", "a\rb"}) {
+        auto const failure =
+            failure_of({.url = "http://127.0.0.1:9/", .headers = {{"X-One", value}}});
+        EXPECT_EQ(failure.kind, HttpFailure::Kind::bad_request) << value;
+    }
+}
+
 TEST_F(HttpClient, sends_method_headers_and_body_and_brings_the_answer) {
     std::promise<std::string> request;
     PeerServer const server([&](Peer& peer) {

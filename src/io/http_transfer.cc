@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/http_client.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -65,7 +66,9 @@ std::string host_of(std::string const& url) {
 }
 
 bool is_loopback(std::string_view host) {
-    return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+    in_addr address{};
+    bool const v4 = ::inet_pton(AF_INET, std::string(host).c_str(), &address) == 1;
+    return host == "localhost" || host == "[::1]" || (v4 && (ntohl(address.s_addr) >> 24U) == 127);
 }
 
 Kind kind_of(CURLcode code) {

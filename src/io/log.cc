@@ -1,6 +1,7 @@
 #include "io/log.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
@@ -28,19 +29,47 @@ bool names_secret(std::string_view key) {
     return std::ranges::any_of(names, [key](std::string_view name) { return key.ends_with(name); });
 }
 
+void append_json_escape(std::string& out, char32_t code) {
+    auto const units = static_cast<std::uint32_t>(code);
+    if (units < 0x10000) {
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", units);
+        return;
+    }
+    std::uint32_t const rest = units - 0x10000;
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}\\u{:04x}", 0xd800 + (rest >> 10U),
+                   0xdc00 + (rest & 0x3ffU));
+}
+
+// A character beyond ASCII, or bytes that are none: what a terminal should not see is escaped.
+void append_json_character(std::string& out, std::string_view bytes, Utf8 const& character) {
+    if (!character.valid) {
+        for (char const byte : bytes) append_json_escape(out, static_cast<std::uint8_t>(byte));
+    } else if (escape_for_terminal(bytes) != bytes) {
+        append_json_escape(out, character.code);
+    } else {
+        out += bytes;
+    }
+}
+
 void append_json_text(std::string& out, std::string_view text) {
-    bool const clean = valid_utf8(text);
     out += '"';
-    for (char const c : text) {
-        auto const byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
+    while (!text.empty()) {
+        char const c = text.front();
+        auto const byte = static_cast<std::uint8_t>(c);
+        std::size_t length = 1;
+        if (byte > 0x7f) {
+            Utf8 const next = decode_utf8(text);
+            length = next.length;
+            append_json_character(out, text.substr(0, length), next);
+        } else if (c == '"' || c == '\\') {
             out += '\\';
             out += c;
-        } else if (byte < 0x20 || byte == 0x7f || (byte > 0x7f && !clean)) {
-            fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+        } else if (byte < 0x20 || byte == 0x7f) {
+            append_json_escape(out, byte);
         } else {
             out += c;
         }
+        text.remove_prefix(length);
     }
     out += '"';
 }

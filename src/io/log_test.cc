@@ -57,6 +57,13 @@ TEST(Log, cannot_be_made_to_forge_a_line) {
     EXPECT_THAT(text.lines.at(0), Not(HasSubstr("\x1b")));
 }
 
+TEST(Log, JsonLine_BidiAndC1Characters_Escaped) {
+    Written json(LogOptions::Form::json);
+    json.log.info("a", {{"x", "\u202e\u009b2J \u00e4\U000e0041\u2066"}});
+    EXPECT_THAT(json.lines.at(0),
+                HasSubstr("\"x\":\"\\u202e\\u009b2J \u00e4\\udb40\\udc41\\u2066\""));
+}
+
 TEST(Log, never_writes_what_is_named_a_secret) {
     for (auto const form : {LogOptions::Form::json, LogOptions::Form::text}) {
         Written out(form);

@@ -45,6 +45,9 @@ Result<Context> make_context(std::string const& certificate, std::string const& 
     Context context(SSL_CTX_new(TLS_server_method()));
     if (!context) return fail(Code::internal, "OpenSSL gives no context: " + reason());
     SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+    // Of TLS 1.2 only what keeps earlier traffic secret when the key is lost (RFC 9325, 4.2).
+    if (SSL_CTX_set_cipher_list(context.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
+        return fail(Code::internal, "OpenSSL has no cipher for TLS 1.2: " + reason());
     SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                            SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
