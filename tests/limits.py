@@ -105,6 +105,38 @@ class EachOne(Limits):
         third.close()
         server.client.close()
 
+    def test_connections_per_address(self):
+        """Not of this machine, which tests call from: src/server/address_count_test.cc."""
+        server = self.started('connections_per_address = 1')
+        clients = [server.new_client() for _ in range(3)]
+        for client in clients:
+            self.assertStatus(client.get('/healthz'), 200)
+        for client in clients:
+            client.close()
+
+    def test_buffer_bytes(self):
+        server = self.started('buffer_bytes = 16777216')
+        first, *others = [self.connected() for _ in range(5)]
+        head = (
+            f'POST /async-tool/result HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n'
+            f'Authorization: Bearer {server.token}\r\nContent-Type: application/json\r\n'
+            'Content-Length: 8000000\r\n\r\n'
+        ).encode()
+        for client in (first, *others):
+            try:
+                client.sendall(head + b' ' * 5_000_000)
+            except OSError:
+                pass  # ended, because those after it need the room
+        seen = b''
+        try:
+            while more := first.recv(65536):
+                seen += more
+        except OSError:
+            pass
+        self.assertIn(b'HTTP/1.1 503 ', seen)
+        self.assertIn(b'overloaded', seen)
+        self.assertStatus(server.get('/readyz'), 200)
+
     def test_header_bytes(self):
         server = self.started('header_bytes = 2048')
         answer = server.get('/readyz', X='x' * 2048)

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 
-from dormouse import ROOT, Case, Client, Events, main, run
+from dormouse import ROOT, Case, Client, Events, main, run, wait_for
 from http_contract import OPEN, ROUTES
 
 ROLES = ('anyone', 'read', 'answer', 'operate', 'admin')
@@ -19,7 +19,7 @@ ROLES = ('anyone', 'read', 'answer', 'operate', 'admin')
 def rights():
     """(method, path) → (role, names), as the server's table has it."""
     source = (ROOT / 'src/server/routes.cc').read_text()
-    right = re.compile(r'constexpr Right (\w+)\{Role::(\w+), Names::(\w+)(?:, true)?\};')
+    right = re.compile(r'constexpr Right (\w+)\{Role::(\w+), Names::(\w+)(?:, (?:true|false))*\};')
     rights = {name: (role, names) for name, role, names in right.findall(source)}
     row = re.compile(r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s[^{}]*?(\w+)\}')
     found = {}
@@ -212,6 +212,67 @@ class Projects(Rights):
         self.assertProblem(acp, 403, 'forbidden')
         fork = usual.post(f'/api/sessions/{made["id"]}/fork', {})
         self.assertIn(fork.status, (400, 403))
+
+    def test_who_may_not_start_an_agent_gives_it_no_work_either(self):
+        self.server.term()
+        config = pathlib.Path(self.server.own) / 'dormouse.toml'
+        ran = pathlib.Path(self.server.own) / 'ran'
+        config.write_text(
+            '[server]\ndemo = true\n[[model]]\nid = "m"\nkind = "scripted"\n'
+            f'[[tool]]\nname = "shell"\nkind = "command"\ncommand = ["/usr/bin/touch", "{ran}"]\n'
+            '[[agent]]\nid = "coder"\nmodel = "m"\ntools = ["shell"]\n'
+        )
+        self.server.arguments = ['--config', str(config)]
+        self.server.start()
+        made = self.assertStatus(
+            self.server.post('/api/projects/default/sessions', {'agentID': 'coder', 'alias': 'c'}),
+            201,
+        )['id']
+        work = (
+            (f'/api/sessions/{made}/calls', {'tool': 'shell', 'arguments': {}}),
+            (f'/api/sessions/{made}/prompt', {'text': 'shell {}'}),
+            (f'/api/sessions/{made}/resume', {}),
+            (f'/api/sessions/{made}/retry', {}),
+            (f'/api/sessions/{made}/attach', {}),
+            (f'/api/sessions/{made}/import', {'part': 1, 'messages': []}),
+            (f'/api/projects/default/acp/session/{made}/prompt', {'text': 'shell {}'}),
+            (f'/api/projects/default/acp/session/{made}/resume', {}),
+            ('/api/mail', {'to': 'c', 'text': 'shell {}'}),
+            ('/api/mail', {'to': made, 'text': 'shell {}'}),
+        )
+        clients = (
+            self.client('usual', 'operate'),
+            self.client('bound', 'operate', projects=['default']),
+            self.client('other', 'operate', agents=['demo']),
+        )
+        for client in clients:
+            for path, body in work:
+                with self.subTest(path=path):
+                    self.assertProblem(client.post(path, body), 403, 'forbidden')
+        usual = clients[0]
+        self.assertProblem(usual.post('/api/mail', {'text': 'shell {}'}), 404, 'not_found')
+        some = usual.post('/api/mail', {'to': ['c', 'nobody'], 'text': 'shell {}'})
+        self.assertEqual([one['status'] for one in some['receivers']], ['failed', 'failed'])
+        self.assertEqual(self.server.get(f'/api/sessions/{made}/inbox')['items'], [])
+        self.assertFalse(ran.exists())
+        # What it asks may still be ended, and read.
+        self.assertStatus(usual.post(f'/api/sessions/{made}/cancel', {}), 200)
+        self.assertStatus(usual.get(f'/api/sessions/{made}/messages'), 200)
+        coder = self.client('coder', 'operate', agents=['coder'])
+        self.assertStatus(coder.post('/api/mail', {'to': 'c', 'text': 'hello'}), 202)
+        called = coder.post(f'/api/sessions/{made}/calls', {'tool': 'shell', 'arguments': {}})
+        self.assertStatus(called, 202)
+        wait_for(ran.exists)
+
+    def test_a_task_is_resumed_by_who_may_start_its_agent(self):
+        session = self.server.create('wait')
+        made = self.server.post(
+            f'/api/sessions/{session["id"]}/tasks', {'agentID': 'demo', 'prompt': 'wait'}
+        )
+        self.assertStatus(made, 201)
+        path = f'/api/tasks/{made["taskID"]}/resume'
+        other = self.client('other', 'operate', agents=['demo-each'])
+        self.assertProblem(other.post(path, {'message': 'go on'}), 403, 'forbidden')
 
 
 class Life(Rights):

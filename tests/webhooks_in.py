@@ -320,6 +320,31 @@ url = "{self.service.url}/build"
         self.server.at_rest(session)
         self.assertEqual(self.server.said(session), 'deploy A: success')
 
+    def test_what_was_sent_is_not_sent_again_under_another_id(self):
+        session, _ = self.build()
+        self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'applied')
+        self.server.at_rest(session)
+        _, second = self.build()
+        replayed = self.assertStatus(self.github(delivery='another'), 200)
+        self.assertEqual((replayed['outcome'], replayed['duplicate']), ('duplicate', True))
+        (waiting,) = self.server.items('/async-tool/pending?externalRef=4711&status=waiting')
+        self.assertEqual(waiting['id'], second)
+
+    def test_equal_deliveries_at_once_are_one_and_its_duplicates(self):
+        session, _ = self.build()
+        answers = []
+        threads = [
+            threading.Thread(target=lambda: answers.append(self.github())) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([answer.status for answer in answers], [200] * 8)
+        outcomes = sorted(answer['outcome'] for answer in answers)
+        self.assertEqual(outcomes, ['applied'] + ['duplicate'] * 7)
+        self.server.at_rest(session)
+
     def test_two_calls_of_one_name_are_ambiguous(self):
         _, first = self.build()
         self.build()

@@ -231,7 +231,8 @@ public:
                 webhook_sources(config_),
                 {config_.retention.completed_after, config_.retention.audit_after,
                  config_.retention.dead_deliveries_after},
-                config_.retention.messages_per_session}),
+                config_.retention.messages_per_session,
+                &body_workers_}),
           pump_({loop_, clock_, entropy_, counted_journal_, world.webhooks, world.processes},
                 pump_options()),
           http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
@@ -344,6 +345,8 @@ private:
         return {.address = address.host,
                 .port = address.port,
                 .connections_max = limits.connections,
+                .connections_per_address_max = limits.connections_per_address,
+                .buffer_bytes_max = limits.buffer_bytes,
                 .header_bytes_max = limits.header_bytes,
                 .header_time_limit = limits.header_time_limit,
                 .body_time_limit = limits.body_time_limit,
@@ -514,6 +517,8 @@ private:
     agent::RegistryCatalogue catalogue_;
     io::ToolThreads threads_;
     io::ThreadWorkers workers_;
+    io::ToolThreads body_threads_{1};
+    io::ThreadWorkers body_workers_{body_threads_, loop_};
     agent::AgentEffects effects_;
     io::StoreThread journal_;
     server::Metrics metrics_{clock_.now()};

@@ -1,4 +1,5 @@
 #include "base/sha256.h"
+#include "base/sha256_stream.h"
 
 #include "base/text.h"
 
@@ -59,6 +60,15 @@ TEST(SameDigest, sees_every_bit) {
         other[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
         EXPECT_FALSE(same_digest(digest, other)) << bit;
     }
+}
+
+TEST(Sha256Stream, BytesInPieces_DigestOfTheWhole) {
+    std::string const bytes(1'000, 'x');
+    Sha256Stream stream;
+    for (std::size_t at = 0; at < bytes.size(); at += 7)
+        stream.add(std::string_view(bytes).substr(at, 7));
+    EXPECT_EQ(stream.finish(), sha256(bytes));
+    EXPECT_EQ(Sha256Stream().finish(), sha256(""));
 }
 
 }  // namespace

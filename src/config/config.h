@@ -61,6 +61,8 @@ struct Limits {
     std::uint32_t submissions_per_call_per_s = 200;
     std::uint32_t failed_auth_per_address_per_s = 10;
     std::uint32_t connections = 10'000;
+    std::uint32_t connections_per_address = 1'000;
+    std::uint32_t buffer_bytes = std::uint32_t{256} << 20;
     std::uint32_t header_bytes = 32'768;
     Duration header_time_limit{10'000};
     Duration body_time_limit{60'000};

@@ -51,6 +51,8 @@ constexpr std::string_view text =
 # Requests without a valid token from one address; more are 429.
 #failed_auth_per_address_per_s = 10
 #connections = 10000
+#connections_per_address = 1000
+#buffer_bytes = 268435456
 #header_bytes = 32768
 #header_time_limit = "10s"
 #body_time_limit = "60s"

@@ -40,6 +40,8 @@ Limits read_limits(Section const& section) {
     section.read("submissions_per_call_per_s", out.submissions_per_call_per_s);
     section.read("failed_auth_per_address_per_s", out.failed_auth_per_address_per_s);
     section.read("connections", out.connections);
+    section.read("connections_per_address", out.connections_per_address);
+    section.read("buffer_bytes", out.buffer_bytes);
     section.read("header_bytes", out.header_bytes);
     section.read("header_time_limit", out.header_time_limit);
     section.read("body_time_limit", out.body_time_limit);

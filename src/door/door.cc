@@ -34,22 +34,34 @@ Call const* judged_call(State const& state, Submit const& command) {
     return (question ? told : result) ? call : nullptr;
 }
 
-// Where a result does not fit the schema of its call; null: it does. The schema stands with the
-// pause; an early result, or one of a call in doubt, is measured by what the tool declares.
-Json misfits(port::Catalogue const& catalogue, State const& state, Submit const& command) {
+// What a result is measured by; null: nothing. The schema stands with the pause; an early result,
+// or one of a call in doubt, is measured by what the tool declares.
+Json result_schema(port::Catalogue const& catalogue, State const& state, Submit const& command) {
     Call const* const call = judged_call(state, command);
     if (!call) return {};
     Json schema = call->pause ? call->pause->terms.schema : Json();
     bool const undeclared = !call->pause || call->in_doubt;
     if (undeclared && schema.is_null())
         schema = catalogue.result_schema(call->spec.tool).value_or(Json());
+    return schema;
+}
+
+// What edited arguments are measured by; null: nothing.
+Json arguments_schema(port::Catalogue const& catalogue, State const& state, Submit const& command) {
+    Call const* const call = open_pause(state, command.pending);
+    bool const edited = call && call->spec.ask == 0 && !command.what.arguments.is_null();
+    return edited ? catalogue.tool_schema(call->spec.tool).value_or(Json()) : Json();
+}
+
+// Where `value` does not fit; null: it does.
+Json misfits(Json const& schema, Json const& value) {
     if (schema.is_null()) return {};
-    auto const violations = json::violations(schema, command.what.output);
+    auto const violations = json::violations(schema, value);
     return violations.empty() ? Json() : Json::trusted(violations_json(violations));
 }
 
-// Edited arguments must still fit the tool; who asked must be there to hear the answer. What is
-// closed is left to the core, which has its receipt.
+// Who asked must be there to hear the answer. What is closed is left to the core, which has its
+// receipt.
 std::optional<Error> misplaced(port::Catalogue const& catalogue, State const& state,
                                Submit const& command) {
     Call const* const call = open_pause(state, command.pending);
@@ -62,17 +74,11 @@ std::optional<Error> misplaced(port::Catalogue const& catalogue, State const& st
         return Error{Code::reentry_gone, "The gate '" + gates[call->gates_passed] +
                                              "' is not there any more; the call goes on waiting."};
     }
-    auto const schema = catalogue.tool_schema(call->spec.tool);
-    if (!schema) {
+    if (!catalogue.tool_schema(call->spec.tool)) {
         return Error{Code::reentry_gone,
                      "The tool is not there any more; the call goes on waiting."};
     }
-    if (command.what.arguments.is_null()) return std::nullopt;
-    auto const violations = json::violations(*schema, command.what.arguments);
-    if (violations.empty()) return std::nullopt;
-    return Error{Code::invalid_arguments,
-                 "The edited arguments do not fit the tool; the call goes on waiting.",
-                 Json::trusted("{\"errors\":" + violations_json(violations) + "}")};
+    return std::nullopt;
 }
 
 // A result that its own tool would go on with.
@@ -195,39 +201,104 @@ void offer(runner::Runner& runner, Submit command, runner::Asker asker,
     runner.command(session, std::move(command), std::move(asker), std::move(reply));
 }
 
+// An outcome on its way to its session.
+struct Offer {
+    Context context;
+    Submit command;
+    runner::Asker asker;
+    runner::Runner::Reply reply;
+    // The schemas that it was measured by beside the loop, and what came of it.
+    bool measured = false;
+    Json result_schema = {};
+    Json arguments_schema = {};
+    Json result_misfits = {};
+    Json arguments_misfits = {};
+
+    void measure() {
+        result_misfits = misfits(result_schema, command.what.output);
+        arguments_misfits = misfits(arguments_schema, command.what.arguments);
+        measured = true;
+    }
+};
+using OfferPtr = std::shared_ptr<Offer>;
+
+void consider(OfferPtr const& offer);
+
+// The session goes on meanwhile; then its state is looked at again.
+void measure_aside(OfferPtr const& at) {
+    at->context.workers->run(
+        [at](std::stop_token const&) { at->measure(); },
+        [at](bool ran) {
+            if (ran) return consider(at);
+            at->reply(fail(Code::overloaded, "Too many large values wait to be checked."));
+        });
+}
+
+// True: what it is measured by now has been told already, or is at once.
+bool is_measured(OfferPtr const& at, State const& state) {
+    port::Catalogue const& catalogue = at->context.catalogue;
+    bool const decision = at->command.what.kind == SubmissionKind::decision;
+    Json result = result_schema(catalogue, state, at->command);
+    Json arguments = decision ? arguments_schema(catalogue, state, at->command) : Json();
+    bool const same = at->measured && at->result_schema.text() == result.text() &&
+                      at->arguments_schema.text() == arguments.text();
+    if (same) return true;
+    std::size_t const bytes = (result.is_null() ? 0 : at->command.what.output.size()) +
+                              (arguments.is_null() ? 0 : at->command.what.arguments.size());
+    at->result_schema = std::move(result);
+    at->arguments_schema = std::move(arguments);
+    bool const aside = at->context.workers != nullptr && bytes >= large_bytes;
+    if (!aside) at->measure();
+    return !aside;
+}
+
+std::optional<Error> refusal(Offer const& at, State const& state) {
+    port::Catalogue const& catalogue = at.context.catalogue;
+    if (at.command.what.kind == SubmissionKind::result)
+        return nobody_there(catalogue, state, at.command);
+    if (at.command.what.kind != SubmissionKind::decision) return std::nullopt;
+    if (auto error = misplaced(catalogue, state, at.command)) return error;
+    if (at.arguments_misfits.is_null()) return std::nullopt;
+    return Error{Code::invalid_arguments,
+                 "The edited arguments do not fit the tool; the call goes on waiting.",
+                 Json::trusted("{\"errors\":" + std::string(at.arguments_misfits.text()) + "}")};
+}
+
+// From within a look: nothing comes between the check and the command.
+void offer_measured(OfferPtr const& at, State const& state) {
+    if (auto error = refusal(*at, state)) return at->reply(std::unexpected(std::move(*error)));
+    at->command.invalid = at->result_misfits;
+    std::string const tool = validator_of(at->context.catalogue, state, at->command);
+    if (tool.empty()) {
+        return offer(at->context.runner, std::move(at->command), std::move(at->asker),
+                     std::move(at->reply));
+    }
+    Call const& call = *open_pause(state, at->command.pending);
+    port::Offered offered{call.pending, tool, call.spec.input, at->command.what.output};
+    // What is judged meanwhile by another outcome is found out by the core.
+    at->context.catalogue.validate(std::move(offered), [at](port::Judged why) {
+        if (!why) return at->reply(std::unexpected(std::move(why.error())));
+        if (*why) at->command.invalid = refused(**why);
+        offer(at->context.runner, std::move(at->command), std::move(at->asker),
+              std::move(at->reply));
+    });
+}
+
+void consider(OfferPtr const& at) {
+    at->context.runner.look(at->command.pending.session,
+                            [at](Result<std::shared_ptr<runner::Lane>> lane) {
+                                if (!lane)
+                                    return at->reply(std::unexpected(std::move(lane.error())));
+                                if (!is_measured(at, (*lane)->state())) return measure_aside(at);
+                                offer_measured(at, (*lane)->state());
+                            });
+}
+
 }  // namespace
 
-void submit(runner::Runner& runner, port::Catalogue& catalogue, Submit command, runner::Asker asker,
-            runner::Runner::Reply reply) {
-    SessionId const session = command.pending.session;
-    // Offered from within the look: nothing comes between the check and the command.
-    runner.look(session, [&runner, &catalogue, command = std::move(command),
-                          asker = std::move(asker), reply = std::move(reply)](
-                             Result<std::shared_ptr<runner::Lane>> lane) mutable {
-        if (!lane) return reply(std::unexpected(std::move(lane.error())));
-        State const& state = (*lane)->state();
-        if (command.what.kind == SubmissionKind::decision) {
-            if (auto error = misplaced(catalogue, state, command))
-                return reply(std::unexpected(std::move(*error)));
-        } else if (command.what.kind == SubmissionKind::result) {
-            if (auto error = nobody_there(catalogue, state, command))
-                return reply(std::unexpected(std::move(*error)));
-        }
-        command.invalid = misfits(catalogue, state, command);
-        std::string const tool = validator_of(catalogue, state, command);
-        if (tool.empty())
-            return offer(runner, std::move(command), std::move(asker), std::move(reply));
-        Call const& call = *open_pause(state, command.pending);
-        port::Offered offered{call.pending, tool, call.spec.input, command.what.output};
-        // What is judged meanwhile by another outcome is found out by the core.
-        catalogue.validate(
-            std::move(offered), [&runner, command = std::move(command), asker = std::move(asker),
-                                 reply = std::move(reply)](port::Judged why) mutable {
-                if (!why) return reply(std::unexpected(std::move(why.error())));
-                if (*why) command.invalid = refused(**why);
-                offer(runner, std::move(command), std::move(asker), std::move(reply));
-            });
-    });
+void submit(Context context, Submit command, runner::Asker asker, runner::Runner::Reply reply) {
+    consider(std::make_shared<Offer>(
+        Offer{context, std::move(command), std::move(asker), std::move(reply)}));
 }
 
 }  // namespace dormouse::door

@@ -4,6 +4,7 @@
 // loop.
 
 #include "port/catalogue.h"
+#include "port/effects.h"
 #include "runner/runner.h"
 #include "wire/history.h"
 
@@ -28,11 +29,21 @@ struct Snapshot {
 };
 void read_history(runner::Runner& runner, SessionId session, port::Fn<void(Result<Snapshot>)> done);
 
+// From so many bytes on, work on a value holds up everybody else on the loop for too long.
+inline constexpr std::size_t large_bytes = std::size_t{64} << 10;
+
+struct Context {
+    runner::Runner& runner;
+    port::Catalogue& catalogue;
+    port::Workers* workers = nullptr;  // null: large values are checked on the loop
+};
+
 // Checks what is offered against the call as it stands, by its schema and by the tool's own code,
-// and offers it. Both live until `reply`.
+// and offers it. What `context` names lives until `reply`.
 // Errors: those of the core; invalid_result and invalid_arguments with extra {"errors": […]};
-// reentry_gone when the tool or gate that asked is not registered any more.
-void submit(runner::Runner& runner, port::Catalogue& catalogue, session::Submit command,
-            runner::Asker asker, runner::Runner::Reply reply);
+// reentry_gone when the tool or gate that asked is not registered any more; overloaded when too
+// many large values wait to be checked.
+void submit(Context context, session::Submit command, runner::Asker asker,
+            runner::Runner::Reply reply);
 
 }  // namespace dormouse::door

@@ -4,6 +4,7 @@
 #include "port/world.h"
 #include "session/command.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Letter {
         {};  // unread for so long it is read by nobody; the sender is told
     // The sender must be of this project; empty: of any.
     std::string project = {};
+    // False: sessions of this agent do not get it. Called on the store's thread; empty: all do.
+    std::function<bool(std::string const& agent)> reaches = {};
 };
 
 // Who sends. The same key with the same digest sends once.

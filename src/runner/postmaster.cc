@@ -24,70 +24,89 @@ struct Postmaster::Sending {
 
 namespace {
 
-using Names = std::vector<std::pair<std::string, std::optional<MailTarget>>>;
+using Names = std::vector<MailReceiver>;
+using Rows = Result<std::vector<port::SessionRow>>;
 
-std::optional<MailTarget> by_id(port::Store& store, std::string const& project,
-                                std::string const& name, Result<void>& failed) {
+// What names are looked up in.
+struct Directory {
+    port::Store& store;
+    std::vector<std::string> projects;  // the first is the sender's
+    std::function<bool(std::string const&)> reaches;
+    Result<void> failed = {};
+
+    [[nodiscard]] MailReceiver receiver(std::string name, std::string alias,
+                                        port::SessionRow const& row) const {
+        if (reaches && !reaches(row.agent)) return {std::move(name), std::nullopt, true};
+        return {std::move(name), MailTarget{row.id, std::move(alias)}};
+    }
+};
+
+std::optional<MailReceiver> by_id(Directory& in, std::string const& project,
+                                  std::string const& name) {
     auto const id = SessionId::parse(name);
     if (!id) return std::nullopt;
-    auto rows = store.sessions(project, id->number() + 1, 1);
-    if (!rows) failed = std::unexpected(std::move(rows.error()));
+    Rows const rows = in.store.sessions(project, id->number() + 1, 1);
+    if (!rows) in.failed = std::unexpected(rows.error());
     bool const here = rows && !rows->empty() && rows->front().id == *id;
-    return here ? std::optional(MailTarget{*id, {}}) : std::nullopt;
+    if (!here) return std::nullopt;
+    return in.receiver(name, {}, rows->front());
 }
 
-std::optional<MailTarget> by_alias(port::Store& store, std::string const& project,
-                                   std::string const& name, Result<void>& failed) {
-    auto rows = store.aliases(project, name, 1);
-    if (!rows) failed = std::unexpected(std::move(rows.error()));
+// `name`: as the letter says it.
+std::optional<MailReceiver> by_alias(Directory& in, std::string const& project,
+                                     std::string const& alias, std::string const& name) {
+    Rows const rows = in.store.aliases(project, alias, 1);
+    if (!rows) in.failed = std::unexpected(rows.error());
     if (!rows || rows->empty()) return std::nullopt;
-    return MailTarget{rows->front().id, name};
+    return in.receiver(name, alias, rows->front());
 }
 
-Result<Names> everybody(port::Store& store, std::string const& project,
-                        std::optional<SessionId> except) {
-    auto rows = store.aliases(project, "", limits::mail_receivers_max + 2);
-    if (!rows) return std::unexpected(std::move(rows.error()));
+// Whom the letter does not reach is left out.
+Result<Names> everybody(Directory const& in, std::optional<SessionId> except) {
+    Rows const rows = in.store.aliases(in.projects.front(), "", limits::mail_receivers_max + 2);
+    if (!rows) return std::unexpected(rows.error());
     Names out;
     for (port::SessionRow const& row : *rows) {
-        if (row.id != except) out.emplace_back(row.alias, MailTarget{row.id, row.alias});
+        auto receiver = in.receiver(row.alias, row.alias, row);
+        if (row.id != except && receiver.target) out.push_back(std::move(receiver));
     }
     return out;
 }
 
-// The first project is the sender's.
-std::optional<MailTarget> find_name(port::Store& store, std::vector<std::string> const& projects,
-                                    std::string const& name, Result<void>& failed) {
-    std::optional<MailTarget> found;
-    for (std::string const& project : projects) {
-        found = by_id(store, project, name, failed);
-        if (found) return found;
+MailReceiver find_name(Directory& in, std::string const& name) {
+    for (std::string const& project : in.projects) {
+        if (auto found = by_id(in, project, name)) return std::move(*found);
     }
-    if (name.empty()) return found;
-    found = by_alias(store, projects.front(), name, failed);
+    if (name.empty()) return {name};
+    if (auto found = by_alias(in, in.projects.front(), name, name)) return std::move(*found);
     auto const slash = name.find('/');
-    if (found || slash == std::string::npos) return found;
-    bool const may = std::ranges::find(projects, name.substr(0, slash)) != projects.end();
+    if (slash == std::string::npos) return {name};
+    std::string const project = name.substr(0, slash);
     std::string const alias = name.substr(slash + 1);
-    return may && !alias.empty() ? by_alias(store, name.substr(0, slash), alias, failed) : found;
+    bool const may = std::ranges::find(in.projects, project) != in.projects.end();
+    if (!may || alias.empty()) return {name};
+    return by_alias(in, project, alias, name).value_or(MailReceiver{name});
 }
 
-Result<Names> find_names(port::Store& store, std::vector<std::string> const& projects,
-                         std::vector<std::string> const& names, std::optional<SessionId> except) {
-    if (names.empty()) return everybody(store, projects.front(), except);
+Result<Names> find_names(Directory in, std::vector<std::string> const& names,
+                         std::optional<SessionId> except) {
+    if (names.empty()) return everybody(in, except);
     Names out;
-    Result<void> failed;
     std::set<SessionId> known;  // by its id and by its alias it is one receiver
     for (std::string const& name : names) {
-        auto found = find_name(store, projects, name, failed);
-        if (!failed) return std::unexpected(std::move(failed.error()));
-        if (found && !known.insert(found->session).second) continue;
-        out.emplace_back(name, std::move(found));
+        MailReceiver found = find_name(in, name);
+        if (!in.failed) return std::unexpected(std::move(in.failed.error()));
+        if (found.target && !known.insert(found.target->session).second) continue;
+        out.push_back(std::move(found));
     }
     return out;
 }
 
-std::string nobody(std::string const& name) { return "there is no session '" + name + "'"; }
+// Why it has no target.
+std::string nobody(MailReceiver const& receiver) {
+    if (!receiver.barred) return "there is no session '" + receiver.name + "'";
+    return "this token may not start the agent of the session '" + receiver.name + "'";
+}
 
 std::pair<Status, std::string> fate_of(Result<Answer> const& answer) {
     if (!answer) return {Status::failed, answer.error().detail};
@@ -108,14 +127,17 @@ Postmaster::~Postmaster() {
 }
 
 void Postmaster::resolve(std::string const& project, std::vector<std::string> const& others,
-                         std::vector<std::string> names, std::optional<SessionId> except,
+                         port::Letter const& letter, std::optional<SessionId> except,
                          port::Fn<void(Result<Names>)> done) {
     std::vector<std::string> projects{project};
     projects.insert(projects.end(), others.begin(), others.end());
+    std::vector<std::string> names = letter.to;
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
-    auto question = [projects = std::move(projects), names = std::move(names), except](
-                        port::Store& store) { return find_names(store, projects, names, except); };
+    auto question = [projects = std::move(projects), reaches = letter.reaches,
+                     names = std::move(names), except](port::Store& store) {
+        return find_names({store, projects, reaches}, names, except);
+    };
     port::ask(journal_, std::move(question),
               [alive = alive_, done = std::move(done)](Result<Names> found) mutable {
                   if (*alive) done(std::move(found));
@@ -135,9 +157,10 @@ void Postmaster::send(SessionId from, port::Letter letter, port::MailSender send
         sending->done = std::move(done);
         Asker asker{std::move(sender.by), std::move(sender.idem_key),
                     std::move(sender.idem_digest)};
-        auto names = letter.to;
         std::string const& project = (*lane)->state().project;
-        resolve(project, runner_.mail_projects(project), std::move(names), from,
+        port::Letter const addressed{
+            .to = std::move(letter.to), .text = {}, .reaches = std::move(letter.reaches)};
+        resolve(project, runner_.mail_projects(project), addressed, from,
                 [this, sending, letter = std::move(letter),
                  asker = std::move(asker)](Result<Names> found) mutable {
                     if (!found) return sending->done(std::unexpected(std::move(found.error())));
@@ -148,12 +171,12 @@ void Postmaster::send(SessionId from, port::Letter letter, port::MailSender send
 
 void Postmaster::send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker) {
     SendMail command{{}, std::move(letter.text), letter.reply_to, letter.wake, letter.ttl};
-    for (auto& [name, target] : names) {
-        port::MailFate fate{name, std::nullopt, Status::failed, nobody(name)};
-        if (target) {
-            fate = {name, target->session, Status::queued, ""};
+    for (MailReceiver& one : names) {
+        port::MailFate fate{one.name, std::nullopt, Status::failed, nobody(one)};
+        if (one.target) {
+            fate = {one.name, one.target->session, Status::queued, ""};
             sending->places.push_back(sending->posted.fates.size());
-            command.to.push_back(std::move(*target));
+            command.to.push_back(std::move(*one.target));
         }
         sending->posted.fates.push_back(std::move(fate));
     }
@@ -266,16 +289,18 @@ struct Handing {
 
 void hand_next(std::shared_ptr<Handing> const& h) {
     if (h->handed.size() == h->names.size()) return h->done(std::move(h->handed));
-    auto const& [name, target] = h->names[h->handed.size()];
-    if (!target) {
-        h->handed.push_back({name, std::nullopt, fail(Code::not_found, nobody(name) + ".")});
+    MailReceiver const& next = h->names[h->handed.size()];
+    if (!next.target) {
+        auto const code = next.barred ? Code::forbidden : Code::not_found;
+        h->handed.push_back({next.name, std::nullopt, fail(code, nobody(next) + ".")});
         return hand_next(h);
     }
     TakeMail command = h->command;
-    command.mail.to_alias = target->alias;
-    h->runner.command(target->session, std::move(command), h->asker, [h](Result<Answer> answer) {
-        auto const& [to, found] = h->names[h->handed.size()];
-        h->handed.push_back({to, found->session, std::move(answer)});
+    command.mail.to_alias = next.target->alias;
+    auto const session = next.target->session;
+    h->runner.command(session, std::move(command), h->asker, [h](Result<Answer> answer) {
+        MailReceiver const& to = h->names[h->handed.size()];
+        h->handed.push_back({to.name, to.target->session, std::move(answer)});
         hand_next(h);
     });
 }
@@ -290,7 +315,7 @@ void Postmaster::hand_in(std::string const& project, port::Letter letter, Asker 
     command.mail.reply_to = letter.reply_to;
     command.mail.wake = letter.wake;
     command.ttl = letter.ttl;
-    resolve(project, {}, std::move(letter.to), std::nullopt,
+    resolve(project, {}, letter, std::nullopt,
             [this, command = std::move(command), asker = std::move(asker),
              done = std::move(done)](Result<Names> found) mutable {
                 if (!found) return done(std::unexpected(std::move(found.error())));

@@ -9,6 +9,13 @@
 
 namespace dormouse::runner {
 
+// A name in a letter, and the session behind it.
+struct MailReceiver {
+    std::string name;
+    std::optional<session::MailTarget> target = {};
+    bool barred = false;  // there is one, and the letter does not reach its agent
+};
+
 class Postmaster final : public port::Mailer {
 public:
     // All outlive this, and the loop runs nothing of its own after it is gone.
@@ -30,13 +37,13 @@ public:
                  port::Fn<void(Result<std::vector<Handed>>)> done);
 
 private:
-    using Names = std::vector<std::pair<std::string, std::optional<session::MailTarget>>>;
+    using Names = std::vector<MailReceiver>;
     struct Sending;
     using Ptr = std::shared_ptr<Sending>;
 
     // `others`: projects whose sessions may be named too.
     void resolve(std::string const& project, std::vector<std::string> const& others,
-                 std::vector<std::string> names, std::optional<SessionId> except,
+                 port::Letter const& letter, std::optional<SessionId> except,
                  port::Fn<void(Result<Names>)> done);
     void send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker);
     void sent(Ptr const& sending, Result<session::Answer> answer);

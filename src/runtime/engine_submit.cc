@@ -23,7 +23,7 @@ void Runtime::Engine::offer(PendingId pending, runtime::Offered offered,
                             "library",     std::move(offered.delivery_id),
                             offered.shown, {}};
     runner::Asker by{{session::ActorType::token, std::move(offered.by)}};
-    door::submit(runner_, catalogue_, std::move(command), std::move(by),
+    door::submit({runner_, catalogue_, nullptr}, std::move(command), std::move(by),
                  [this, reply, pending](Result<session::Answer> answer) {
                      if (meter_) meter_->submitted(answer);
                      if (answer) return (*reply)(runtime::receipt(*answer, pending));

@@ -5,6 +5,8 @@
 #include "base/url.h"
 #include "io/http_client.h"
 #include "io/log.h"
+#include "io/thread_workers.h"
+#include "io/tool_threads.h"
 #include "port/process.h"
 #include "server/api.h"
 #include "server/metrics.h"
@@ -124,8 +126,16 @@ public:
           log_(log_options(settings)),
           metrics_(inside.clock.now()),
           gate_(gate_options(checked), inside.clock),
-          api_({inside.loop, inside.journal, inside.catalogue, inside.runner, gate_, metrics_, log_,
-                inside.entropy}),
+          body_workers_(body_threads_, inside.loop),
+          api_({.loop = inside.loop,
+                .journal = inside.journal,
+                .catalogue = inside.catalogue,
+                .runner = inside.runner,
+                .gate = gate_,
+                .metrics = metrics_,
+                .log = log_,
+                .entropy = inside.entropy,
+                .workers = &body_workers_}),
           processes_(inside.loop),
           webhooks_(inside.loop, {.active_max = webhook::Pump::at_once}),
           runner_(inside.runner),
@@ -195,6 +205,8 @@ private:
     io::Log log_;
     server::Metrics metrics_;
     server::Gate gate_;
+    io::ToolThreads body_threads_{1};
+    io::ThreadWorkers body_workers_;
     server::Api api_;
     NoProcesses processes_;
     io::CurlHttpClient webhooks_;  // receivers may hang, and nobody else waits behind them

@@ -5,8 +5,10 @@
 #include "server/body.h"
 #include "server/changes.h"
 #include "server/feed_streams.h"
+#include "server/handlers.h"
 #include "server/metrics.h"
 #include "server/observed.h"
+#include "server/readiness.h"
 #include "server/streams.h"
 #include "server/waits.h"
 #include "server/webhooks.h"
@@ -18,6 +20,7 @@ namespace dormouse::server {
 namespace {
 
 constexpr std::size_t body_usual = std::size_t{1} << 20;
+constexpr std::size_t aside_from = door::large_bytes;
 
 std::vector<std::string_view> split(std::string_view path) {
     std::vector<std::string_view> out;
@@ -79,6 +82,15 @@ std::string allowed_methods(std::vector<Route> const& routes,
 
 }  // namespace
 
+namespace {
+
+std::string digest_of(Json const& body) {
+    Sha256 const content = sha256(json::canonical(body));
+    return hex(std::span(content).first(16));
+}
+
+}  // namespace
+
 runner::Asker Exchange::asker() const {
     runner::Asker asker{by, {}, {}};
     std::string_view key = request.header("idempotency-key");
@@ -87,9 +99,8 @@ runner::Asker Exchange::asker() const {
     if (key.empty()) return asker;
     Sha256 const scope =
         sha256(by.name + "\n" + request.method + "\n" + request.path + "\n" + std::string(key));
-    Sha256 const content = sha256(json::canonical(body));
     asker.idem_key = hex(std::span(scope).first(16));
-    asker.idem_digest = hex(std::span(content).first(16));
+    asker.idem_digest = body_digest.empty() ? digest_of(body) : body_digest;
     return asker;
 }
 
@@ -101,6 +112,7 @@ Api::Api(Services services)
       waits_(std::make_unique<Waits>(services_)),
       changes_(std::make_unique<Changes>(services.runner.now())),
       webhooks_(std::make_unique<Webhooks>(services_)),
+      readiness_(std::make_unique<Readiness>(services_)),
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.messages_max),
       routes_(all_routes()) {
@@ -131,10 +143,34 @@ Api::~Api() {
 
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     auto error = services_.gate.refuse(head);
-    if (!error) return std::nullopt;
+    if (!error) return has_body(head) ? refuse_before_body(head) : std::nullopt;
     auto reply = problem_reply(*error, head);
     services_.metrics.answered(head.method, {}, reply.status);
     return reply;
+}
+
+// What the head alone says is not taken is refused before its body takes memory.
+std::optional<HttpReply> Api::refuse_before_body(HttpRequest const& head) {
+    // What is too long is told so, wherever it was sent to.
+    auto const length = parse_number(head.header("content-length"));
+    if (length && *length > body_limit(head.method, head.path)) return std::nullopt;
+    Route const* const route = find(head.method, head.segments);
+    std::optional<HttpReply> reply;
+    if (!route) {
+        reply = no_route(head);
+    } else {
+        auto error = refuse_query(head, *route);
+        if (!error && is_webhook(head)) error = refuse_webhook(*this, head);
+        if (!error && !services_.gate.capability(head))
+            error = refuse_role(services_.gate.principal(head).get(), route->right);
+        if (error) reply = problem_reply(*error, head);
+    }
+    if (reply) services_.metrics.answered(head.method, route ? text_of(*route) : "", reply->status);
+    return reply;
+}
+
+bool Api::knows(HttpRequest const& head) const {
+    return services_.gate.principal(head) || services_.gate.capability(head);
 }
 
 HttpReply Api::problem(Error const& error, HttpRequest const& head) {
@@ -165,16 +201,44 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
                      if (!alive.expired()) keep_stream(principal, stream);
                  });
     exchange->capability = services_.gate.capability(exchange->request);
-    // Nothing of a webhook is read before its signature has been checked.
-    if (exchange->request.body.empty() || is_webhook(exchange->request) ||
-        is_page_form(exchange->request)) {
-        exchange->body = Json::trusted("{}");
-    } else {
-        auto body = json::check(exchange->request.body);
-        if (!body) return exchange->fail(body.error());
-        exchange->body = std::move(*body);
-    }
     route(exchange, *observed);
+}
+
+void Api::aside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
+    bool const large = std::max(x->body.size(), x->request.body.size()) >= aside_from;
+    if (!large || services_.workers == nullptr) {
+        work();
+        return then();
+    }
+    services_.workers->run(
+        [work = std::move(work)](std::stop_token const&) mutable { work(); },
+        [x, then = std::move(then), alive = std::weak_ptr(alive_)](bool ran) mutable {
+            if (alive.expired()) return;
+            if (!ran) return x->fail({Code::overloaded, "Too many large bodies wait.", {}, 1'000});
+            then();
+        });
+}
+
+// Nothing of a webhook is read before its signature has been checked.
+void Api::read_body(ExchangePtr const& x, port::Fn<void()> then) {
+    x->body = Json::trusted("{}");
+    if (x->request.body.empty() || is_webhook(x->request) || is_page_form(x->request))
+        return then();
+    auto const failed = std::make_shared<std::optional<Error>>();
+    auto check = [x, failed] {
+        auto body = json::check(x->request.body);
+        if (!body) {
+            *failed = std::move(body.error());
+            return;
+        }
+        x->body = std::move(*body);
+        x->request.body = {};
+        if (!x->request.header("idempotency-key").empty()) x->body_digest = digest_of(x->body);
+    };
+    aside(x, std::move(check), [x, failed, then = std::move(then)]() mutable {
+        if (*failed) return x->fail(**failed);
+        then();
+    });
 }
 
 void Api::keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream> const& stream) {
@@ -207,26 +271,41 @@ void Api::close_revoked() {
     });
 }
 
-void Api::route(ExchangePtr const& exchange, Observed& observed) {
-    HttpRequest const& request = exchange->request;
-    std::string_view const method =
-        request.method == "HEAD" ? "GET" : std::string_view(request.method);
-    for (Route const& route : routes_) {
-        if (route.method != method || !matches(route, request.segments)) continue;
-        for (std::size_t i = 0; i < route.pattern.size(); ++i) {
-            if (route.pattern[i] == "{}") exchange->params.push_back(request.segments[i]);
-        }
-        observed.matched(text_of(route), exchange->params);
-        if (auto const error = refuse_query(request, route)) return exchange->fail(*error);
-        return with_rights(*this, exchange, route.right,
-                           [this, exchange, &route] { route.handler(*this, exchange); });
-    }
+Route const* Api::find(std::string_view method, std::vector<std::string> const& segments) const {
+    auto const asked = method == "HEAD" ? "GET" : method;
+    auto const found = std::ranges::find_if(routes_, [&](Route const& route) {
+        return route.method == asked && matches(route, segments);
+    });
+    return found == routes_.end() ? nullptr : &*found;
+}
+
+HttpReply Api::no_route(HttpRequest const& request) const {
     std::string const methods = allowed_methods(routes_, request.segments);
-    if (methods.empty()) return exchange->fail({Code::not_found, "There is no such path."});
+    if (methods.empty()) return problem_reply({Code::not_found, "There is no such path."}, request);
     HttpReply reply =
         problem_reply({Code::method_not_allowed, "This path takes " + methods + "."}, request);
     reply.headers.emplace_back("Allow", methods);
-    exchange->responder->reply(std::move(reply));
+    return reply;
+}
+
+void Api::route(ExchangePtr const& exchange, Observed& observed) {
+    HttpRequest const& request = exchange->request;
+    Route const* const route = find(request.method, request.segments);
+    if (!route) return exchange->responder->reply(no_route(request));
+    for (std::size_t i = 0; i < route->pattern.size(); ++i) {
+        if (route->pattern[i] == "{}") exchange->params.push_back(request.segments[i]);
+    }
+    observed.matched(text_of(*route), exchange->params);
+    if (auto const error = refuse_query(request, *route)) return exchange->fail(*error);
+    auto handle = [this, exchange, route] { route->handler(*this, exchange); };
+    bool const by_body = route->right.names == Names::body || route->right.names == Names::items;
+    if (!by_body) {
+        return with_rights(*this, exchange, route->right,
+                           [this, exchange, handle] { read_body(exchange, handle); });
+    }
+    read_body(exchange, [this, exchange, route, handle] {
+        with_rights(*this, exchange, route->right, handle);
+    });
 }
 
 }  // namespace dormouse::server

@@ -5,6 +5,7 @@
 
 #include "io/log.h"
 #include "port/catalogue.h"
+#include "port/effects.h"
 #include "runner/cut.h"
 #include "runner/postmaster.h"
 #include "runner/runner.h"
@@ -26,6 +27,7 @@ class Changes;
 class FeedStreams;
 class Metrics;
 class Observed;
+class Readiness;
 class Streams;
 class Waits;
 class Webhooks;
@@ -51,6 +53,8 @@ struct Services {
     Ages ages = {};
     // From so many messages on the oldest of a session go; nullopt: none does by itself.
     std::optional<std::uint64_t> messages_max = {};
+    // For work on large bodies, which would hold up everybody else; null: it is done on the loop.
+    port::Workers* workers = nullptr;
 };
 
 // One request on its way. Handlers keep it (shared) until they have answered.
@@ -62,7 +66,8 @@ struct Exchange {
     std::optional<PendingId> capability;  // all that it may ask about
     std::set<SessionId> foreign;          // named in a batch, and not of the token's projects
     std::shared_ptr<Responder> responder;
-    Json body;  // checked; {} when there was none; not that of a webhook
+    Json body;                     // checked; {} when there was none; not that of a webhook
+    std::string body_digest = {};  // of its canonical form, when there is an Idempotency-Key
 
     void json(int status, std::string text,
               std::vector<std::pair<std::string, std::string>> headers = {}) {
@@ -96,6 +101,7 @@ public:
     [[nodiscard]] std::size_t body_limit(std::string_view method,
                                          std::string_view path) const override;
     [[nodiscard]] std::optional<HttpReply> refuse(HttpRequest const& head) override;
+    [[nodiscard]] bool knows(HttpRequest const& head) const override;
     [[nodiscard]] HttpReply problem(Error const& error, HttpRequest const& head) override;
 
     [[nodiscard]] Services& services() { return services_; }
@@ -105,7 +111,12 @@ public:
     [[nodiscard]] Changes& changes() { return *changes_; }
     [[nodiscard]] runner::Postmaster& mail() { return mail_; }
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
+    [[nodiscard]] Readiness& readiness() { return *readiness_; }
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
+
+    // Runs `work` and then `then`, on the loop; with a large body in `x`, `work` runs beside it. It
+    // may use of `x` what does not change. `then` is dropped when the API has ended.
+    void aside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
 
     // Ends the streams of those who may not come in any more. Soon after each change, and every
     // second.
@@ -115,6 +126,12 @@ private:
     void watch_streams();
     void keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream> const& stream);
     void route(ExchangePtr const& exchange, Observed& observed);
+    void read_body(ExchangePtr const& x, port::Fn<void()> then);
+    // Null: there is none.
+    [[nodiscard]] Route const* find(std::string_view method,
+                                    std::vector<std::string> const& segments) const;
+    [[nodiscard]] HttpReply no_route(HttpRequest const& request) const;
+    [[nodiscard]] std::optional<HttpReply> refuse_before_body(HttpRequest const& head);
 
     struct Opened {
         PrincipalPtr principal;
@@ -130,6 +147,7 @@ private:
     std::unique_ptr<Waits> waits_;
     std::unique_ptr<Changes> changes_;
     std::unique_ptr<Webhooks> webhooks_;
+    std::unique_ptr<Readiness> readiness_;
     runner::Postmaster mail_;
     runner::HistoryCutter cutter_;
     std::vector<Route> const routes_;

@@ -29,8 +29,8 @@ Duration Connection::now() {
     return std::chrono::floor<Duration>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-Connection::Connection(std::shared_ptr<Hub> hub, Socket socket)
-    : hub_(std::move(hub)), socket_(std::move(socket)) {}
+Connection::Connection(std::shared_ptr<Hub> hub, Socket socket, std::string network)
+    : hub_(std::move(hub)), socket_(std::move(socket)), network_(std::move(network)) {}
 
 void Connection::enter_hub() {
     slot_ = hub_->connections.size();
@@ -73,6 +73,9 @@ void Connection::close() {
     parser_.reset();
     in_ = {};
     out_ = {};
+    source_.reset();
+    charge();
+    hub_->by_address.leave(network_);
     if (auto const stream = std::exchange(stream_, nullptr)) {
         --hub_->streams;
         if (stream->closed) hub_->loop.post(std::move(stream->closed));
@@ -122,8 +125,8 @@ template std::size_t Connection::write_some(std::vector<boost::asio::const_buffe
 // --- Reading ---------------------------------------------------------------------------------
 
 void Connection::arm_read() {
-    bool const full = stage_ == Stage::handling ? in_.size() >= read_ahead_max
-                                                : stage_ == Stage::reading && !can_work();
+    bool const full =
+        answering() ? in_.size() >= read_ahead_max : stage_ == Stage::reading && !can_work();
     if (reading_ || saw_end_ || full || stage_ == Stage::closed) return;
     reading_ = true;
     if (tls_ && tls_->holds()) {
@@ -148,8 +151,9 @@ void Connection::on_readable() {
     if (code == error::eof) return on_end();
     if (code) return close();
     if (stage_ == Stage::reading) return work({scratch.data(), count});
-    if (stage_ != Stage::handling) return discard(count);
+    if (!answering()) return discard(count);
     in_.append(scratch.data(), count);
+    charge();
     arm_read();
 }
 
@@ -187,7 +191,7 @@ void Connection::work(std::string_view fresh) {
         input.remove_prefix(taken);
     }
     working_ = false;
-    if (stage_ == Stage::reading || stage_ == Stage::handling) in_ = input;
+    if (stage_ == Stage::reading || answering()) in_ = input;
     settle();
 }
 
@@ -206,6 +210,7 @@ void Connection::settle() {
             set_deadline(hub_->options.header_time_limit);
         }
     }
+    charge();
     arm_read();
 }
 
@@ -232,6 +237,7 @@ bool Connection::admit() {
     request.peer_address = peer_;
     request.peer_is_loopback = peer_is_loopback_;
     request.secure = tls_ != nullptr;
+    request.head_only = parser_->head_only();
     bool const proxied = hub_->proxies.apply(request);
     if (hub_->options.only_proxied && !proxied && !peer_is_loopback_) {
         reject({Code::forbidden, "This server takes requests through its proxy only.", {}, 0});
@@ -245,6 +251,7 @@ bool Connection::admit() {
         put_reply(*reply);
         return false;
     }
+    known_ = hub_->handler.knows(request);
     if (!has_body) return true;
     auto const limit = hub_->handler.body_limit(request.method, request.path);
     if (auto const fits = parser_->limit_body(limit); !fits) {
@@ -258,6 +265,7 @@ bool Connection::admit() {
 }
 
 void Connection::dispatch() {
+    handled_bytes_ = parser_->held_bytes();
     HttpRequest request = std::move(parser_->request());
     parser_.reset();
     stage_ = Stage::handling;
@@ -307,11 +315,47 @@ void Connection::reject(Error const& error) {
 
 void Connection::put_reply(HttpReply const& reply) {
     parser_.reset();
+    handled_bytes_ = 0;
     if (hub_->draining) keep_alive_ = false;
+    // What was written goes, so that a client that is always a little behind holds no more for it.
+    if (out_sent_ > read_ahead_max) out_.erase(0, std::exchange(out_sent_, 0));
     append_reply(out_, reply, {head_only_, !keep_alive_, http_1_0_, hub_->date});
+    bool const from_source = reply.source && !head_only_ && reply.source->size() > 0;
     head_only_ = false;
+    if (!from_source) return end_reply();
+    source_ = reply.source;
+    left_ = source_->size();
+    stage_ = Stage::sending;
+    set_deadline(hub_->options.body_time_limit);
+}
+
+void Connection::end_reply() {
     stage_ = keep_alive_ ? Stage::reading : Stage::ending;
     if (!keep_alive_) set_deadline(hub_->options.body_time_limit);
+}
+
+// The next piece of the body, when what came before it has been written.
+void Connection::pull() {
+    if (std::exchange(pulling_, true)) return;
+    source_->read([self = shared_from_this()](Result<std::string> piece) {
+        self->pulling_ = false;
+        if (self->stage_ == Stage::sending) self->take_piece(std::move(piece));
+    });
+}
+
+void Connection::take_piece(Result<std::string> piece) {
+    if (!piece || piece->empty() || piece->size() > left_) {
+        hub_->log.warn(
+            "a reply could not be read to its end",
+            {{"peer", peer_}, {"why", piece ? "bytes are missing" : piece.error().detail}});
+        return close();
+    }
+    left_ -= piece->size();
+    out_ = std::move(*piece);
+    set_deadline(hub_->options.body_time_limit);
+    flush();
+    charge();
+    if (stage_ == Stage::reading) work({});
 }
 
 // --- Writing ---------------------------------------------------------------------------------
@@ -328,6 +372,11 @@ void Connection::flush() {
     }
     out_ = {};
     out_sent_ = 0;
+    if (stage_ == Stage::sending) {
+        if (left_ > 0) return pull();
+        source_.reset();
+        end_reply();
+    }
     if (stage_ == Stage::ending) linger();
 }
 
@@ -343,8 +392,10 @@ void Connection::arm_write() {
 
 void Connection::on_writable() {
     if (stage_ == Stage::closed) return;
-    if (stage_ == Stage::ending) set_deadline(hub_->options.body_time_limit);
+    bool const goes_on = stage_ == Stage::ending || stage_ == Stage::sending;
+    if (goes_on) set_deadline(hub_->options.body_time_limit);
     flush();
+    charge();
     if (stage_ == Stage::reading) work({});
 }
 

@@ -31,11 +31,14 @@ using Socket = boost::asio::basic_stream_socket<Tcp, Executor>;
 
 class Connection final : public std::enable_shared_from_this<Connection> {
 public:
-    Connection(std::shared_ptr<Hub> hub, Socket socket);
+    // `network`: for what the hub counts it; empty: it is not counted.
+    Connection(std::shared_ptr<Hub> hub, Socket socket, std::string network = {});
 
     void start();
     // Instead of start(): says `reply` without having read a request, and ends.
     void refuse(HttpReply const& reply);
+    // Ends it because too many bytes are held: with 503, if it has said nothing yet.
+    void cut();
     // Called every few hundred milliseconds; `now` is Hub time (steady).
     void sweep(Duration now);
     // Ends it when it is at rest, else after the reply or after what the stream has queued.
@@ -66,6 +69,7 @@ private:
     enum class Stage : std::uint8_t {
         reading,   // waits for a request, or for the rest of one
         handling,  // the handler has one
+        sending,   // reads the body of its reply while it writes it
         streaming,
         ending,     // has its last bytes to write
         lingering,  // has written all; waits for the client to close, so that no reset eats the
@@ -98,12 +102,23 @@ private:
     void work(std::string_view fresh);
     void settle();
     [[nodiscard]] bool can_work() const;
+    // A request is in hand; what comes meanwhile is kept for later.
+    [[nodiscard]] bool answering() const {
+        return stage_ == Stage::handling || stage_ == Stage::sending;
+    }
     [[nodiscard]] std::size_t step(std::string_view input);
     [[nodiscard]] bool admit();
     void dispatch();
     void reject(Error const& error);
     void put_reply(HttpReply const& reply);
+    void end_reply();
+    void pull();
+    void take_piece(Result<std::string> piece);
     void flush();
+    // Tells the hub what it holds now. May end it.
+    void charge();
+    [[nodiscard]] std::size_t held() const;
+    [[nodiscard]] bool may_cut() const;
     void linger();
     void run_out_of_time();
     void set_deadline(Duration limit) { deadline_ = now() + limit; }
@@ -116,17 +131,26 @@ private:
     Socket socket_;
     std::unique_ptr<io::TlsStream> tls_;  // null: plain
     std::string peer_;
-    std::string in_;   // bytes read and not yet taken
-    std::string out_;  // replies not yet written
+    std::string const network_;  // under which hub_->by_address counts it
+    std::string in_;             // bytes read and not yet taken
+    std::string out_;            // replies not yet written
     std::size_t out_sent_ = 0;
     std::size_t discarded_ = 0;
     std::optional<RequestParser> parser_;  // while a request is being read
     std::unique_ptr<Stream> stream_;
+    std::shared_ptr<BodySource> source_;  // of the reply that is being sent
+    std::uint64_t left_ = 0;              // bytes that are to be read from it
+    std::size_t handled_bytes_ = 0;       // of the request that the handler has
+    std::size_t charged_ = 0;             // what the hub was told
+    Duration held_since_ = Duration::max();
     std::uint64_t number_ = 0;  // of the request in hand; counts those of this connection
     Duration deadline_ = Duration::max();
     std::size_t slot_ = 0;  // place in hub_->connections
     Stage stage_ = Stage::reading;
     bool peer_is_loopback_ = false;
+    bool known_ = false;               // the last request bore a valid token
+    bool charged_known_ = false;       // and so did that of which the hub was told
+    bool pulling_ = false;             // source_ is being read
     bool read_when_writable_ = false;  // TLS: a read waits for room to write
     bool write_when_readable_ = false;
     bool keep_alive_ = true;

@@ -22,6 +22,7 @@ void Connection::begin_stream(std::vector<std::pair<std::string, std::string>> c
     no_deadline();
     stream_->next_beat = now() + hub_->options.heartbeat;
     in_ = {};
+    handled_bytes_ = 0;
     // Replies to requests before this one go first.
     auto head = std::exchange(out_, {}).substr(std::exchange(out_sent_, 0));
     head += stream_head(headers, hub_->date);
@@ -76,9 +77,13 @@ void Connection::flush_stream() {
         boost::system::error_code code;
         auto const count = write_some(stream_->queue.front(), code);
         stream_->queue.pop(count);
-        if (code == boost::asio::error::would_block) return arm_write();
+        if (code == boost::asio::error::would_block) {
+            charge();
+            return arm_write();
+        }
         if (code) return close();
     }
+    charge();
     if (held) stream_->next_beat = now() + hub_->options.heartbeat;
     if (stream_->ending) return linger();
     if (held) tell_drained();

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-#include <boost/asio/ip/address.hpp>
+#include "server/address_count.h"
 
 #include <algorithm>
 
@@ -35,33 +35,23 @@ std::string_view bearer(HttpRequest const& head) {
     return value.substr(scheme.size());
 }
 
-// The value of our cookie; empty: there is none.
+// The value of our cookie; empty: there is none, or two that differ. Over TLS it is the one with
+// the prefix, which no other host and no plain HTTP can set.
 std::string_view cookie(HttpRequest const& head) {
+    std::string_view const name = head.secure ? "__Host-dormouse=" : "dormouse=";
     std::string_view rest = head.header("cookie");
+    std::string_view found;
     while (!rest.empty()) {
         auto const end = std::min(rest.find(';'), rest.size());
         std::string_view one = rest.substr(0, end);
         rest.remove_prefix(std::min(end + 1, rest.size()));
         while (one.starts_with(' ')) one.remove_prefix(1);
-        for (std::string_view const name : {"dormouse=", "__Host-dormouse="})
-            if (one.starts_with(name)) return one.substr(name.size());
+        if (!one.starts_with(name)) continue;
+        one.remove_prefix(name.size());
+        if (!found.empty() && found != one) return {};
+        found = one;
     }
-    return {};
-}
-
-// Whoever has one address of IPv6 has 2^64 of them.
-std::string network_of(std::string const& address) {
-    boost::system::error_code bad;
-    auto const parsed = boost::asio::ip::make_address(address, bad);
-    if (bad || !parsed.is_v6()) return address;
-    auto bytes = parsed.to_v6().to_bytes();
-    std::ranges::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
-    return boost::asio::ip::address_v6(bytes).to_string();
-}
-
-bool has_body(HttpRequest const& head) {
-    std::string_view const length = head.header("content-length");
-    return (!length.empty() && length != "0") || !head.header("transfer-encoding").empty();
+    return found;
 }
 
 bool is_json(std::string_view content_type) {
@@ -78,6 +68,11 @@ bool is_form(std::string_view content_type) {
 }
 
 }  // namespace
+
+bool has_body(HttpRequest const& head) {
+    std::string_view const length = head.header("content-length");
+    return (!length.empty() && length != "0") || !head.header("transfer-encoding").empty();
+}
 
 bool is_webhook(HttpRequest const& head) {
     constexpr std::string_view path = "/async-tool/webhook";
@@ -112,10 +107,10 @@ bool Gate::host_allowed(std::string_view host) const {
     return std::ranges::find(options_.allowed_hosts, name) != options_.allowed_hosts.end();
 }
 
-bool Gate::origin_allowed(std::string_view origin) const {
+bool Gate::origin_allowed(std::string_view origin, bool secure) const {
     if (std::ranges::find(options_.allowed_origins, origin) != options_.allowed_origins.end())
         return true;
-    constexpr std::string_view scheme = "http://";
+    std::string_view const scheme = secure ? "https://" : "http://";
     return origin.starts_with(scheme) && host_allowed(origin.substr(scheme.size()));
 }
 
@@ -182,7 +177,7 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
                      "This Host is not served here; add it to allowed_hosts if it should be."};
     }
     if (std::string_view const origin = head.header("origin");
-        !origin.empty() && !origin_allowed(origin)) {
+        !origin.empty() && !origin_allowed(origin, head.secure)) {
         return Error{
             Code::origin_refused,
             "Pages of this origin may not call; add it to allowed_origins if they should."};

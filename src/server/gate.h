@@ -36,6 +36,7 @@ struct GateOptions {
 
 // Bears a signature in place of a token; its own handler checks that.
 [[nodiscard]] bool is_webhook(HttpRequest const& head);
+[[nodiscard]] bool has_body(HttpRequest const& head);
 // What the form of a page sends.
 [[nodiscard]] bool is_page_form(HttpRequest const& head);
 
@@ -77,7 +78,8 @@ public:
 
 private:
     [[nodiscard]] bool host_allowed(std::string_view host) const;
-    [[nodiscard]] bool origin_allowed(std::string_view origin) const;
+    // `secure`: the request came over TLS, as the own pages do then.
+    [[nodiscard]] bool origin_allowed(std::string_view origin, bool secure) const;
     [[nodiscard]] bool own_origin(HttpRequest const& head) const;
     [[nodiscard]] std::optional<Error> refuse_asker(HttpRequest const& head);
 

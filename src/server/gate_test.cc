@@ -72,6 +72,49 @@ TEST_F(GateTest, PagesOfOtherOriginsMayNotCall) {
     }
 }
 
+TEST_F(GateTest, OwnOrigin_SchemeOfTheConnection_Taken) {
+    HttpRequest over_tls = good("origin", "https://localhost:3676");
+    EXPECT_EQ(said(over_tls), "origin_refused") << "plain HTTP has no https page";
+    over_tls.secure = true;
+    EXPECT_EQ(said(over_tls), "in");
+    HttpRequest plain_page = good("origin", "http://localhost:3676");
+    plain_page.secure = true;
+    EXPECT_EQ(said(plain_page), "origin_refused");
+}
+
+class CookieTest : public GateTest {
+protected:
+    CookieTest() {
+        for (std::string const name : {"alice", "mallory"}) {
+            port::TokenRow row{.id = name, .kind = "cookie", .name = name, .role = "answer"};
+            row.secret = sha256("dmc_" + name);
+            gate.tokens().add(row);
+        }
+    }
+    std::string who(std::string const& cookies, bool secure) const {
+        HttpRequest head = good("authorization", "");
+        std::erase_if(head.headers, [](auto const& one) { return one.first == "authorization"; });
+        head.headers.emplace_back("cookie", cookies);
+        head.secure = secure;
+        auto const principal = gate.principal(head);
+        return principal ? principal->row.name : "nobody";
+    }
+};
+
+TEST_F(CookieTest, OverTls_OnlyThePrefixedCookieCounts) {
+    EXPECT_EQ(who("__Host-dormouse=dmc_alice", true), "alice");
+    EXPECT_EQ(who("dormouse=dmc_mallory; __Host-dormouse=dmc_alice", true), "alice");
+    EXPECT_EQ(who("dormouse=dmc_mallory", true), "nobody");
+    EXPECT_EQ(who("other=1; dormouse=dmc_alice", false), "alice");
+    EXPECT_EQ(who("__Host-dormouse=dmc_alice", false), "nobody");
+}
+
+TEST_F(CookieTest, TwoDifferentCookies_NoneCounts) {
+    EXPECT_EQ(who("dormouse=dmc_mallory; dormouse=dmc_alice", false), "nobody");
+    EXPECT_EQ(who("dormouse=dmc_alice; dormouse=dmc_alice", false), "alice");
+    EXPECT_EQ(who("__Host-dormouse=dmc_mallory; __Host-dormouse=dmc_alice", true), "nobody");
+}
+
 TEST_F(GateTest, ATokenSaysWhoAsks) {
     EXPECT_EQ(said(good("authorization", "Bearer s3cret")), "in");
     EXPECT_EQ(said(good("authorization", "bearer other")), "in");
@@ -125,6 +168,43 @@ TEST_F(GateTest, FailedTokensAreCountedByAddressAndSecond) {
     EXPECT_EQ(error->retry_after_ms, 1'000);
     loop.advance(Duration(1'000));
     EXPECT_EQ(said(bad), "unauthenticated");
+}
+
+TEST_F(GateTest, FailedTokens_OneNetworkOfIpv6_ShareACount) {
+    HttpRequest bad = good("authorization", "Bearer wrong");
+    for (int i = 0; i < 10; ++i) {
+        bad.peer_address = "2001:db8:1:2::" + std::to_string(i + 1);
+        EXPECT_EQ(said(bad), "unauthenticated");
+    }
+    bad.peer_address = "2001:db8:1:2:ffff:ffff:ffff:ffff";
+    EXPECT_EQ(said(bad), "rate_limited");
+    bad.peer_address = "2001:db8:1:3::1";
+    EXPECT_EQ(said(bad), "unauthenticated");
+}
+
+TEST_F(GateTest, BadSignatures_OfOneAddress_Limited) {
+    HttpRequest const bad = good();
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_FALSE(gate.refuse_signature(bad, "github"));
+        gate.count_bad_signature(bad, "github");
+    }
+    EXPECT_TRUE(gate.refuse_signature(bad, "github"));
+    EXPECT_TRUE(gate.refuse_signature(bad, "another"));
+    HttpRequest honest = bad;
+    honest.peer_address = "192.0.2.8";
+    EXPECT_FALSE(gate.refuse_signature(honest, "github"));
+}
+
+TEST_F(GateTest, BadSignatures_OfManyAddresses_SourceLimitedForThemOnly) {
+    auto const of = [](int i) {
+        HttpRequest one = good();
+        one.peer_address = "192.0.2." + std::to_string(i);
+        return one;
+    };
+    for (int i = 0; i < 100; ++i) gate.count_bad_signature(of(i), "github");
+    EXPECT_TRUE(gate.refuse_signature(of(1), "github")) << "sent one, and the source is flooded";
+    EXPECT_FALSE(gate.refuse_signature(of(1), "another"));
+    EXPECT_FALSE(gate.refuse_signature(of(200), "github")) << "sent none";
 }
 
 class CapabilityGateTest : public GateTest {

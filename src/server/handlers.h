@@ -16,6 +16,8 @@ void post_claim(Api& api, ExchangePtr const& x);
 void delete_pending(Api& api, ExchangePtr const& x);
 // handlers_webhook.cc
 void post_webhook(Api& api, ExchangePtr const& x);
+// What can be refused by the head alone: an unknown source, headers without a signature.
+[[nodiscard]] std::optional<Error> refuse_webhook(Api& api, HttpRequest const& head);
 // handlers_deliveries.cc
 void list_deliveries(Api& api, ExchangePtr const& x);
 void retry_delivery(Api& api, ExchangePtr const& x);

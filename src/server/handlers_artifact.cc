@@ -1,10 +1,14 @@
 #include "server/etag.h"
 #include "server/handlers.h"
 
+#include "base/sha256_stream.h"
 #include "base/text.h"
+#include "port/piece_reader.h"
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 // Artifacts: the bytes that an event names. They never change, so their digest is their tag.
 namespace dormouse::server {
@@ -12,6 +16,8 @@ namespace dormouse::server {
 using namespace dormouse::session;
 
 namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
 // What a browser may show in place: it can not run anything, not even when it is opened by itself.
 bool shown_in_place(std::string_view mime) {
@@ -66,15 +72,74 @@ void answer_missing(Api& api, ExchangePtr const& x, NumberedId const& id) {
     });
 }
 
+// A store that reads no pieces is asked for the whole each time.
+Result<std::optional<std::string>> read_piece(port::Store& store, NumberedId const& id,
+                                              std::uint64_t at) {
+    if (auto* const pieces = dynamic_cast<port::PieceReader*>(&store))
+        return pieces->artifact_piece(id.session, id.number, at, piece_bytes);
+    auto whole = store.artifact(id.session, id.number);
+    if (!whole || !*whole) return whole;
+    return at < (*whole)->size() ? (*whole)->substr(at, piece_bytes) : std::string();
+}
+
+// Compares all bytes with the digest. Errors: not_found, internal (damaged), those of the store.
+Result<void> compare(port::Store& store, NumberedId const& id, ArtifactEmitted const& artifact) {
+    Sha256Stream digest;
+    std::uint64_t at = 0;
+    while (at < artifact.bytes) {
+        auto piece = read_piece(store, id, at);
+        if (!piece) return std::unexpected(std::move(piece.error()));
+        if (!*piece) return dormouse::fail(Code::not_found, "the artifact is gone");
+        if ((*piece)->empty()) break;
+        digest.add(**piece);
+        at += (*piece)->size();
+    }
+    if (at == artifact.bytes && same_digest(digest.finish(), artifact.digest)) return {};
+    return dormouse::fail(Code::internal, "The bytes of " +
+                                              numbered_id("art_", id.session, id.number) +
+                                              " are damaged. Stop the server and run: "
+                                              "dormouse verify");
+}
+
+// Reads the bytes of an artifact while they are sent.
+class ArtifactSource final : public BodySource {
+public:
+    ArtifactSource(port::Journal& journal, NumberedId id, std::uint64_t size)
+        : journal_(journal), id_(id), size_(size) {}
+
+    [[nodiscard]] std::uint64_t size() const override { return size_; }
+    void read(port::Fn<void(Result<std::string>)> done) override {
+        auto question = [id = id_, at = at_](port::Store& store) {
+            return read_piece(store, id, at);
+        };
+        at_ += piece_bytes;
+        port::ask(journal_, std::move(question),
+                  [done = std::move(done)](Result<std::optional<std::string>> piece) mutable {
+                      if (!piece) return done(std::unexpected(std::move(piece.error())));
+                      // What is gone by now is an empty piece: the connection ends.
+                      done(std::move(*piece).value_or(std::string()));
+                  });
+    }
+
+private:
+    port::Journal& journal_;
+    NumberedId const id_;
+    std::uint64_t const size_;
+    std::uint64_t at_ = 0;
+};
+
 void answer_bytes(Api& api, ExchangePtr const& x, NumberedId const& id,
                   ArtifactEmitted const& artifact) {
+    HttpReply reply{200, artifact.mime, headers_of(artifact), ""};
+    reply.source = std::make_shared<ArtifactSource>(api.services().journal, id, artifact.bytes);
+    if (x->request.head_only) return x->responder->reply(std::move(reply));
     port::ask(
         api.services().journal,
-        [id](port::Store& store) { return store.artifact(id.session, id.number); },
-        [&api, x, id, artifact](Result<std::optional<std::string>> bytes) {
-            if (!bytes) return x->fail(bytes.error());
-            if (!*bytes) return answer_missing(api, x, id);
-            x->responder->reply({200, artifact.mime, headers_of(artifact), **std::move(bytes)});
+        [id, artifact](port::Store& store) { return compare(store, id, artifact); },
+        [&api, x, id, reply = std::move(reply)](Result<void> compared) mutable {
+            if (compared) return x->responder->reply(std::move(reply));
+            if (compared.error().code == Code::not_found) return answer_missing(api, x, id);
+            x->fail(compared.error());
         });
 }
 

@@ -129,7 +129,8 @@ std::optional<Error> refuse_role(Principal const& principal, State const& state,
 
 void offer(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
     PendingId const pending = command.pending;
-    door::submit(api.services().runner, api.services().catalogue, std::move(command), x->asker(),
+    door::submit({api.services().runner, api.services().catalogue, api.services().workers},
+                 std::move(command), x->asker(),
                  [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
                      api.services().metrics.submitted(answer);
                      log_submitted(api.services().log, x->request.id, pending, answer);
@@ -158,23 +159,37 @@ void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(Htt
 
 namespace {
 
-void submit(Api& api, ExchangePtr const& x, Submit command) {
-    submit_to(api, x, std::move(command), reply_to(x));
+// What a body says, or why it is refused.
+using Said = Result<Submit> (*)(Exchange const&);
+
+// Reading takes long when the body is large: values are put into their canonical form.
+void submit(Api& api, ExchangePtr const& x, Said read) {
+    auto const said = std::make_shared<std::optional<Result<Submit>>>();
+    api.aside(
+        x, [x, read, said] { said->emplace(read(*x)); },
+        [&api, x, said] {
+            Result<Submit>& command = **said;
+            if (!command) return x->fail(command.error());
+            submit_to(api, x, std::move(*command), reply_to(x));
+        });
 }
 
 // An id of another form is just unknown.
-std::optional<PendingId> pending_of(ExchangePtr const& x, Body& body) {
-    std::string const text = x->capability
-                                 ? body.string("pendingID").value_or(x->capability->text())
-                                 : body.required_string("pendingID");
-    if (body.error()) {
-        x->fail(*body.error());
-        return std::nullopt;
-    }
+Result<PendingId> pending_of(Exchange const& x, Body& body) {
+    std::string const text = x.capability ? body.string("pendingID").value_or(x.capability->text())
+                                          : body.required_string("pendingID");
+    if (body.error()) return std::unexpected(*body.error());
     auto pending = PendingId::parse(text);
-    if (x->capability && pending != x->capability) pending.reset();
-    if (!pending) x->fail(not_found());
-    return pending;
+    if (x.capability && pending != x.capability) pending.reset();
+    if (!pending) return std::unexpected(not_found());
+    return *pending;
+}
+
+Result<Submit> with_pending(Exchange const& x, Body& body, Submit command) {
+    auto const pending = pending_of(x, body);
+    if (!pending) return std::unexpected(pending.error());
+    command.pending = *pending;
+    return command;
 }
 
 void read_result(Body& body, std::string const& pointer, Submission& what) {
@@ -201,51 +216,44 @@ std::string read_outcome(Body& body, std::string const& pointer, bool is_error, 
     return body.required_string("pendingID");
 }
 
-void post_result(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"pendingID", "result"});
+namespace {
+
+Result<Submit> said_result(Exchange const& x) {
+    Body body(json::View(x.body), "", {"pendingID", "result"});
     Submit command;
     read_result(body, "", command.what);
-    auto const pending = pending_of(x, body);
-    if (!pending) return;
-    command.pending = *pending;
-    submit(api, x, std::move(command));
+    return with_pending(x, body, std::move(command));
 }
 
 // What stands behind a callback URL: a result or an error, of the call that the URL names.
-void post_capability(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"pendingID", "result", "error"});
+Result<Submit> said_capability(Exchange const& x) {
+    Body body(json::View(x.body), "", {"pendingID", "result", "error"});
     Submit command;
-    bool const is_error = json::View(x->body)["error"].exists();
-    if (is_error == json::View(x->body)["result"].exists())
+    bool const is_error = json::View(x.body)["error"].exists();
+    if (is_error == json::View(x.body)["result"].exists())
         body.refuse("result", "give either result or error");
     if (is_error) {
         read_error(body, command.what);
     } else {
         read_result(body, "", command.what);
     }
-    auto const pending = pending_of(x, body);
-    if (!pending) return;
-    command.pending = *pending;
-    submit(api, x, std::move(command));
+    return with_pending(x, body, std::move(command));
 }
 
-void post_error(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"pendingID", "error"});
+Result<Submit> said_error(Exchange const& x) {
+    Body body(json::View(x.body), "", {"pendingID", "error"});
     Submit command;
     read_error(body, command.what);
-    auto const pending = pending_of(x, body);
-    if (!pending) return;
-    command.pending = *pending;
-    submit(api, x, std::move(command));
+    return with_pending(x, body, std::move(command));
 }
 
-void post_decision(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "",
+Result<Submit> said_decision(Exchange const& x) {
+    Body body(json::View(x.body), "",
               {"pendingID", "approved", "inputDigest", "reason", "arguments", "content"});
     Submit command;
     auto const approved = body.boolean("approved");
     // What was shown is what is decided: whoever can only answer must say what that was.
-    bool const answerer = x->principal && x->principal->role == Role::answer;
+    bool const answerer = x.principal && x.principal->role == Role::answer;
     if (answerer && !body.string("inputDigest"))
         body.refuse("inputDigest", "is required of a token of role answer: the one of the call");
     if (!approved) body.refuse("approved", "is missing: true or false");
@@ -256,11 +264,15 @@ void post_decision(Api& api, ExchangePtr const& x) {
         command.input_digest = door::parse_digest(*shown);
         if (!command.input_digest) body.refuse("inputDigest", "must be sha256: and 64 hex digits");
     }
-    auto const pending = pending_of(x, body);
-    if (!pending) return;
-    command.pending = *pending;
-    submit(api, x, std::move(command));
+    return with_pending(x, body, std::move(command));
 }
+
+}  // namespace
+
+void post_result(Api& api, ExchangePtr const& x) { submit(api, x, said_result); }
+void post_capability(Api& api, ExchangePtr const& x) { submit(api, x, said_capability); }
+void post_error(Api& api, ExchangePtr const& x) { submit(api, x, said_error); }
+void post_decision(Api& api, ExchangePtr const& x) { submit(api, x, said_decision); }
 
 void post_progress(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"pendingID", "payload", "key"});
@@ -270,8 +282,8 @@ void post_progress(Api& api, ExchangePtr const& x) {
     command.key = body.string("key").value_or("");
     if (command.key.size() > 256) body.refuse("key", "may have 256 bytes");
     if (command.payload.size() > 65'536) body.refuse("payload", "may have 64 KiB");
-    auto const pending = pending_of(x, body);
-    if (!pending) return;
+    auto const pending = pending_of(*x, body);
+    if (!pending) return x->fail(pending.error());
     command.pending = *pending;
     if (auto const error =
             api.services().gate.refuse_submission(x->request, x->principal.get(), *pending))

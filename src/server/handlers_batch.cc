@@ -87,16 +87,12 @@ void submit_session(BatchPtr const& batch, SessionId session, std::vector<std::s
         });
 }
 
-}  // namespace
-
-void post_results(Api& api, ExchangePtr const& x) {
-    auto const batch = std::make_shared<Batch>(Batch{api, x});
-    if (auto const error = read_items(*batch)) return batch->x->fail(*error);
+void submit_items(BatchPtr const& batch) {
     if (batch->items.empty()) return answer(*batch);
     std::map<SessionId, std::vector<std::size_t>> sessions;
     for (std::size_t i = 0; i < batch->items.size(); ++i) {
         Batch::Item& item = batch->items[i];
-        if (item.command && x->foreign.contains(item.command->pending.session))
+        if (item.command && batch->x->foreign.contains(item.command->pending.session))
             item.command.reset();
         if (item.command) sessions[item.command->pending.session].push_back(i);
     }
@@ -106,6 +102,19 @@ void post_results(Api& api, ExchangePtr const& x) {
             set_answer(batch, i, problem_reply(not_found(), batch->x->request));
     }
     for (auto& [session, indexes] : sessions) submit_session(batch, session, std::move(indexes));
+}
+
+}  // namespace
+
+void post_results(Api& api, ExchangePtr const& x) {
+    auto const batch = std::make_shared<Batch>(Batch{api, x});
+    auto const failed = std::make_shared<std::optional<Error>>();
+    api.aside(
+        x, [batch, failed] { *failed = read_items(*batch); },
+        [batch, failed] {
+            if (*failed) return batch->x->fail(**failed);
+            submit_items(batch);
+        });
 }
 
 }  // namespace dormouse::server

@@ -46,8 +46,7 @@ Json prompt_of(Asked const& call) {
     return out.end_object().end_array().json();
 }
 
-std::optional<Error> refuse_arguments(port::Catalogue const& catalogue, Asked const& call) {
-    auto const schema = catalogue.tool_schema(call.tool);
+std::optional<Error> refuse_arguments(std::optional<Json> const& schema, Asked const& call) {
     if (!schema) return std::nullopt;
     auto const violations = json::violations(*schema, call.arguments);
     if (violations.empty()) return std::nullopt;
@@ -65,6 +64,18 @@ std::optional<Error> refuse_arguments(port::Catalogue const& catalogue, Asked co
                  extra.json(), 0};
 }
 
+void send_call(Api& api, ExchangePtr const& x, SessionId session, TaskAsk ask, Asked const& call) {
+    api.services().runner.command(
+        session, std::move(ask), x->asker(), [x, session, call](Result<Answer> const& answer) {
+            if (!answer) return x->fail(answer.error());
+            bool const again = answer->outcome == Answer::Outcome::duplicate;
+            json::Writer out;
+            out.begin_object().member("taskID", task_id(session, answer->task));
+            out.member("tool", call.tool).member("arguments", call.arguments);
+            x->json(again ? 200 : 202, out.member("duplicate", again).end_object().take());
+        });
+}
+
 void start_call(Api& api, ExchangePtr const& x, State const& state, Asked const& call) {
     auto const calls = api.services().catalogue.calls(state.agent);
     if (!calls)
@@ -74,22 +85,25 @@ void start_call(Api& api, ExchangePtr const& x, State const& state, Asked const&
         return x->fail(bad_value("/tool", "the agent '" + state.agent + "' has no tool '" +
                                               call.tool + "' (GET /api/tools)"));
     }
-    if (auto error = refuse_arguments(api.services().catalogue, call)) return x->fail(*error);
-    TaskAsk ask;
-    ask.what = TaskAsk::What::start;
-    ask.agent = calls->agent;
-    ask.description = description_of(call);
-    ask.parts = prompt_of(call);
-    ask.mark = mark_of(call);
-    api.services().runner.command(
-        state.id, std::move(ask), x->asker(),
-        [x, id = state.id, call](Result<Answer> const& answer) {
-            if (!answer) return x->fail(answer.error());
-            bool const again = answer->outcome == Answer::Outcome::duplicate;
-            json::Writer out;
-            out.begin_object().member("taskID", task_id(id, answer->task));
-            out.member("tool", call.tool).member("arguments", call.arguments);
-            x->json(again ? 200 : 202, out.member("duplicate", again).end_object().take());
+    struct Read {
+        std::optional<Error> error;
+        TaskAsk ask;
+    };
+    auto const read = std::make_shared<Read>();
+    read->ask.agent = calls->agent;
+    auto const schema = api.services().catalogue.tool_schema(call.tool);
+    api.aside(
+        x,
+        [read, schema, call] {
+            read->error = refuse_arguments(schema, call);
+            read->ask.what = TaskAsk::What::start;
+            read->ask.description = description_of(call);
+            read->ask.parts = prompt_of(call);
+            read->ask.mark = mark_of(call);
+        },
+        [&api, x, read, id = state.id, call] {
+            if (read->error) return x->fail(*read->error);
+            send_call(api, x, id, std::move(read->ask), call);
         });
 }
 

@@ -15,7 +15,7 @@ using namespace dormouse::session;
 namespace {
 
 constexpr std::uint32_t page_size = 1'000;  // sessions that one request looks at
-constexpr std::size_t shown_max = 100;
+constexpr std::size_t sessions_shown_max = 100;
 
 struct Cutting {
     Api& api;
@@ -60,7 +60,7 @@ void cut_next(CuttingPtr const& c) {
                                 ++c->cut;
                                 c->all.messages += report->messages;
                                 c->all.bytes += report->bytes;
-                                if (c->found.size() < shown_max)
+                                if (c->found.size() < sessions_shown_max)
                                     c->found.push_back({session, *report});
                             }
                             cut_next(c);

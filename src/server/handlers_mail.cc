@@ -162,9 +162,20 @@ bool in_own_name(ExchangePtr const& x, Posting& posting) {
 
 }  // namespace
 
+// Mail wakes its receiver, so it reaches only agents that the token may start. What a session's
+// program sends is the session's own.
+void bind_to_agents(Api& api, ExchangePtr const& x, Posting& posting) {
+    if (!x->principal || x->principal->session || x->principal->may_start_all()) return;
+    posting.letter.reaches = [&gate = api.services().gate,
+                              who = x->principal](std::string const& agent) {
+        return who->may_start(agent, gate.runs_programs(agent));
+    };
+}
+
 void post_mail(Api& api, ExchangePtr const& x) {
     auto posting = read_posting(x);
     if (!posting) return;
+    bind_to_agents(api, x, *posting);
     if (!in_own_name(x, *posting))
         return x->fail({Code::forbidden, "A session's program sends mail as `from` its session."});
     if (!posting->from) {

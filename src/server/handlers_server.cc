@@ -4,6 +4,7 @@
 #include "server/metrics.h"
 #include "server/objects.h"
 #include "server/openapi.h"
+#include "server/readiness.h"
 #include "session/limits.h"
 #include "wire/names.h"
 #include "wire/post_json.h"
@@ -24,12 +25,7 @@ void get_ready(Api& api, ExchangePtr const& x) {
     if (runner.draining()) return x->fail({Code::draining, "The server is stopping."});
     if (!runner.recovered())
         return x->fail({Code::recovering, "The server is still looking for what is owed."});
-    port::ask(
-        api.services().journal, [](port::Store& store) { return store.ping(); },
-        [x](Result<void> answer) {
-            if (!answer) return x->fail(answer.error());
-            x->json(200, R"({"ready":true})");
-        });
+    api.readiness().answer(x);
 }
 
 void get_agents(Api& api, ExchangePtr const& x) {

@@ -122,7 +122,19 @@ void resume_task(Api& api, ExchangePtr const& x) {
     ask.what = TaskAsk::What::resume;
     ask.task = x->params[0];
     ask.parts = text_parts(message);
-    ask_task(api, x, id->session, std::move(ask), 202);
+    if (!x->principal || x->principal->session || x->principal->may_start_all())
+        return ask_task(api, x, id->session, std::move(ask), 202);
+    auto const no = static_cast<TaskNo>(id->number);
+    read_history(api, id->session,
+                 [&api, x, no, ask = std::move(ask)](Result<Snapshot> snapshot) mutable {
+                     if (!snapshot) return x->fail(snapshot.error());
+                     auto const& tasks = snapshot->history.tasks();
+                     auto const task = tasks.find(no);
+                     if (task == tasks.end()) return x->fail(no_task(x->params[0]));
+                     if (auto const error = refuse_agent(api, *x, task->second.agent))
+                         return x->fail(*error);
+                     ask_task(api, x, snapshot->lane->id(), std::move(ask), 202);
+                 });
 }
 
 void cancel_task(Api& api, ExchangePtr const& x) {

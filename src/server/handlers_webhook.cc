@@ -265,6 +265,21 @@ void receive_own(Api& api, ExchangePtr const& x) {
 
 }  // namespace
 
+std::optional<Error> refuse_webhook(Api& api, HttpRequest const& head) {
+    bool const bare = head.segments.size() == 2;
+    webhook::Source const* const source = find_source(api, bare ? "default" : head.segments[2]);
+    if (!source && !bare) return not_found();
+    std::string const name = source ? source->id : "";
+    if (auto error = api.services().gate.refuse_signature(head, name)) return error;
+    auto const headers = [&head](std::string_view header) { return head.header(header); };
+    std::string const own = bare ? webhook::missing_headers(webhook::Kind::hmac, headers) : "no";
+    if (own.empty()) return std::nullopt;
+    std::string const missing = source ? webhook::missing_headers(source->kind, headers) : own;
+    if (missing.empty()) return std::nullopt;
+    api.services().gate.count_bad_signature(head, name);
+    return Error{Code::bad_signature, missing, {}, 0};
+}
+
 void post_webhook(Api& api, ExchangePtr const& x) {
     bool const bare = x->params.empty();
     webhook::Source const* const source = find_source(api, bare ? "default" : x->params[0]);

@@ -31,12 +31,24 @@ struct HttpRequest {
     std::string body;
     std::string peer_address;  // without port
     bool peer_is_loopback = false;
-    bool secure = false;  // it came over TLS
-    std::string id;       // request id, for logs and problems
+    bool secure = false;     // it came over TLS
+    bool head_only = false;  // asked with HEAD, which `method` shows as GET
+    std::string id;          // request id, for logs and problems
 
     [[nodiscard]] std::string_view header(
         std::string_view lower_case_name) const;  // empty when absent
     [[nodiscard]] std::optional<std::string_view> query_value(std::string_view name) const;
+};
+
+// A body that is read from somewhere while it is sent, so that it is never in memory as a whole.
+// On the loop. Dropped without being read to its end when the client is gone or asked with HEAD.
+class BodySource {
+public:
+    virtual ~BodySource() = default;
+    [[nodiscard]] virtual std::uint64_t size() const = 0;
+    // The bytes that follow those of the last call; the next call comes after `done`. An error or
+    // an empty piece ends the connection, so that the client sees that the body is not whole.
+    virtual void read(port::Fn<void(Result<std::string>)> done) = 0;
 };
 
 struct HttpReply {
@@ -44,6 +56,7 @@ struct HttpReply {
     std::string content_type = "application/json";
     std::vector<std::pair<std::string, std::string>> headers = {};  // besides the common ones
     std::string body = {};
+    std::shared_ptr<BodySource> source = {};  // in the place of `body`; null: none
 };
 
 // An open Server-Sent Events response. The transport owns the socket; a stream outlives its reader
@@ -89,6 +102,9 @@ public:
     // Checked before the body is read: Host, Origin, token, content type. nullopt: go on. The reply
     // ends the request.
     [[nodiscard]] virtual std::optional<HttpReply> refuse(HttpRequest const& head) = 0;
+    // The head bears a valid token or capability. All others share a small part of the bytes that
+    // connections may hold. Asked after refuse().
+    [[nodiscard]] virtual bool knows(HttpRequest const& /*head*/) const { return false; }
     // A reply for what the transport itself refuses (headers_too_large, too_large, bad request
     // line, overloaded).
     [[nodiscard]] virtual HttpReply problem(Error const& error, HttpRequest const& head) = 0;
@@ -98,6 +114,11 @@ struct HttpOptions {
     std::string address = "127.0.0.1";
     std::uint16_t port = 3676;             // 0: any free one
     std::size_t connections_max = 10'000;  // and never within 64 of RLIMIT_NOFILE
+    // Of one address, or of one network of IPv6; not of this machine or of a trusted proxy.
+    std::size_t connections_per_address_max = 1'000;
+    // Requests that are not read to their end and replies that are not written, of all connections
+    // together; of those without a valid token a tenth of it.
+    std::size_t buffer_bytes_max = std::size_t{256} << 20;
     std::size_t header_bytes_max = 32 * 1024;
     Duration header_time_limit{10'000};  // a whole head must have come by then
     Duration body_time_limit{60'000};

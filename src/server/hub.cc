@@ -24,7 +24,8 @@ Hub::Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoo
       scratch(scratch_bytes),
       heartbeat(std::make_shared<std::string const>(":\n\n")),
       // Ids of one run are not those of the last; they are names for logs and not secret.
-      request_number(std::uint64_t{std::random_device{}()} << 32) {}
+      request_number(std::uint64_t{std::random_device{}()} << 32),
+      by_address(options.connections_per_address_max) {}
 
 std::string Hub::next_request_id() {
     auto const number = request_number++;

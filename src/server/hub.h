@@ -3,6 +3,7 @@
 
 #include "io/log.h"
 #include "io/loop.h"
+#include "server/address_count.h"
 #include "server/http.h"
 #include "server/proxies.h"
 
@@ -24,6 +25,9 @@ struct Hub : std::enable_shared_from_this<Hub> {
     // Streams with new frames are flushed together, once what runs now has returned.
     void flush_soon(std::shared_ptr<Connection> stream);
     void remove(std::size_t slot);
+    // Ends those that have held bytes for longest, while more are held than may be. What is being
+    // answered goes on.
+    void relieve();
 
     HttpOptions const options;
     Proxies const proxies;
@@ -37,6 +41,10 @@ struct Hub : std::enable_shared_from_this<Hub> {
     std::shared_ptr<std::string const> const heartbeat;  // a comment (HTML Standard, 9.2.5)
     std::uint64_t request_number;
     std::size_t streams = 0;
+    AddressCount by_address;
+    std::size_t buffered = 0;          // of all connections (Connection::charge)
+    std::size_t buffered_unknown = 0;  // part of them: those without a valid token
+    bool relieving = false;
     bool draining = false;      // replies end their connection
     port::Fn<void()> on_empty;  // called once when the last connection has gone
 };

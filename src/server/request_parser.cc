@@ -63,6 +63,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     Result<void> check_head();
     Result<std::size_t> put_checked(std::string_view input);
     [[nodiscard]] bool long_chunk_size(std::string_view input) const;
+    [[nodiscard]] bool part_of_last_chunk(std::string_view input) const;
 
     void on_request_impl(http::verb, string_view method, string_view target_, int version_,
                          error_code&) override {
@@ -116,6 +117,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
         if (!extensions.empty()) error = http::error::bad_chunk_extension;
         chunk_left = size;
         first_chunk = false;
+        last_chunk = size == 0;
     }
     std::size_t on_chunk_body_impl(std::uint64_t, string_view bytes, error_code&) override {
         request.body.append(bytes.data(), bytes.size());
@@ -128,6 +130,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     std::size_t const header_bytes_max;
     HttpRequest request;
     std::string target;
+    std::size_t head_bytes = 0;
     std::size_t searched = 0;  // no end of the head before this offset
     std::uint64_t chunk_left = 0;
     int version = 11;
@@ -135,6 +138,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     std::size_t singles_count = 0;
     bool head_done = false;
     bool first_chunk = true;
+    bool last_chunk = false;  // its size has been read
     bool head_only = false;
     bool repeated = false;
     bool plain_length = true;
@@ -181,6 +185,7 @@ Result<std::size_t> RequestParser::Impl::feed_head(std::string_view input) {
     }
     auto const taken = put_checked(head.substr(0, end + 4));
     if (!taken) return taken;
+    head_bytes = *taken;
     if (!head_done) return bad("the request has a line that ends in the wrong place");
     if (auto checked = check_head(); !checked) return std::unexpected(checked.error());
     return skipped + *taken;
@@ -208,12 +213,22 @@ bool RequestParser::Impl::long_chunk_size(std::string_view input) const {
     return digits > 16;
 }
 
+// Beast takes the last chunk in one piece: its size of zero, the trailers and the empty line.
+bool RequestParser::Impl::part_of_last_chunk(std::string_view input) const {
+    if (!chunked() || chunk_left > 0 || last_chunk) return false;
+    if (!first_chunk) input.remove_prefix(std::min<std::size_t>(input.size(), 2));
+    if (!input.starts_with('0')) return false;
+    input.remove_prefix(std::min(input.find_first_not_of('0'), input.size()));
+    bool const ends_line = std::string_view("\r\n").starts_with(input.substr(0, 2));
+    return ends_line && input.find("\r\n\r\n") == std::string_view::npos;
+}
+
 Result<std::size_t> RequestParser::Impl::feed_body(std::string_view input) {
     std::size_t taken = 0;
     while (!is_done() && taken < input.size()) {
         auto const rest = input.substr(taken);
         if (long_chunk_size(rest)) return bad("the size of a chunk has too many digits");
-        auto const more = put_checked(rest);
+        auto const more = part_of_last_chunk(rest) ? 0 : put_checked(rest);
         if (!more) return more;
         taken += *more;
         if (*more > 0) continue;
@@ -242,6 +257,9 @@ RequestParser::Stage RequestParser::stage() const {
 }
 
 HttpRequest& RequestParser::request() { return impl_->request; }
+std::size_t RequestParser::held_bytes() const {
+    return impl_->head_bytes + impl_->request.body.capacity();
+}
 bool RequestParser::head_only() const { return impl_->head_only; }
 bool RequestParser::http_1_0() const { return impl_->version < 11; }
 bool RequestParser::expects_continue() const { return impl_->expects_continue && !http_1_0(); }

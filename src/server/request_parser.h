@@ -37,6 +37,8 @@ public:
 
     // From Stage::body on. The body is whole at Stage::complete.
     [[nodiscard]] HttpRequest& request();
+    // What it has in memory of the request, in bytes.
+    [[nodiscard]] std::size_t held_bytes() const;
     [[nodiscard]] bool head_only() const;  // HEAD, which request() shows as GET
     [[nodiscard]] bool keep_alive() const;
     [[nodiscard]] bool http_1_0() const;

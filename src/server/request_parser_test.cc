@@ -56,6 +56,24 @@ TEST(RequestParser, reads_a_request_however_it_is_cut) {
     }
 }
 
+TEST(RequestParser, LastChunk_ByteByByte_ReadWhenComplete) {
+    RequestParser parser(32 * 1024);
+    std::string_view const rest = "0\r\n\r\n";
+    std::string const head = chunked("");
+    ASSERT_EQ(feed_all(parser, head, head.size()), std::nullopt);
+    for (std::size_t n = 1; n < rest.size(); ++n) {
+        ASSERT_EQ(parser.feed(rest.substr(0, n)), 0U) << n;
+        ASSERT_EQ(parser.stage(), Stage::body) << n;
+    }
+    std::string_view left = rest;
+    while (parser.stage() != Stage::complete) {
+        auto const taken = parser.feed(left);
+        ASSERT_TRUE(taken && *taken > 0);
+        left.remove_prefix(*taken);
+    }
+    EXPECT_EQ(parser.request().body, "");
+}
+
 TEST(RequestParser, leaves_the_next_request_alone) {
     auto const first = with("Content-Length: 2\r\n", "ab");
     RequestParser parser(32 * 1024);

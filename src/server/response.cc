@@ -90,7 +90,7 @@ void append_reply(std::string& out, HttpReply const& reply, Framing const& frami
         out += "Connection: keep-alive\r\n";
     if (!bodiless) {
         out += "Content-Length: ";
-        append_number(out, reply.body.size());
+        append_number(out, reply.source ? reply.source->size() : reply.body.size());
         out += "\r\n";
     }
     out += "\r\n";

@@ -77,7 +77,8 @@ bool wants_session(Exchange const& x, Names names) {
 struct Sessions {
     Api& api;
     ExchangePtr x;
-    bool each;  // a foreign one is noted, and does not end the request
+    bool each;   // a foreign one is noted, and does not end the request
+    bool works;  // Right::works
     std::vector<SessionId> left;
     port::Fn<void()> go;
 };
@@ -94,15 +95,15 @@ void check_sessions(std::shared_ptr<Sessions> const& s) {
             bool const foreign = lane && !s->x->principal->is_for((*lane)->state().project);
             if (foreign && !s->each) return s->x->fail(not_found());
             if (foreign) s->x->foreign.insert(session);
+            bool const checked = lane && !foreign && s->works;
+            if (auto const error =
+                    checked ? refuse_agent(s->api, *s->x, (*lane)->state().agent) : std::nullopt)
+                return s->x->fail(*error);
             check_sessions(s);
         });
 }
 
 void with_rights_of_program(ExchangePtr const& x, Right right, port::Fn<void()> go) {
-    if (!right.program)
-        return x->fail(needs(right.role,
-                             "A session's program makes calls, starts tasks and sends mail for its "
-                             "session, and nothing else."));
     if (right.names == Names::id) {
         Named const named = named_by(*x, right.names);
         bool const own = named.sessions == std::vector{*x->principal->session};
@@ -113,22 +114,37 @@ void with_rights_of_program(ExchangePtr const& x, Right right, port::Fn<void()> 
 
 }  // namespace
 
+std::optional<Error> refuse_role(Principal const* principal, Right right) {
+    if (right.role == Role::anyone) return std::nullopt;
+    if (!principal) return Error{Code::unauthenticated, "Send a token."};
+    if (principal->session) {
+        if (right.program) return std::nullopt;
+        return needs(right.role,
+                     "A session's program makes calls, starts tasks and sends mail for its "
+                     "session, and nothing else.");
+    }
+    if (principal->role < right.role) return needs_role(right.role);
+    if (right.names == Names::server && !principal->for_all_projects())
+        return needs(right.role, "This needs a token that is for all projects.");
+    return std::nullopt;
+}
+
 void with_rights(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> go) {
     if (right.role == Role::anyone || x->capability) return go();
-    if (!x->principal) return x->fail({Code::unauthenticated, "Send a token."});
+    if (auto const error = refuse_role(x->principal.get(), right)) return x->fail(*error);
     if (x->principal->session) return with_rights_of_program(x, right, std::move(go));
-    if (x->principal->role < right.role) return x->fail(needs_role(right.role));
-    if (x->principal->for_all_projects() || right.names == Names::nothing) return go();
-    if (right.names == Names::server)
-        return x->fail(needs(right.role, "This needs a token that is for all projects."));
+    bool const works = right.works && !x->principal->may_start_all();
+    bool const unbound = x->principal->for_all_projects() && !works;
+    bool const about_none = right.names == Names::nothing || right.names == Names::server;
+    if (unbound || about_none) return go();
     Named named = named_by(*x, right.names);
-    if (right.names == Names::list) {
+    if (right.names == Names::list && !x->principal->for_all_projects()) {
         if (auto const error = add_project(*x, named)) return x->fail(*error);
     }
     if (named.project && !x->principal->is_for(*named.project)) return x->fail(not_found());
     if (named.sessions.empty() && wants_session(*x, right.names)) return x->fail(not_found());
-    check_sessions(std::make_shared<Sessions>(
-        Sessions{api, x, right.names == Names::items, std::move(named.sessions), std::move(go)}));
+    check_sessions(std::make_shared<Sessions>(Sessions{api, x, right.names == Names::items, works,
+                                                       std::move(named.sessions), std::move(go)}));
 }
 
 std::optional<Error> refuse_agent(Api& api, Exchange const& x, std::string const& agent) {

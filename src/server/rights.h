@@ -31,11 +31,16 @@ struct Right {
     Role role = Role::admin;
     Names names = Names::server;
     bool program = false;  // the program of a session may, for that session
+    // It gives the session's agent something to do, and is for who may start that agent.
+    bool works = false;
 };
 
+// What can be judged without knowing what the request names. Null: nobody, or a capability, asks.
+// nullopt: go on.
+[[nodiscard]] std::optional<Error> refuse_role(Principal const* principal, Right right);
 // Calls `go`, or answers with why not.
 void with_rights(Api& api, std::shared_ptr<Exchange> const& x, Right right, port::Fn<void()> go);
-// The agents that a token may start.
+// A token starts some agents, and gives work only to sessions of these. nullopt: this is one.
 [[nodiscard]] std::optional<Error> refuse_agent(Api& api, Exchange const& x,
                                                 std::string const& agent);
 

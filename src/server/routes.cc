@@ -5,6 +5,7 @@ namespace dormouse::server {
 namespace {
 constexpr std::size_t usual = std::size_t{1} << 20;
 constexpr std::size_t large = std::size_t{8} << 20;  // results and prompts
+constexpr std::size_t small = std::size_t{4} << 10;  // a word or two, from anybody
 constexpr std::string_view pending_query =
     "sessionID project status tool reason externalRef changedSince wait limit cursor";
 constexpr Right admin_server{Role::admin, Names::server};
@@ -17,13 +18,17 @@ constexpr Right operate_list{Role::operate, Names::list};
 constexpr Right operate_project{Role::operate, Names::project};
 constexpr Right operate_project_session{Role::operate, Names::project_session};
 constexpr Right program_id{Role::operate, Names::id, true};
+constexpr Right program_work{Role::operate, Names::id, true, true};
 constexpr Right program_list{Role::operate, Names::list, true};
 constexpr Right program_read{Role::read, Names::id, true};
 constexpr Right program_read_list{Role::read, Names::list, true};
 constexpr Right program_read_nothing{Role::read, Names::nothing, true};
+constexpr Right work_id{Role::operate, Names::id, false, true};
+constexpr Right work_project_session{Role::operate, Names::project_session, false, true};
 constexpr Right read_id{Role::read, Names::id};
 constexpr Right read_list{Role::read, Names::list};
 constexpr Right read_nothing{Role::read, Names::nothing};
+constexpr Right read_server{Role::read, Names::server};
 constexpr Right read_project{Role::read, Names::project};
 constexpr Right read_project_session{Role::read, Names::project_session};
 
@@ -66,11 +71,11 @@ std::vector<Route> session_routes() {
         {"GET", {"api", "sessions", "{}"}, usual, get_session, "wait", program_read},
         {"PATCH", {"api", "sessions", "{}"}, usual, patch_session, "", operate_id},
         {"DELETE", {"api", "sessions", "{}"}, usual, delete_session, "", operate_id},
-        {"POST", {"api", "sessions", "{}", "prompt"}, large, post_prompt, "wait", operate_id},
+        {"POST", {"api", "sessions", "{}", "prompt"}, large, post_prompt, "wait", work_id},
         {"POST", {"api", "sessions", "{}", "cancel"}, usual, cancel_session, "", operate_id},
-        {"POST", {"api", "sessions", "{}", "resume"}, usual, resume_session, "", operate_id},
+        {"POST", {"api", "sessions", "{}", "resume"}, usual, resume_session, "", work_id},
         {"POST", {"api", "sessions", "{}", "end"}, usual, end_session, "", operate_id},
-        {"POST", {"api", "sessions", "{}", "retry"}, usual, retry_session, "", operate_id},
+        {"POST", {"api", "sessions", "{}", "retry"}, usual, retry_session, "", work_id},
         {"POST", {"api", "sessions", "{}", "fork"}, usual, fork_session, "", operate_id},
         {"POST", {"api", "mail"}, usual, post_mail, "project", program_list},
         {"GET",
@@ -90,9 +95,9 @@ std::vector<Route> session_routes() {
         {"GET", {"api", "sessions", "{}", "tasks"}, usual, list_tasks, "tree", program_read},
         {"POST", {"api", "sessions", "{}", "report"}, usual, post_report, "", program_id},
         {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", program_id},
-        {"POST", {"api", "sessions", "{}", "import"}, large, import_more, "", operate_id},
-        {"POST", {"api", "sessions", "{}", "attach"}, usual, post_attach, "", operate_id},
-        {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", program_id},
+        {"POST", {"api", "sessions", "{}", "import"}, large, import_more, "", work_id},
+        {"POST", {"api", "sessions", "{}", "attach"}, usual, post_attach, "", work_id},
+        {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", program_work},
         {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", program_id},
         {"POST", {"api", "tasks", "{}", "cancel"}, usual, cancel_task, "", program_id},
         {"GET", {"api", "tasks", "{}", "output"}, usual, get_task_output, "wait", program_read},
@@ -147,13 +152,13 @@ std::vector<Route> manager_routes() {
          large,
          acp_prompt,
          "wait",
-         operate_project_session},
+         work_project_session},
         {"POST",
          {"api", "projects", "{}", "acp", "session", "{}", "resume"},
          usual,
          acp_resume,
          "",
-         operate_project_session},
+         work_project_session},
         {"POST",
          {"api", "projects", "{}", "acp", "session", "{}", "cancel"},
          usual,
@@ -190,10 +195,10 @@ std::vector<Route> server_routes() {
         {"DELETE", {"api", "tokens", "{}"}, usual, delete_token, "", admin_server},
         {"POST", {"api", "links"}, usual, create_link, "", admin_server},
         {"GET", {"sign-in"}, usual, show_sign_in, "", anyone},
-        {"POST", {"sign-in"}, usual, sign_in, "", anyone},
+        {"POST", {"sign-in"}, small, sign_in, "", anyone},
         {"DELETE", {"sign-in"}, usual, sign_out, "", read_nothing},
         {"GET", {"openapi.json"}, usual, get_openapi, "", read_nothing},
-        {"GET", {"metrics"}, usual, get_metrics, "", read_nothing},
+        {"GET", {"metrics"}, usual, get_metrics, "", read_server},
         {"GET", {"healthz"}, usual, get_health, "", anyone},
         {"GET", {"readyz"}, usual, get_ready, "", anyone},
     };

@@ -186,6 +186,12 @@ TEST_F(StreamsTest, AReaderThatLeftCostsNothing) {
     change(session, 1);
     EXPECT_EQ(reader->got.size(), 1U);
     EXPECT_EQ(other->got.size(), 2U);
+    other->close();
+    std::shared_ptr<runner::Lane> watched;
+    runner->look(session, [&](auto lane) { watched = lane.value_or(nullptr); });
+    loop.run();
+    ASSERT_TRUE(watched);
+    EXPECT_TRUE(watched->may_sleep()) << "nobody watches it any more";
 }
 
 TEST_F(StreamsTest, WhatIsNotDurableIsNotSent) {

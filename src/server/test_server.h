@@ -31,12 +31,14 @@ public:
         return std::optional<HttpReply>();
     };
     std::size_t limit = 1'000;
+    bool known = false;
 
     void handle(HttpRequest request, Responds responder) override {
         on_request(std::move(request), std::move(responder));
     }
     std::size_t body_limit(std::string_view, std::string_view) const override { return limit; }
     std::optional<HttpReply> refuse(HttpRequest const& head) override { return on_head(head); }
+    bool knows(HttpRequest const&) const override { return known; }
     HttpReply problem(Error const& error, HttpRequest const&) override {
         return {info(error.code).http,
                 "application/problem+json",

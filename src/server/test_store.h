@@ -24,6 +24,7 @@ struct TestDisk {
     std::map<Bits128, SessionId> created;
     std::map<port::PostKey, port::PostRow> posts;
     std::map<std::string, port::TokenRow> tokens;
+    bool takes_tokens = true;  // else a change of them fails
     Epoch epoch = 0;
 };
 
@@ -167,6 +168,7 @@ public:
         return found == disk_->posts.end() ? std::nullopt : std::optional(found->second);
     }
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override {
+        if (!disk_->takes_tokens) return fail(Code::store_full, "the disk is full");
         if (!change.drop.empty() && disk_->tokens.erase(change.drop) == 0)
             return fail(Code::conflict, "no such token");
         if (change.put) disk_->tokens[change.put->id] = *change.put;

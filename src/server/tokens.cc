@@ -29,6 +29,8 @@ bool Principal::may_start(std::string_view agent, bool runs_programs) const {
         row.agents, [&](std::string const& allowed) { return allowed == "*" || allowed == agent; });
 }
 
+bool Principal::may_start_all() const { return std::ranges::count(row.agents, "*") > 0; }
+
 bool Principal::valid(Time now) const { return !revoked && (!row.expires || now < *row.expires); }
 
 std::size_t Tokens::ByFirstBytes::operator()(Sha256 const& digest) const {

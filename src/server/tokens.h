@@ -34,6 +34,7 @@ struct Principal {
     [[nodiscard]] bool is_for(std::string_view project) const;
     // `runs_programs`: the agent can do what this server's user can.
     [[nodiscard]] bool may_start(std::string_view agent, bool runs_programs) const;
+    [[nodiscard]] bool may_start_all() const;
     [[nodiscard]] bool valid(Time now) const;
 };
 using PrincipalPtr = std::shared_ptr<Principal const>;

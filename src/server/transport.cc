@@ -91,6 +91,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     void accept();
     void on_accepted(error_code const& code, Socket socket);
     void take(Socket socket);
+    [[nodiscard]] std::string counted_as(Socket const& socket) const;
     void accept_later();
     void turn_away();
     void stop_accepting();
@@ -168,15 +169,28 @@ void HttpServer::Impl::on_accepted(error_code const& code, Socket socket) {
     accept_later();
 }
 
+// The name under which a connection is counted; empty: it is of this machine, or of a proxy that
+// speaks for many.
+std::string HttpServer::Impl::counted_as(Socket const& socket) const {
+    error_code ignored;
+    auto peer = socket.remote_endpoint(ignored).address();
+    if (peer.is_v6() && peer.to_v6().is_v4_mapped())
+        peer = make_address_v4(boost::asio::ip::v4_mapped, peer.to_v6());
+    std::string const address = peer.to_string();
+    return peer.is_loopback() || hub->proxies.trusts(address) ? "" : network_of(address);
+}
+
 void HttpServer::Impl::take(Socket socket) {
     auto const open = hub->connections.size();
-    if (open >= limit) ++refused;
-    if (open >= limit + refusals_max) return;  // closes it
-    auto const connection = std::make_shared<Connection>(hub, std::move(socket));
-    if (open < limit)
-        connection->start();
-    else
-        connection->refuse(overloaded());
+    std::string network = counted_as(socket);
+    bool const taken = open < limit && hub->by_address.enter(network);
+    if (!taken) ++refused;
+    if (taken) {
+        std::make_shared<Connection>(hub, std::move(socket), std::move(network))->start();
+    } else if (open >= limit && open < limit + refusals_max) {
+        std::make_shared<Connection>(hub, std::move(socket))->refuse(overloaded());
+    }
+    // Else it is closed: one address that has too many must not fill the places of others.
 }
 
 HttpReply HttpServer::Impl::overloaded() const {

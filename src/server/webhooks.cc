@@ -232,7 +232,7 @@ void Webhooks::offer_to(port::KeptRow const& row, webhook::Payload const& payloa
         Submit command = submission_of(payload, {kept.delivery_id, {key}, kept.delivery.digest});
         command.pending = call->pending;
         door::submit(
-            services_.runner, services_.catalogue, std::move(command), {by},
+            {services_.runner, services_.catalogue, services_.workers}, std::move(command), {by},
             [this, alive, key, pending = call->pending](Result<Answer> answer) {
                 if (!*alive) return;
                 bool const later = !answer && info(answer.error().code).next == Next::retry;

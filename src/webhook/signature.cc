@@ -47,6 +47,15 @@ std::optional<std::int64_t> seconds_of(std::string_view text) {
     return static_cast<std::int64_t>(*number);
 }
 
+constexpr char const* send_standard =
+    "Send webhook-id, webhook-timestamp (seconds) and webhook-signature.";
+
+constexpr char const* send_slack = "Send X-Slack-Request-Timestamp and X-Slack-Signature.";
+
+std::string send_hex(std::string_view header) {
+    return "Send " + std::string(header) + ": sha256= and 64 hex digits.";
+}
+
 std::string content_id(std::string_view body) { return digest_text(sha256(body)); }
 
 // Standard Webhooks' own names, or those of the service that it comes from.
@@ -60,8 +69,7 @@ Result<std::string> verify_standard(std::span<std::string const> secrets, Header
     std::string id(either(headers, "id"));
     auto const seconds = seconds_of(either(headers, "timestamp"));
     std::string_view given = either(headers, "signature");
-    if (id.empty() || !seconds || given.empty())
-        return bad("Send webhook-id, webhook-timestamp (seconds) and webhook-signature.");
+    if (id.empty() || !seconds || given.empty()) return bad(send_standard);
     if (id.size() > delivery_id_max) return bad("A webhook-id may have 256 bytes.");
     bool fits = false;
     for (std::size_t n = 0; n < signatures_max && !given.empty(); ++n) {
@@ -83,8 +91,7 @@ Result<std::string> verify_hex(std::span<std::string const> secrets, std::string
     constexpr std::string_view prefix = "sha256=";
     std::string given = lower_case(headers(header));
     bool const prefixed = given.starts_with(prefix);
-    if (given.empty() || (prefix_required && !prefixed))
-        return bad("Send " + std::string(header) + ": sha256= and 64 hex digits.");
+    if (given.empty() || (prefix_required && !prefixed)) return bad(send_hex(header));
     if (prefixed) given.erase(0, prefix.size());
     if (!any_fits(secrets, given,
                   [&](std::string const& secret) { return plain_signature(secret, body); }))
@@ -116,8 +123,7 @@ Result<std::string> verify_slack(std::span<std::string const> secrets, Headers c
     std::string_view const stamp = headers("x-slack-request-timestamp");
     auto const seconds = seconds_of(stamp);
     std::string const given = lower_case(headers("x-slack-signature"));
-    if (!seconds || given.empty())
-        return bad("Send X-Slack-Request-Timestamp and X-Slack-Signature.");
+    if (!seconds || given.empty()) return bad(send_slack);
     std::string const content = "v0:" + std::string(stamp) + ":" + std::string(body);
     if (!any_fits(secrets, given, [&](std::string const& secret) {
             return "v0=" + plain_signature(secret, content);
@@ -139,6 +145,30 @@ std::string standard_signature(std::string_view secret, std::string_view id, std
 
 std::string plain_signature(std::string_view secret, std::string_view body) {
     return hex(hmac_sha256(secret, body));
+}
+
+std::string missing_headers(Kind kind, Headers const& headers) {
+    auto const hex_of = [&](std::string_view header, std::string_view prefix) {
+        bool const there =
+            !headers(header).empty() && lower_case(headers(header)).starts_with(prefix);
+        return there ? std::string() : send_hex(header);
+    };
+    switch (kind) {
+        case Kind::standard: {
+            bool const there = !either(headers, "id").empty() &&
+                               seconds_of(either(headers, "timestamp")) &&
+                               !either(headers, "signature").empty();
+            return there ? "" : send_standard;
+        }
+        case Kind::hmac: return hex_of("x-webhook-signature", "");
+        case Kind::github: return hex_of("x-hub-signature-256", "sha256=");
+        case Kind::slack: {
+            bool const there = seconds_of(headers("x-slack-request-timestamp")) &&
+                               !headers("x-slack-signature").empty();
+            return there ? "" : send_slack;
+        }
+    }
+    return "There is no such kind of signature.";
 }
 
 Result<std::string> verify(Kind kind, std::span<std::string const> secrets, Headers const& headers,

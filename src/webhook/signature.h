@@ -29,6 +29,10 @@ using Headers = std::function<std::string_view(std::string_view)>;
 inline constexpr Duration tolerance{300'000};
 inline constexpr std::size_t delivery_id_max = 256;
 
+// Without these headers no signature of the kind can fit, whatever the body is: what to send.
+// Empty: they are there.
+[[nodiscard]] std::string missing_headers(Kind kind, Headers const& headers);
+
 // The id of a delivery whose signature is right under one of the secrets: what its sender gave it,
 // else one made of its content. Values are compared whole and in constant time; nothing of the body
 // is looked at. Errors: bad_signature; stale_signature with {"skewMs": n}, told only of a signature

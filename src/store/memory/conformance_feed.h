@@ -92,6 +92,26 @@ TEST_P(StoreConformance, an_artifact_is_kept_under_its_event_until_the_session_i
     EXPECT_EQ(store().artifact(session(1), 1).value(), std::nullopt);
 }
 
+TEST_P(StoreConformance, ArtifactPieces_TogetherAreTheArtifact) {
+    std::string bytes;
+    for (int i = 0; i < 30'000; ++i) bytes += std::to_string(i);
+    auto first = append(1, 0);
+    first.artifacts = {{1, std::make_shared<std::string const>(bytes)}};
+    commit_one(first);
+    auto* const pieces = dynamic_cast<port::PieceReader*>(&store());
+    ASSERT_NE(pieces, nullptr);
+    std::string read;
+    for (std::uint64_t at = 0; at < bytes.size(); at += 9'973) {
+        auto const piece = pieces->artifact_piece(session(1), 1, at, 9'973);
+        ASSERT_TRUE(piece && *piece);
+        read += **piece;
+    }
+    EXPECT_EQ(read, bytes);
+    EXPECT_EQ(pieces->artifact_piece(session(1), 1, bytes.size(), 10).value(), "");
+    EXPECT_EQ(pieces->artifact_piece(session(1), 2, 0, 10).value(), std::nullopt);
+    EXPECT_EQ(pieces->artifact_piece(session(2), 1, 0, 10).value(), std::nullopt);
+}
+
 TEST_P(StoreConformance, an_append_that_falls_leaves_no_artifact) {
     commit_one(create(1, "acme"));
     auto stale = append(1, 0);

@@ -424,6 +424,16 @@ Result<std::optional<std::string>> MemoryStore::artifact(SessionId id, Seq seq) 
     return *session->artifacts.at(seq);
 }
 
+Result<std::optional<std::string>> MemoryStore::artifact_piece(SessionId id, Seq seq,
+                                                               std::uint64_t offset,
+                                                               std::size_t count) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr || !session->artifacts.contains(seq)) return std::nullopt;
+    std::string const& bytes = *session->artifacts.at(seq);
+    return offset < bytes.size() ? bytes.substr(offset, count) : std::string();
+}
+
 // nullopt: another project's, or of a session that has been deleted since.
 std::optional<port::FeedRow> MemoryStore::feed_row(MemoryDisk::Fed const& fed,
                                                    std::string const& project) const {

@@ -2,6 +2,7 @@
 // The reference store: maps in memory, written for reading. Whatever it answers, every other store
 // answers too (conformance.h); simulations run on it.
 
+#include "port/piece_reader.h"
 #include "port/store.h"
 
 #include <deque>
@@ -50,7 +51,7 @@ struct MemoryDisk {
     std::vector<port::AuditRow> audit;             // in order, without gaps
 };
 
-class MemoryStore final : public port::Store {
+class MemoryStore final : public port::Store, public port::PieceReader {
 public:
     // `feed_kept`: so many appends of the feed are kept.
     explicit MemoryStore(std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>(),
@@ -91,6 +92,9 @@ public:
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
     [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override;
+    [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
+                                                                    std::uint64_t offset,
+                                                                    std::size_t count) override;
     [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
                                               std::size_t max_bytes) override;
     [[nodiscard]] Result<std::uint64_t> feed_head() override;

@@ -51,6 +51,9 @@ public:
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session);
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session);
     [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq);
+    [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
+                                                                    std::uint64_t offset,
+                                                                    std::size_t count);
     [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
                                               std::size_t max_bytes);
     [[nodiscard]] Result<std::uint64_t> feed_head();
@@ -103,6 +106,8 @@ private:
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_session(
         port::PendingFilter const& filter);
     [[nodiscard]] Result<SessionId> session_id(std::string_view bare) const;
+    [[nodiscard]] Result<std::string> blob_piece(std::int64_t key, std::uint64_t offset,
+                                                 std::size_t count);
     [[nodiscard]] std::unexpected<Error> damaged(std::string const& what) const;
 
     [[nodiscard]] Query query(Read name) {

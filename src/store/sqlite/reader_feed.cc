@@ -3,7 +3,10 @@
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
+#include <memory>
 
 namespace dormouse::store::sqlite {
 
@@ -28,6 +31,42 @@ Result<std::optional<std::string>> Reader::artifact(SessionId session, Seq seq) 
     if (checksum(key, static_cast<std::int64_t>(bytes.size()), bytes) != stored.integer(0))
         return damaged("artifact of " + session.text() + ", event " + std::to_string(seq));
     return bytes;
+}
+
+// Of the row's bytes only those asked for are read. REQUIRES: there is a row.
+Result<std::string> Reader::blob_piece(std::int64_t key, std::uint64_t offset, std::size_t count) {
+    sqlite3_blob* raw = nullptr;
+    auto* const database = connection_.handle();
+    int const opened = sqlite3_blob_open(database, "main", "artifacts", "data", key, 0, &raw);
+    std::unique_ptr<sqlite3_blob, int (*)(sqlite3_blob*)> const blob(raw, sqlite3_blob_close);
+    if (opened != SQLITE_OK) return std::unexpected(error_of(database, opened));
+    auto const size = static_cast<std::uint64_t>(sqlite3_blob_bytes(blob.get()));
+    if (offset >= size) return std::string();
+    std::string bytes(std::min<std::uint64_t>(count, size - offset), '\0');
+    int const read = sqlite3_blob_read(blob.get(), bytes.data(), static_cast<int>(bytes.size()),
+                                       static_cast<int>(offset));
+    if (read != SQLITE_OK) return std::unexpected(error_of(database, read));
+    return bytes;
+}
+
+Result<std::optional<std::string>> Reader::artifact_piece(SessionId session, Seq seq,
+                                                          std::uint64_t offset, std::size_t count) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known || seq >= seq_end) return std::nullopt;
+    auto const key = key_of(session.number(), seq);
+    {
+        auto stored = query(Read::has_artifact);
+        stored.bind(key);
+        auto const row = stored.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return std::nullopt;
+    }
+    auto bytes = blob_piece(key, offset, count);
+    if (!bytes) return std::unexpected(std::move(bytes.error()));
+    return std::move(*bytes);
 }
 
 Result<std::uint64_t> Reader::number(Read name) {

@@ -197,6 +197,12 @@ Result<std::optional<std::string>> SqliteStore::artifact(SessionId session, Seq 
     return reader_->artifact(session, seq);
 }
 
+Result<std::optional<std::string>> SqliteStore::artifact_piece(SessionId session, Seq seq,
+                                                               std::uint64_t offset,
+                                                               std::size_t count) {
+    return reader_->artifact_piece(session, seq, offset, count);
+}
+
 Result<port::FeedPage> SqliteStore::feed(std::string const& project, std::uint64_t after,
                                          std::size_t max_bytes) {
     return reader_->feed(project, after, max_bytes);

@@ -5,6 +5,7 @@
 // may run on two threads, as port::Store says. The tables are in schema.cc, every statement in
 // statements.cc.
 
+#include "port/piece_reader.h"
 #include "port/store.h"
 
 #include <filesystem>
@@ -34,7 +35,7 @@ struct SqliteOptions {
     std::uint64_t feed_kept = 1'000'000;  // so many appends of the feed are kept
 };
 
-class SqliteStore final : public port::Store {
+class SqliteStore final : public port::Store, public port::PieceReader {
 public:
     // Makes what is missing and brings an older file up to date. Counts the epoch.
     // Errors: wrong_state (in use, another program's file, an SQLite that is too old), newer_format
@@ -78,6 +79,9 @@ public:
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
     [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override;
+    [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
+                                                                    std::uint64_t offset,
+                                                                    std::size_t count) override;
     [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
                                               std::size_t max_bytes) override;
     [[nodiscard]] Result<std::uint64_t> feed_head() override;

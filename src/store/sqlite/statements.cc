@@ -218,6 +218,7 @@ constexpr auto reads = in_order<Read>({
     {Read::created,
      "SELECT s.id FROM created c CROSS JOIN sessions s ON s.no = c.no WHERE c.key = ?1"},
     {Read::artifact, "SELECT sum, data FROM artifacts WHERE k = ?1"},
+    {Read::has_artifact, "SELECT 1 FROM artifacts WHERE k = ?1"},
     {Read::feed_head, "SELECT max(n) FROM feed"},
     {Read::feed_oldest, "SELECT min(n) FROM feed"},
     {Read::feed,

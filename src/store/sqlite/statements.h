@@ -93,6 +93,7 @@ enum class Read : std::uint8_t {
     key_rows,
     created,
     artifact,
+    has_artifact,
     feed_head,
     feed_oldest,
     feed,

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Who sends bodies that never end, or does not read the answers, takes no more memory than
+`buffer_bytes` says, and keeps nobody else from being answered. Large bodies hold up nobody."""
+import json
+import pathlib
+import re
+import socket
+import threading
+import time
+
+from dormouse import Case, Client, main, wait_for
+
+MIB = 1024 * 1024
+SOURCE = '[[source]]\nid = "ci"\nkind = "hmac"\nsecrets_env = ["S_CI"]\n'
+# Generous: a machine at work answers late, and one that is held up answers never.
+SOON_S = 10
+
+
+class Overload(Case):
+    def setUp(self):
+        """The server is started by each test, with its limits."""
+
+    def started(self, limits=''):
+        text = f'[server]\ndemo = true\n[limits]\n{limits}\n{SOURCE}'
+        return self.configured(text, S_CI='s3cret')
+
+    def resident_mib(self):
+        status = pathlib.Path(f'/proc/{self.server.process.pid}/status').read_text()
+        return int(re.search(r'VmRSS:\s+(\d+) kB', status)[1]) / 1024
+
+    def connected(self):
+        client = socket.create_connection(('127.0.0.1', self.server.port), timeout=20)
+        self.addCleanup(client.close)
+        return client
+
+    def head(self, path, length, *lines, method='POST'):
+        return '\r\n'.join(
+            [
+                f'{method} {path} HTTP/1.1',
+                f'Host: 127.0.0.1:{self.server.port}',
+                'Content-Type: application/json',
+                f'Content-Length: {length}',
+                *lines,
+                '\r\n',
+            ]
+        ).encode()
+
+    def with_token(self):
+        return f'Authorization: Bearer {self.server.token}'
+
+    def begin(self, head, size):
+        """Sends a body without its end, as far as it is taken."""
+        client = self.connected()
+        client.settimeout(0.5)
+        try:
+            client.sendall(head)
+            client.sendall(b'x' * size)
+        except OSError:
+            pass  # refused, or ended because others came
+        return client
+
+    def said(self, client):
+        """What the server answered before it closed, or within two seconds."""
+        client.settimeout(2)
+        seen = b''
+        try:
+            while more := client.recv(65536):
+                seen += more
+        except OSError:
+            pass
+        return seen.decode(errors='replace')
+
+    def answered_soon(self, path='/readyz'):
+        client = Client(self.server.port, self.server.token, timeout=SOON_S)
+        self.addCleanup(client.close)
+        self.assertStatus(client.get(path), 200)
+
+
+class Bodies(Overload):
+    def test_of_nobody_known_stay_within_a_tenth(self):
+        self.started()
+        before = self.resident_mib()
+        signed = 'X-Webhook-Signature: sha256=' + '0' * 64
+        head = self.head('/async-tool/webhook/ci', MIB, signed)
+        clients = [self.begin(head, MIB - 1) for _ in range(200)]
+        self.answered_soon()
+        self.assertLess(self.resident_mib() - before, 120)
+        self.assertIn('"code":"overloaded"', self.said(clients[0]).replace('": "', '":"'))
+
+    def test_that_nobody_takes_are_refused_by_their_head(self):
+        self.started()
+        reader = self.server.post('/api/tokens', {'name': 'r', 'role': 'read'})['secret']
+        reads = f'Authorization: Bearer {reader}'
+        for path, line, status in (
+            ('/sign-in', 'X-A: b', 413),
+            ('/async-tool/webhook/none', 'X-A: b', 404),
+            ('/async-tool/webhook/ci', 'X-A: b', 401),
+            ('/async-tool/webhook', 'X-A: b', 401),
+            ('/async-tool/result', reads, 403),
+            ('/api/projects/default/sessions', reads, 403),
+            ('/api/nowhere', reads, 404),
+            ('/healthz', 'X-A: b', 405),
+            ('/sign-in?x=1', 'X-A: b', 400),
+        ):
+            with self.subTest(path=path):
+                client = self.connected()
+                client.sendall(self.head(path, MIB, line))
+                self.assertIn(f'HTTP/1.1 {status} ', self.said(client).split('\r\n')[0] + ' ')
+
+    def test_with_a_token_stay_within_the_whole(self):
+        self.started(f'buffer_bytes = {32 * MIB}')
+        before = self.resident_mib()
+        head = self.head('/async-tool/result', 8 * MIB, self.with_token())
+        clients = [self.begin(head, 4 * MIB) for _ in range(40)]
+        self.answered_soon()
+        self.assertLess(self.resident_mib() - before, 32 * 2.5 + 60)
+        self.assertIn(' 503 ', self.said(clients[0]).split('\r\n')[0] + ' ')
+        session = self.server.create('deploy A')
+        (call,) = self.server.open_calls(session['id'])
+        self.assertStatus(self.server.result(call['id'], 'x' * 100_000), 200)
+
+    def test_that_are_large_hold_up_nobody(self):
+        self.started()
+        session = self.server.create('deploy A')
+        (call,) = self.server.open_calls(session['id'])
+        self.assertStatus(self.server.result(call['id'], 'first'), 200)
+        many = {f'key{i}': i for i in range(300_000)}
+        raw = json.dumps({'pendingID': call['id'], 'result': {'output': many}}).encode()
+        ended, statuses = threading.Event(), []
+
+        def repeat():
+            client = self.server.new_client()
+            while not ended.is_set():
+                statuses.append(
+                    client.call(
+                        'POST',
+                        '/async-tool/result',
+                        raw=raw,
+                        headers={'Content-Type': 'application/json'},
+                    ).status
+                )
+            client.close()
+
+        threads = [threading.Thread(target=repeat) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        slowest = 0
+        try:
+            end = time.monotonic() + 6
+            while time.monotonic() < end:
+                for path in ('/healthz', '/readyz'):
+                    begin = time.monotonic()
+                    self.answered_soon(path)
+                    slowest = max(slowest, time.monotonic() - begin)
+                time.sleep(0.05)
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(set(statuses), {409})
+        self.assertLess(slowest, 5)
+
+
+class Answers(Overload):
+    def artifact(self):
+        session = self.server.create('deploy A')
+        (call,) = self.server.open_calls(session['id'])
+        self.assertStatus(self.server.result(call['id'], 'x' * (7 * MIB)), 200)
+        self.server.at_rest(session['id'])
+        parts = [p for m in self.server.messages(session['id']) for p in m['parts']]
+        (state,) = [p['state'] for p in parts if p['type'] == 'tool']
+        return f'/api/artifacts/{state["artifactID"]}'
+
+    def test_that_nobody_reads_take_little_memory(self):
+        self.started()
+        path = self.artifact()
+        self.server.get(path)  # what one download takes is there before
+        before = self.resident_mib()
+        head = self.head(path, 0, self.with_token(), method='GET')
+        for _ in range(150):
+            self.connected().sendall(head)
+        self.answered_soon('/healthz')
+        wait_for(lambda: self.server.get('/readyz').status == 200, 120, 'the store')
+        self.assertLess(self.resident_mib() - before, 150)
+        whole = self.server.new_client().get(path)
+        self.assertEqual(len(whole.raw), 7 * MIB)
+
+    def test_that_nobody_reads_are_ended_when_the_budget_is_used_up(self):
+        self.started(f'buffer_bytes = {16 * MIB}')
+        path = self.artifact()
+        head = self.head(path, 0, self.with_token(), method='GET')
+        clients = []
+        for _ in range(150):
+            clients.append(self.connected())
+            clients[-1].sendall(head)
+        wait_for(lambda: self.ended(clients), 120, 'the end of one that does not read')
+        self.assertEqual(len(self.server.new_client().get(path).raw), 7 * MIB)
+
+    def ended(self, clients):
+        log = self.server.get('/metrics').raw.decode()
+        open_now = int(re.search(r'dormouse_http_connections (\d+)', log)[1])
+        return open_now < len(clients)
+
+    def test_to_head_have_their_length_and_no_bytes(self):
+        self.started()
+        path = self.artifact()
+        answer = self.server.call('HEAD', path)
+        self.assertStatus(answer, 200)
+        self.assertEqual(answer.headers['Content-Length'], str(7 * MIB))
+        self.assertEqual(answer.raw, b'')
+
+
+if __name__ == '__main__':
+    main()
