@@ -1,8 +1,8 @@
 #include "agent/effects.h"
 
 #include "base/text.h"
-#include "json/json.h"
 #include "json/schema.h"
+#include "json/stored.h"
 #include "session/limits.h"
 
 #include <memory>
@@ -89,6 +89,13 @@ GateOutcome outcome_of(AskGate const& ask, Verdict verdict) {
     GateOutcome outcome{ask.call, ask.gate, GateOutcome::Gone{}};
     if (auto* allow = std::get_if<Allow>(&verdict)) {
         GateOutcome::Allow out{std::move(allow->input), {}};
+        auto const input = json::repaired(out.input.value_or(Json()));
+        if (!input) {
+            outcome.what =
+                GateOutcome::Deny{"the gate's input is not JSON: " + input.error().detail};
+            return outcome;
+        }
+        if (out.input) out.input = *input;
         if (out.input) out.input_digest = sha256(json::canonical(*out.input));
         outcome.what = std::move(out);
     } else if (auto* deny = std::get_if<Deny>(&verdict)) {

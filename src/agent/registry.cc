@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "json/json.h"
+#include "json/stored.h"
 
 #include <algorithm>
 
@@ -108,7 +108,10 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
     session::CallSpec spec;
     spec.model_id = call.id;
     spec.tool = call.tool;
-    spec.input = json::compact(call.input);
+    auto const input = json::repaired(call.input);
+    std::optional<std::string> unreadable = call.unreadable;
+    if (!input && !unreadable) unreadable = input.error().detail;
+    spec.input = input ? json::compact(*input) : Json::trusted(json::quote(call.input.text()));
     spec.input_digest = sha256(json::canonical(spec.input));
     bool const has = std::ranges::find(agent.tools, call.tool) != agent.tools.end();
     Tool const* const tool = has ? this->tool(call.tool) : nullptr;
@@ -118,8 +121,8 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
     }
     spec.terms = tool->terms;
     spec.terms.gates = gates_of(*tool);
-    if (call.unreadable) {
-        spec.refused = "the arguments can not be read: " + *call.unreadable;
+    if (unreadable) {
+        spec.refused = "the arguments can not be read: " + *unreadable;
         return spec;
     }
     if (auto const violations = schemas_.at(tool->name).violations(spec.input);

@@ -148,5 +148,12 @@ TEST(Base64, agrees_with_rfc_4648_both_ways) {
         EXPECT_EQ(parse_base64(text), std::nullopt) << text;
 }
 
+TEST(Utf8, RepairedUtf8_IllFormedSequences_BecomeReplacementCharacters) {
+    EXPECT_EQ(repaired_utf8("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
+    EXPECT_EQ(repaired_utf8("\xff\xfe go"), "\uFFFD\uFFFD go");
+    EXPECT_EQ(repaired_utf8("cut \xE2\x82"), "cut \uFFFD");
+    EXPECT_EQ(repaired_utf8(""), "");
+}
+
 }  // namespace
 }  // namespace dormouse

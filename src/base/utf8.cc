@@ -70,4 +70,19 @@ void append_utf8(std::string& out, char32_t code) {
     }
 }
 
+std::string repaired_utf8(std::string text) {
+    std::string out;
+    std::size_t copied = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        Utf8 const next = decode_utf8(std::string_view(text).substr(i));
+        if (!next.valid) {
+            out.append(text, copied, i - copied).append("\uFFFD");
+            copied = i + next.length;
+        }
+        i += next.length;
+    }
+    if (copied == 0) return text;
+    return out.append(text, copied);
+}
+
 }  // namespace dormouse

@@ -21,4 +21,7 @@ struct Utf8 {
 // REQUIRES: `code` is a Unicode scalar value.
 void append_utf8(std::string& out, char32_t code);
 
+// With U+FFFD in the place of each ill-formed sequence.
+[[nodiscard]] std::string repaired_utf8(std::string text);
+
 }  // namespace dormouse

@@ -1,10 +1,11 @@
 // The door: Boost.JSON's event parser walks the text, nothing is built. What it lets through and we
 // do not (its version 1.81): duplicate keys, and numbers that become NaN or infinite.
 
-#include "json/json.h"
 #include "json/spell.h"
+#include "json/stored.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <boost/json/basic_parser_impl.hpp>
 
@@ -185,6 +186,53 @@ Result<Json> check(std::string_view text) {
         return fail_at(Code::bad_json, "text after the value", cut + used);
     }
     return Json::trusted(std::string(value));
+}
+
+namespace {
+
+// Takes everything that has the form of JSON.
+struct AnyValue {
+    static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
+    static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
+    static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
+    static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
+
+    bool on_document_begin(bj::error_code&) { return true; }
+    bool on_document_end(bj::error_code&) { return true; }
+    bool on_array_begin(bj::error_code&) { return true; }
+    bool on_array_end(std::size_t, bj::error_code&) { return true; }
+    bool on_object_begin(bj::error_code&) { return true; }
+    bool on_object_end(std::size_t, bj::error_code&) { return true; }
+    bool on_key_part(bj::string_view, std::size_t, bj::error_code&) { return true; }
+    bool on_key(bj::string_view, std::size_t, bj::error_code&) { return true; }
+    bool on_string_part(bj::string_view, std::size_t, bj::error_code&) { return true; }
+    bool on_string(bj::string_view, std::size_t, bj::error_code&) { return true; }
+    bool on_number_part(bj::string_view, bj::error_code&) { return true; }
+    bool on_int64(std::int64_t, bj::string_view, bj::error_code&) { return true; }
+    bool on_uint64(std::uint64_t, bj::string_view, bj::error_code&) { return true; }
+    bool on_double(double, bj::string_view, bj::error_code&) { return true; }
+    bool on_bool(bool, bj::error_code&) { return true; }
+    bool on_null(bj::error_code&) { return true; }
+    bool on_comment_part(bj::string_view, bj::error_code&) { return true; }
+    bool on_comment(bj::string_view, bj::error_code&) { return true; }
+};
+
+}  // namespace
+
+bool is_json(std::string_view text) {
+    bj::parse_options options;
+    options.max_depth = 4 * depth_max;
+    options.allow_invalid_utf8 = true;
+    bj::basic_parser<AnyValue> parser(options);
+    bj::error_code error;
+    std::size_t const used = parser.write_some(false, text.data(), text.size(), error);
+    return !error && used == text.size();
+}
+
+Result<Json> repaired(Json const& value) {
+    auto checked = check(value.text());
+    if (checked || valid_utf8(value.text())) return checked;
+    return check(repaired_utf8(std::string(value.text())));
 }
 
 }  // namespace dormouse::json

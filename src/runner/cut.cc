@@ -1,5 +1,7 @@
 #include "runner/cut.h"
 
+#include "session/replay.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -58,6 +60,7 @@ public:
         bytes_ += frame.bytes.size();
         for (std::size_t i = 0; i < records->size() && !done_; ++i) {
             if ((*records)[i]->event.seq > state_.head) step((*records)[i]->event);
+            if (!replayed_) return std::unexpected(replayed_.error());
             if (done_) break;
             remember((*records)[i]);
             if (ended_) stop_here(frame, {records->begin(), records->end()}, i);
@@ -83,7 +86,8 @@ private:
             done_ = enough || many;
             if (done_) return;
         }
-        apply(state_, event);
+        replayed_ = replay(state_, event);
+        if (!replayed_) return;
         ended_ = std::holds_alternative<TurnEnded>(event.body);
     }
 
@@ -117,6 +121,7 @@ private:
     std::optional<Place> maybe_, sure_;
     std::uint64_t bytes_ = 0;
     bool ended_ = false, done_ = false;
+    Result<void> replayed_ = {};  // the newest event
 };
 
 // Which of the artifacts up to the place are named by what is kept of them; the others' bytes.

@@ -2,12 +2,15 @@
 
 #include "base/check.h"
 #include "runner/rows.h"
+#include "runner/unreadable.h"
 #include "session/limits.h"
+#include "wire/admit.h"
 #include "wire/audit.h"
 #include "wire/spill.h"
 #include "wire/state_json.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace dormouse::runner {
@@ -30,6 +33,11 @@ Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
 void Lane::receive(Command command, Reply reply) {
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
+    if (auto admitted = wire::admit(command); !admitted) {
+        reply(std::unexpected(std::move(admitted.error())));
+        if (may_sleep()) host_.rested(id_);
+        return;
+    }
     wire::spill(command, host_.limits().output_bytes);
     inbox_.push_back({std::move(command), std::move(reply), {}});
     turn();
@@ -167,11 +175,18 @@ void Lane::judge() {
     notes_.clear();
     std::vector<Asked> judged = std::exchange(inbox_, {});
     auto next = judged.begin();
-    while (next != judged.end() && draft.bytes < append_bytes_max) {
-        if (!next->look && !next->looked_up) break;
-        bool const repair = rows_ && std::holds_alternative<Repair>(next->command.body);
-        judge_one(*next++, draft);
-        if (repair) break;  // what was looked up for the others is not to be believed
+    try {
+        while (next != judged.end() && draft.bytes < append_bytes_max) {
+            if (!next->look && !next->looked_up) break;
+            bool const repair = rows_ && std::holds_alternative<Repair>(next->command.body);
+            judge_one(*next, draft);
+            ++next;
+            if (repair) break;  // what was looked up for the others is not to be believed
+        }
+    } catch (std::logic_error const& misfit) {
+        keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
+        std::string const why = std::string("Its state contradicts itself: ") + misfit.what() + ".";
+        return forget(unreadable(id_, {Code::internal, why}));
     }
     keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
     if (draft.records.empty()) return release();

@@ -1,6 +1,8 @@
 #include "runner/reading.h"
 
+#include "runner/unreadable.h"
 #include "session/limits.h"
+#include "session/replay.h"
 #include "wire/history.h"
 #include "wire/state_json.h"
 #include "wire/transcript.h"
@@ -104,7 +106,8 @@ Result<LoadedSession> fold_session(port::Store& store, SessionId session) {
         return out;
     }
     if (loaded->snapshot && loaded->snapshot->format == wire::snapshot_format) {
-        if (auto state = wire::read_state(session, loaded->snapshot->state)) {
+        auto state = wire::read_state(session, loaded->snapshot->state);
+        if (state && state->head == loaded->snapshot->seq && check_sound(*state)) {
             out.state = std::move(*state);
             out.snapshot_seq = loaded->snapshot->seq;
         }
@@ -125,10 +128,15 @@ Result<LoadedSession> fold_session(port::Store& store, SessionId session) {
         if (!records) return std::unexpected(std::move(records.error()));
         for (wire::RecordPtr& record : *records) {
             if (record->event.seq <= out.state.head) continue;
-            apply(out.state, record->event);
+            if (auto done = replay(out.state, record->event); !done)
+                return std::unexpected(std::move(done.error()));
             out.tail.push_back(std::move(record));
         }
     }
+    if (out.state.head == 0)
+        return fail(Code::internal, session.text() + " has no events that can be read.");
+    if (auto sound = check_sound(out.state); !sound)
+        return std::unexpected(std::move(sound.error()));
     out.wake_known = loaded->wake_known;
     out.wake_at = loaded->wake_at;
     return out;
@@ -137,7 +145,9 @@ Result<LoadedSession> fold_session(port::Store& store, SessionId session) {
 }  // namespace
 
 Result<LoadedSession> read_session(port::Store& store, SessionId session) {
-    return unless_memory_is_short([&] { return fold_session(store, session); });
+    auto read = unless_memory_is_short([&] { return fold_session(store, session); });
+    if (!read) return std::unexpected(unreadable(session, std::move(read.error())));
+    return read;
 }
 
 Result<std::optional<State>> read_base(SessionId session, std::vector<port::Frame> const& frames) {

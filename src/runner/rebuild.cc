@@ -3,10 +3,15 @@
 #include "runner/reading.h"
 #include "runner/rows.h"
 #include "session/key.h"
+#include "session/replay.h"
 
 namespace dormouse::runner {
 
 using namespace dormouse::session;
+
+namespace {
+constexpr std::size_t key_bytes_max = 64;  // port::KeyRow
+}
 
 Result<Journal> read_journal(port::Store& store, SessionId session) {
     Journal out;
@@ -41,9 +46,12 @@ Result<Rebuilt> rebuild(Journal const& journal) {
         for (std::string& key : keys_of(event)) out.keys.emplace(std::move(key), event.seq);
         if (auto const* e = std::get_if<ArtifactEmitted>(&event.body))
             out.artifacts.emplace(event.seq, *e);
-        apply(out.state, event);
+        if (auto done = replay(out.state, event); !done)
+            return std::unexpected(std::move(done.error()));
     }
     if (out.state.head == 0) return fail(Code::internal, "it is empty");
+    if (auto sound = check_sound(out.state); !sound)
+        return std::unexpected(std::move(sound.error()));
     return out;
 }
 
@@ -64,7 +72,12 @@ Result<LoadedSession> read_anew(port::Store& store, SessionId session) {
                   [&](auto const& record) { return record->event.seq <= journal->base.head; });
     out.rows.emplace();
     for (auto& [key, row] : rebuilt->pending) out.rows->pending.push_back(std::move(row));
-    for (auto& [key, seq] : rebuilt->keys) out.rows->keys.push_back({key, seq});
+    for (auto& [key, seq] : rebuilt->keys) {
+        if (key.size() > key_bytes_max)
+            return fail(Code::internal, "Event " + std::to_string(seq) + " of " + session.text() +
+                                            " has a key that is too long.");
+        out.rows->keys.push_back({key, seq});
+    }
     // Which posts were taken up no event says.
     for (port::KeyRow const& row : *keys) {
         bool const after = row.seq > journal->base.head && row.seq <= out.state.head;

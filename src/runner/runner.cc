@@ -1,5 +1,8 @@
 #include "runner/runner.h"
 
+#include "runner/bury.h"
+#include "runner/unreadable.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -7,6 +10,10 @@
 namespace dormouse::runner {
 
 using namespace dormouse::session;
+
+namespace {
+constexpr Duration unreadable_every{60'000};  // an entry of held_ without a gate
+}
 
 Runner::Runner(World world, Options options)
     : world_(world),
@@ -52,6 +59,15 @@ Command Runner::make(Command::Body body, Asker asker) {
 void Runner::command(SessionId session, Command::Body body, Asker asker, Reply reply) {
     if (draining_)
         return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
+    if (auto const* erase = std::get_if<Delete>(&body); erase && !erase->only_completed)
+        reply = [this, alive = alive_, session, by = asker.by,
+                 reply = std::move(reply)](Result<Answer> answer) mutable {
+            // One that cannot be read can be deleted all the same.
+            if (answer || !is_unreadable(answer.error()) || !*alive)
+                return reply(std::move(answer));
+            bury({world_.journal, writer_, options_.epoch, now()}, session, std::move(by),
+                 std::move(reply));
+        };
     lane(session)->receive(make(std::move(body), std::move(asker)), std::move(reply));
 }
 
@@ -178,7 +194,7 @@ std::vector<std::pair<SessionId, std::string>> Runner::held(std::size_t limit) c
     }
     for (auto const& [id, one] : held_) {
         if (out.size() == limit) break;
-        out.emplace_back(id, one.gate);
+        if (!one.gate.empty()) out.emplace_back(id, one.gate);
     }
     std::ranges::sort(out);
     return out;
@@ -384,7 +400,11 @@ void Runner::tick(SessionId session) {
     if (held != held_.end() && (!held->second.next || *held->second.next > now())) return;
     auto const resident = lanes_.find(session);
     if (resident != lanes_.end() && !resident->second->wants_tick(now())) return;
-    lane(session)->receive(make(Tick{}, {}), [](Result<Answer>) {});
+    // One that cannot be read is not read again each second: whoever asks for it looks anew.
+    lane(session)->receive(make(Tick{}, {}), [this, session](Result<Answer> const& answer) {
+        if (!answer && is_unreadable(answer.error()))
+            held_[session] = {{}, now() + unreadable_every};
+    });
 }
 
 void Runner::scan() {

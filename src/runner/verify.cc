@@ -32,7 +32,7 @@ public:
         : store_(store), row_(row), report_(report) {}
 
     void run() {
-        if (row_.status == "deleted") return;
+        if (row_.status == "deleted") return check_gone();
         auto journal = read_journal(store_, row_.id);
         if (!journal) return find("journal: " + journal.error().detail);
         auto rebuilt = rebuild(*journal);
@@ -46,10 +46,30 @@ public:
         compare_keys();
         compare_artifacts();
         compare_wake();
+        compare_created();
     }
 
 private:
     void find(std::string what) { report_.findings.push_back({row_.id, std::move(what)}); }
+
+    // Nothing is left of a deleted session but its row.
+    void check_gone() {
+        auto const frames = store_.page(row_.id, 1, 1);
+        if (!frames || !frames->empty())
+            find("journal: its events are there, and its row says that it is deleted");
+    }
+
+    // Under its Idempotency-Key the request that created it must find it again.
+    void compare_created() {
+        std::string const& idem = rebuilt_.state.created_idem;
+        if (idem.empty()) return;
+        auto const digest = sha256(rebuilt_.state.project + "\n" + idem.substr(0, idem.find('.')));
+        Bits128 key{};
+        std::copy_n(digest.begin(), key.size(), key.begin());
+        auto const found = store_.find_created(key);
+        if (!found) return find("created: " + found.error().detail);
+        if (*found != row_.id) find("created: the key that it was created under does not name it");
+    }
 
     void compare_derived() {
         Derived const derived = derive(rebuilt_.state);
@@ -209,7 +229,8 @@ Result<void> check(port::Store& store, port::SessionRow row, VerifyReport& repor
 }  // namespace
 
 bool can_be_repaired(Finding const& finding) {
-    return !finding.what.starts_with("journal: ") && !finding.what.starts_with("artifact ");
+    return !finding.what.starts_with("journal: ") && !finding.what.starts_with("artifact ") &&
+           !finding.what.starts_with("created: ");
 }
 
 Result<VerifyReport> verify_page(port::Store& store, std::uint64_t after, std::uint32_t limit) {

@@ -1,9 +1,10 @@
 #include "session/fold.h"
 
-#include "base/check.h"
 #include "session/limits.h"
+#include "session/replay.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 // One function an event. Nothing here decides: what an event says has happened, and the state
 // follows.
@@ -56,7 +57,7 @@ struct Fold {
     }
 
     void operator()(TurnStarted const& e) const {
-        CHECK(!state.turn && state.calls.empty());
+        FITS(!state.turn && state.calls.empty());
         OpenTurn turn;
         turn.no = e.turn;
         turn.input = e.input;
@@ -66,6 +67,7 @@ struct Fold {
         turn.newest_item = event.seq;
         turn.program.seen = state.program_seen;
         if (e.again) {
+            FITS(state.last_turn.has_value());
             turn.program.go_on = e.terms.program.has_value();
             turn.by = state.last_turn->by;
             turn.run = state.last_turn->run;
@@ -89,8 +91,8 @@ struct Fold {
     }
 
     void operator()(ModelReplied const& e) const {
-        OpenTurn& turn = *state.turn;
-        state.committed_view = turn.request->view_seq;
+        OpenTurn& turn = turn_of(state);
+        state.committed_view = request_of(turn).view_seq;
         commit_mail(state);
         abandon_request(turn);
         turn.committed = true;
@@ -115,7 +117,7 @@ struct Fold {
     }
 
     void operator()(ModelFailed const& e) const {
-        OpenTurn& turn = *state.turn;
+        OpenTurn& turn = turn_of(state);
         abandon_request(turn);
         turn.attempt = e.attempt;
         set_timer(state, 0, TimerKind::model_retry, e.retry_at);
@@ -139,8 +141,8 @@ struct Fold {
         call.pause.reset();
         call.claim.reset();
         call.owed_since = event.seq;
-        RunTool run{e.pending,    e.attempt,      call.spec.tool, call.spec.input,
-                    call.resumed, state.turn->no, call.kept};
+        RunTool run{e.pending,    e.attempt,         call.spec.tool, call.spec.input,
+                    call.resumed, turn_of(state).no, call.kept};
         owe(state, {{event.seq, call.no}, std::move(run)});
         set_timer(state, call.no, TimerKind::give_up, event.at + call.spec.terms.time_limit);
     }
@@ -220,36 +222,38 @@ struct Fold {
 
     void operator()(Reassigned const& e) const {
         Call& call = call_of(state, e.pending.call);
+        Pause& pause = pause_of(call);
         call.claim.reset();
-        call.pause->terms.answer.from = e.answerers;
-        call.pause->terms.escalate_to.clear();
-        call.pause->deadline = e.deadline;
-        call.pause->near_at = near_of(*call.pause, event.at);
-        call.pause->remind_at = reminder_of(call.pause->terms, event.at);
-        call.pause->reminders = 0;
+        pause.terms.answer.from = e.answerers;
+        pause.terms.escalate_to.clear();
+        pause.deadline = e.deadline;
+        pause.near_at = near_of(pause, event.at);
+        pause.remind_at = reminder_of(pause.terms, event.at);
+        pause.reminders = 0;
         set_timer(state, call.no, TimerKind::deadline, e.deadline);
-        set_timer(state, call.no, TimerKind::near, call.pause->near_at);
-        set_timer(state, call.no, TimerKind::remind, call.pause->remind_at);
+        set_timer(state, call.no, TimerKind::near, pause.near_at);
+        set_timer(state, call.no, TimerKind::remind, pause.remind_at);
     }
 
     void operator()(Reminded const& e) const {
         Call& call = call_of(state, e.pending.call);
-        call.pause->reminders = e.number;
-        call.pause->remind_at = e.next;
+        pause_of(call).reminders = e.number;
+        pause_of(call).remind_at = e.next;
         set_timer(state, call.no, TimerKind::remind, e.next);
     }
 
     void operator()(DeadlineNear const& e) const {
         Call& call = call_of(state, e.pending.call);
-        call.pause->near_at.reset();
+        pause_of(call).near_at.reset();
         set_timer(state, call.no, TimerKind::near, std::nullopt);
     }
 
     void operator()(Polled const& e) const {
         Call& call = call_of(state, e.pending.call);
-        call.pause->poll_at = e.next;
-        call.pause->polled = event.seq;
-        call.pause->poll_failures = e.failures;
+        Pause& pause = pause_of(call);
+        pause.poll_at = e.next;
+        pause.polled = event.seq;
+        pause.poll_failures = e.failures;
         set_timer(state, call.no, TimerKind::poll, e.next);
     }
 
@@ -306,7 +310,7 @@ struct Fold {
     void operator()(Note const&) const {}
 
     void operator()(TurnEnded const& e) const {
-        CHECK(state.turn && state.turn->no == e.turn && state.calls.empty());
+        FITS(state.turn && state.turn->no == e.turn && state.calls.empty());
         OpenTurn& turn = *state.turn;
         // What was cancelled is not told with the next prompt, whether it was delivered or not.
         if (turn.terms.program && e.finish == FinishReason::cancelled)
@@ -331,13 +335,14 @@ struct Fold {
     }
 
     void operator()(TurnChecked const&) const {
-        disown(state, {state.turn->unchecked, 0});
-        state.turn->unchecked = 0;
+        OpenTurn& turn = turn_of(state);
+        disown(state, {turn.unchecked, 0});
+        turn.unchecked = 0;
     }
 
     void operator()(TurnTold const& e) const {
         auto const told = std::ranges::find(state.untold, e.turn, &EndedTurn::no);
-        CHECK(told != state.untold.end());
+        FITS(told != state.untold.end());
         disown(state, {told->since, 0});
         state.untold.erase(told);
     }
@@ -459,7 +464,7 @@ private:
             return;
         }
         auto const mail = std::ranges::find(state.inbox, seq, &InboxItem::seq);
-        CHECK(mail != state.inbox.end());
+        FITS(mail != state.inbox.end());
         turn.by = mail->by;
     }
     void abandon_request(OpenTurn& turn) const { session::abandon_request(state, turn); }
@@ -486,11 +491,22 @@ private:
 }  // namespace
 
 void apply(State& state, Event const& event) {
-    CHECK(event.seq == state.head + 1);
+    FITS(event.seq == state.head + 1);
     state.head = event.seq;
     state.updated = event.at;
     std::visit(Fold{state, event}, event.body);
     promote_gates(state, event.seq);
+}
+
+Result<void> replay(State& state, Event const& event) {
+    try {
+        apply(state, event);
+    } catch (std::logic_error const&) {  // Misfit, or of a map's at()
+        return fail(Code::internal, "Event " + std::to_string(event.seq) + " of " +
+                                        state.id.text() +
+                                        " does not follow from the events before it.");
+    }
+    return {};
 }
 
 std::optional<Time> wake_at(State const& state) {

@@ -1,13 +1,12 @@
 #include "session/fold.h"
 
-#include "base/check.h"
 #include "session/limits.h"
 
 namespace dormouse::session {
 
 Call& call_of(State& state, CallNo no) {
     auto found = state.calls.find(no);
-    CHECK(found != state.calls.end());
+    FITS(found != state.calls.end());
     return found->second;
 }
 
@@ -56,6 +55,7 @@ void enter_phase(State& state, Call const& call) {
         state.held.insert(call.no);
     }
     if (call.phase != CallPhase::waiting) return;
+    FITS(call.pause.has_value());
     ++state.waiting;
     if (call.pause->terms.continuation == Continuation::message)
         state.message_pauses.insert(call.no);
@@ -70,7 +70,7 @@ void enter_phase(State& state, Call const& call) {
 void add_call(State& state, Call call) {
     enter_phase(state, call);
     CallNo const no = call.no;
-    state.calls.emplace(no, std::move(call));
+    FITS(state.calls.emplace(no, std::move(call)).second);
 }
 
 void set_phase(State& state, Call& call, CallPhase phase) {
@@ -97,8 +97,8 @@ void set_timer(State& state, CallNo call, TimerKind kind, std::optional<Time> at
 
 void owe(State& state, Effect effect) {
     auto const id = effect.id;
-    CHECK(state.owed.emplace(id, std::move(effect)).second);
-    CHECK(state.owed.size() <= limits::owed_max);
+    FITS(state.owed.emplace(id, std::move(effect)).second);
+    FITS(state.owed.size() <= limits::owed_max);
 }
 
 Effect effect_of(OpenTurn const& turn) {
@@ -113,7 +113,7 @@ Effect effect_of(EndedTurn const& turn) {
 
 void begin_request(State& state, Event const& event, std::uint32_t step, Request request,
                    bool of_program) {
-    OpenTurn& turn = *state.turn;
+    OpenTurn& turn = turn_of(state);
     abandon_request(state, turn);
     turn.committed = false;
     turn.step = step;
@@ -141,17 +141,18 @@ void abandon_request(State& state, OpenTurn& turn) {
     turn.request.reset();
 }
 
-void disown(State& state, EffectId id) { CHECK(state.owed.erase(id) == 1); }
+void disown(State& state, EffectId id) { FITS(state.owed.erase(id) == 1); }
 
 void close_call(State& state, CallNo no, Seq seq) {
     Call& call = call_of(state, no);
     leave_phase(state, call);
-    auto step = state.turn->open_steps.find(call.step);
-    CHECK(step != state.turn->open_steps.end());
-    if (++step->second.settled == step->second.calls) state.turn->open_steps.erase(step);
+    OpenTurn& turn = turn_of(state);
+    auto step = turn.open_steps.find(call.step);
+    FITS(step != turn.open_steps.end());
+    if (++step->second.settled == step->second.calls) turn.open_steps.erase(step);
     // A program that waits for it is told at once, and no prompt is owed for it.
-    bool const told = call.spec.ask != 0 && state.turn->request;
-    if (!told) state.turn->newest_item = seq;
+    bool const told = call.spec.ask != 0 && turn.request;
+    if (!told) turn.newest_item = seq;
     state.calls.erase(no);
 }
 

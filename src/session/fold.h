@@ -4,7 +4,32 @@
 
 #include "session/state.h"
 
+#include <stdexcept>
+
 namespace dormouse::session {
+
+// Thrown when a state lacks what an event, or another part of a snapshot, requires. Of bytes that
+// were read from a disk it is damage, and replay() answers with an error. Of an event that was just
+// decided it is a broken invariant: the lane writes nothing, and gives the session up as
+// unreadable.
+struct Misfit : std::logic_error {
+    using std::logic_error::logic_error;
+};
+#define FITS(condition) \
+    ((condition) ? static_cast<void>(0) : throw ::dormouse::session::Misfit(#condition))
+
+[[nodiscard]] inline OpenTurn& turn_of(State& state) {
+    FITS(state.turn.has_value());
+    return *state.turn;
+}
+[[nodiscard]] inline Request& request_of(OpenTurn& turn) {
+    FITS(turn.request.has_value());
+    return *turn.request;
+}
+[[nodiscard]] inline Pause& pause_of(Call& call) {
+    FITS(call.pause.has_value());
+    return *call.pause;
+}
 
 [[nodiscard]] Call& call_of(State& state, CallNo no);  // REQUIRES: it is open
 

@@ -114,7 +114,7 @@ void show_mail(State& state, Seq view) {
     state.asked_view = view;
     for (InboxItem const& item : state.inbox) {
         if (item.seq > view) break;
-        auto& thread = state.turn->thread;
+        auto& thread = turn_of(state).thread;
         if (!thread || item.thread.hops >= thread->hops) thread = item.thread;
     }
     if (!state.inbox.empty()) set_mail_timer(state);

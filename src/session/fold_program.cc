@@ -1,6 +1,5 @@
 #include "session/fold.h"
 
-#include "base/check.h"
 #include "session/limits.h"
 
 #include <algorithm>
@@ -32,7 +31,7 @@ namespace {
 
 // One whose tool call is over, or that was told long ago, need not be kept.
 void forget_verdicts(State& state, auto which) {
-    OpenTurn& turn = *state.turn;
+    OpenTurn& turn = turn_of(state);
     std::erase_if(turn.program.verdicts, [&](Verdict const& verdict) {
         if (!which(verdict)) return false;
         bool const owed = turn.request && verdict.attempt == turn.request->attempt;
@@ -42,7 +41,7 @@ void forget_verdicts(State& state, auto which) {
 }
 
 void keep(State& state, Verdict verdict) {
-    OpenTurn& turn = *state.turn;
+    OpenTurn& turn = turn_of(state);
     if (turn.program.verdicts.size() >= limits::verdicts_max) {
         Seq const oldest = turn.program.verdicts.front().seq;
         forget_verdicts(state, [&](Verdict const& v) { return v.seq == oldest; });
@@ -61,7 +60,7 @@ void prompt_program(State& state, Event const& event, AgentPrompted const& e) {
 }
 
 void detach_program(State& state, Event const& event, AgentDetached const& e) {
-    OpenTurn& turn = *state.turn;
+    OpenTurn& turn = turn_of(state);
     abandon_request(state, turn);
     turn.program.tools.clear();
     for (std::string const& title : e.lost) {
@@ -100,8 +99,8 @@ void hear_program(State& state, Event const& event, AgentUpdate const& e) {
 }
 
 void end_prompt(State& state, AgentReplied const& e) {
-    OpenTurn& turn = *state.turn;
-    state.committed_view = turn.request->view_seq;
+    OpenTurn& turn = turn_of(state);
+    state.committed_view = request_of(turn).view_seq;
     commit_mail(state);
     abandon_request(state, turn);
     turn.committed = true;
@@ -116,7 +115,7 @@ void end_prompt(State& state, AgentReplied const& e) {
 }
 
 void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
-    OpenTurn& turn = *state.turn;
+    OpenTurn& turn = turn_of(state);
     auto const [step, is_new] = turn.open_steps.try_emplace(e.step);
     if (is_new) step->second.first = e.pending.call;
     ++step->second.calls;
@@ -128,7 +127,7 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
     if (turn.request) state.program_seen = turn.request->view_seq;
     Call call;
     call.no = ++state.calls_ever;
-    CHECK(call.no == e.pending.call);
+    FITS(call.no == e.pending.call);
     call.step = e.step;
     call.spec = e.spec;
     call.phase = CallPhase::waiting;
@@ -141,14 +140,14 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
 }
 
 void grant_to_program(State& state, Event const& event, AgentGranted const& e) {
-    ProgramTurn& program = state.turn->program;
+    ProgramTurn& program = turn_of(state).program;
     if (e.call == 0) {
         Verdict own{0, event.seq, e.attempt, e.ask, e.tool_call, e.own};
         own.approved = own.granted = own.told = true;
         return keep(state, std::move(own));
     }
     auto const given = std::ranges::find(program.verdicts, e.call, &Verdict::call);
-    CHECK(given != program.verdicts.end());
+    FITS(given != program.verdicts.end());
     Verdict again = *given;
     again.seq = event.seq;
     again.attempt = e.attempt;

@@ -91,9 +91,10 @@ struct Changes {
         if (e.question) open(*e.question, std::nullopt);
     }
     void operator()(Reassigned const& e) const {
-        Call const& call = before.calls.at(e.pending.call);
-        out.push_back({e.pending, std::nullopt, call.spec.tool, call.pause->since, e.deadline,
-                       call.pause->opened, 0, call.pause->terms.external_ref});
+        Call const* const call = call_of(e.pending.call);
+        if (!call || !call->pause) return;
+        out.push_back({e.pending, std::nullopt, call->spec.tool, call->pause->since, e.deadline,
+                       call->pause->opened, 0, call->pause->terms.external_ref});
     }
     void operator()(Submitted const& e) const { settle(e.receipt); }
     void operator()(Expired const& e) const { settle(e.receipt); }
@@ -105,11 +106,17 @@ struct Changes {
 private:
     void open(PendingId const& pending, std::optional<Time> deadline,
               std::string const& external_ref = {}) const {
-        out.push_back(
-            opened(pending, before.calls.at(pending.call), event, deadline, external_ref));
+        if (Call const* const call = call_of(pending.call))
+            out.push_back(opened(pending, *call, event, deadline, external_ref));
     }
     void settle(Receipt const& receipt) const {
-        out.push_back(settled(receipt, before.calls.at(receipt.pending.call), event));
+        if (Call const* const call = call_of(receipt.pending.call))
+            out.push_back(settled(receipt, *call, event));
+    }
+    // nullptr: the event was read, and is damaged; replay() says so.
+    [[nodiscard]] Call const* call_of(CallNo no) const {
+        auto const found = before.calls.find(no);
+        return found == before.calls.end() ? nullptr : &found->second;
     }
 };
 

@@ -1,5 +1,6 @@
 #include "tool/names.h"
 
+#include "json/json.h"
 #include "json/schema.h"
 
 #include <dormouse/tool.h>
@@ -60,6 +61,8 @@ std::string described(Declaration const& declaration) {
 }
 
 Result<void> check_result(Declaration const& declaration, Json const& result) {
+    if (auto const read = json::check(result.text()); !read)
+        return fail(Code::invalid_result, "the result is not JSON: " + read.error().detail);
     if (!declaration.result_schema.is_null()) {
         auto const found = json::violations(declaration.result_schema, result);
         if (!found.empty())

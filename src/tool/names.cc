@@ -26,6 +26,8 @@ std::string wrong(Declaration const& declaration) {
     for (auto const& [name, schema] : {std::pair("input", &declaration.input_schema),
                                        std::pair("result", &declaration.result_schema)}) {
         if (schema->is_null()) continue;
+        if (auto const read = json::check(schema->text()); !read)
+            return about + "its " + name + " schema is not JSON: " + read.error().detail;
         // A broken schema says so of every value.
         auto const found = json::violations(*schema, Json::trusted("{}"));
         if (!found.empty() && found.front().pointer == "#")

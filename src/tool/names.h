@@ -3,6 +3,7 @@
 
 #include <dormouse/tool.h>
 
+#include "json/json.h"
 #include "json/schema.h"
 
 #include <optional>

@@ -4,6 +4,7 @@
 
 #include "base/media.h"
 #include "base/url.h"
+#include "json/stored.h"
 
 #include <algorithm>
 #include <chrono>
@@ -46,8 +47,18 @@ std::string wrong(Artifact const& artifact) {
     return {};
 }
 
+// What it is instead of JSON; nullopt: it is, and bytes that were not UTF-8 are U+FFFD now.
+std::optional<std::string> unusable(std::string_view what, Json& value) {
+    auto read = json::repaired(value);
+    if (!read) return "the tool's " + std::string(what) + " is not JSON: " + read.error().detail;
+    value = std::move(*read);
+    return std::nullopt;
+}
+
 RawOutcome checked(Prepared const& prepared, Done<Json> done) {
     Declaration const& declared = prepared.tool->declaration();
+    if (auto why = unusable("output", done.value)) return Failed{*std::move(why)};
+    if (auto why = unusable("metadata", done.metadata)) return Failed{*std::move(why)};
     for (Artifact const& artifact : done.artifacts) {
         if (auto why = wrong(artifact); !why.empty()) return Failed{std::move(why)};
     }
@@ -89,6 +100,12 @@ RawOutcome checked(Prepared const& prepared, Paused paused) {
         if (auto const why = wrong_url(url); !why.empty())
             return Failed{"the tool paused with a webhook_url that " + std::string(why)};
     }
+    for (auto const& [name, value] :
+         {std::pair("placeholder", &paused.placeholder), std::pair("form", &paused.options.form),
+          std::pair("state", &paused.options.state),
+          std::pair("metadata", &paused.options.metadata)}) {
+        if (auto why = unusable(name, *value)) return Failed{*std::move(why)};
+    }
     if (paused.options.need == 0) return Failed{"the tool paused for the answers of nobody"};
     if (paused.placeholder.size() > declared.output_limit) paused.placeholder = {};
     return paused;
@@ -102,6 +119,8 @@ Prepared::Prepared(ToolPtr of) : tool(std::move(of)), input(tool->declaration().
 }
 
 RawOutcome run(Prepared const& prepared, Call const& call) {
+    if (auto const read = json::check(call.input().text()); !read)
+        return Failed{"the arguments are not JSON: " + read.error().detail};
     if (auto const found = prepared.input.violations(call.input()); !found.empty())
         return Failed{"the arguments do not fit:" + told(found)};
     RawOutcome outcome = guarded(*prepared.tool, call);

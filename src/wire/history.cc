@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 namespace dormouse::wire {
 
@@ -606,8 +607,13 @@ std::vector<PendingId> touched(Event const& event) {
 void History::add(Record const& record) {
     if (!std::visit(Seen{*this}, record.event.body)) return;
     HistoryFold const fold{*this, record.event};
-    std::visit(fold, record.event.body);
-    for (PendingId const& pending : touched(record.event)) fold.touch(pending);
+    try {
+        std::visit(fold, record.event.body);
+        for (PendingId const& pending : touched(record.event)) fold.touch(pending);
+    } catch (std::out_of_range const&) {
+        // It names what no event before it made: the journal is damaged, and verify says where.
+        return;
+    }
 }
 
 PauseView const* History::pause(PendingId const& pending) const {

@@ -1,6 +1,6 @@
 #include "wire/post_json.h"
 
-#include "json/json.h"
+#include "json/stored.h"
 #include "session/limits.h"
 #include "wire/mail_json.h"
 #include "wire/names.h"
@@ -76,6 +76,7 @@ std::string write_post(PostBody const& what) {
 }
 
 Result<PostBody> read_post(std::string_view text) {
+    if (!json::is_json(text)) return fail(Code::internal, "A stored post is damaged.");
     json::View const v(text);
     std::string const kind = string(v, "kind");
     if (kind == "start_run") {

@@ -1,6 +1,7 @@
 #include "wire/record.h"
 
 #include "json/json.h"
+#include "json/stored.h"
 #include "wire/event_json.h"
 #include "wire/state_json.h"
 
@@ -48,8 +49,10 @@ bool is_base(Parts const& parts) {
 
 Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, std::int64_t since_ms,
                              Parts const& parts) {
-    if (parts.size() < 4)
-        return fail(Code::internal, "A record of " + session.text() + " has too few parts.");
+    bool const whole = parts.size() >= 4 && parts[2].kind() == json::Kind::object;
+    if (!whole)
+        return fail(Code::internal, "Event " + std::to_string(seq) + " of " + session.text() +
+                                        " is damaged: it lacks some of its parts.");
     auto record = std::make_shared<Record>();
     std::string const type = parts[0].string_or("");
     auto body = read_event_data(session, seq, type, parts[2]);
@@ -137,13 +140,15 @@ std::string pack_base(State const& state, Time at, Seq first,
 }
 
 Result<std::optional<State>> base_state(SessionId const& session, std::string_view frame) {
-    if (!frame.starts_with("[[\"base_state\"")) return std::nullopt;
+    if (!frame.starts_with("[[\"base_state\"") || !json::is_json(frame)) return std::nullopt;
     Parts first;
     json::View(frame).elements([&](json::View item) {
         if (first.empty()) first = parts_of(item);
     });
     if (is_base(first) && first[3].integer_or(0) == snapshot_format) {
         if (auto state = read_state(session, first[2].raw())) return state;
+        return fail(Code::internal,
+                    "The state that the journal of " + session.text() + " begins with is damaged.");
     }
     return fail(Code::newer_format,
                 "The older part of " + session.text() +
@@ -152,6 +157,9 @@ Result<std::optional<State>> base_state(SessionId const& session, std::string_vi
 }
 
 Result<std::vector<RecordPtr>> unpack(SessionId const& session, Seq first, std::string_view frame) {
+    if (!json::is_json(frame) || json::View(frame).kind() != json::Kind::array)
+        return fail(Code::internal, "Event " + std::to_string(first) + " of " + session.text() +
+                                        " is damaged: it is not JSON.");
     std::vector<RecordPtr> records;
     std::optional<Error> error;
     std::optional<std::int64_t> base_ms;

@@ -73,6 +73,13 @@ TEST(Spill, BeyondTheLargestArtifactNothingIsPutAside) {
     EXPECT_GT(submit.what.output.size(), limits::artifact_bytes_max);
 }
 
+TEST(Spill, Output_OfExactlyTheLargestArtifact_IsPutAside) {
+    std::string const whole(limits::artifact_bytes_max - 2, 'x');
+    Submit const submit = spilled(Json::trusted("\"" + whole + "\""), 1'024);
+    ASSERT_EQ(submit.attached.list.size(), 1U);
+    EXPECT_EQ(*submit.attached.list.front().bytes, whole);
+}
+
 TEST(Spill, WhatAPersonDecidedStaysAsItIs) {
     Submit submit;
     submit.what.kind = SubmissionKind::decision;

@@ -1,6 +1,7 @@
 #include "wire/state_json.h"
 
 #include "json/json.h"
+#include "wire/record.h"
 #include "wire/testing/story.h"
 
 #include <gtest/gtest.h>
@@ -161,6 +162,21 @@ TEST(StateJson, WhatIsNoSnapshotIsIgnored) {
     for (std::string_view const text : {"null", "[]", "{}", "7", "\"x\"", R"({"tail":1})"}) {
         EXPECT_FALSE(read_state(SessionId(), text)) << text;
     }
+}
+
+TEST(StateJson, Base_OfAnotherFormat_IsRefusedAsNewer) {
+    auto const told = wire::testing::story(1, 20);
+    std::string frame = pack_base(told.state, Time(), told.state.head, {});
+    auto const read = base_state(told.id, frame);
+    ASSERT_TRUE(read && *read);
+    EXPECT_TRUE(**read == told.state);
+    std::string const format = "," + std::to_string(snapshot_format) + "]";
+    std::size_t const at = frame.rfind(format);
+    ASSERT_NE(at, std::string::npos);
+    frame.replace(at, format.size(), "," + std::to_string(snapshot_format + 1) + "]");
+    auto const newer = base_state(told.id, frame);
+    ASSERT_FALSE(newer);
+    EXPECT_EQ(newer.error().code, Code::newer_format);
 }
 
 }  // namespace

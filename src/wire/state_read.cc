@@ -3,7 +3,10 @@
 #include "wire/program_json.h"
 #include "wire/state_json.h"
 
+#include "json/stored.h"
 #include "session/fold.h"
+
+#include <stdexcept>
 
 namespace dormouse::wire {
 
@@ -87,8 +90,12 @@ void read_call(State& state, json::View v) {
     call.progress_in_second = number(v, "progressInSecond");
     if (v["pause"].exists()) call.pause = read_pause(v["pause"]);
     read_answers(call, v);
-    Call& placed = state.calls.emplace(call.no, std::move(call)).first->second;
-    restore_phase(state, placed, static_cast<CallPhase>(v["phase"].integer_or(0)));
+    auto const phase = v["phase"].integer_or(0);
+    FITS(phase >= 0 && phase <= static_cast<std::int64_t>(CallPhase::held));
+    auto const [place, is_new] = state.calls.emplace(call.no, std::move(call));
+    FITS(is_new);
+    Call& placed = place->second;
+    restore_phase(state, placed, static_cast<CallPhase>(phase));
     bool const owed = placed.phase == CallPhase::gating || placed.phase == CallPhase::running;
     if (owed) owe(state, effect_of(placed, state.turn ? state.turn->no : 0));
     set_timer(state, placed.no, TimerKind::tool_retry, maybe_time(v, "retryAt"));
@@ -256,11 +263,8 @@ void read_profile(State& state, json::View v) {
     state.artifact_bytes = static_cast<std::uint64_t>(v["artifactBytes"].integer_or(0));
 }
 
-}  // namespace
-
-std::optional<State> read_state(SessionId const& session, std::string_view text) {
-    json::View const v(text);
-    if (v.kind() != json::Kind::object || !v["head"].exists()) return std::nullopt;
+// Throws Misfit, and std::out_of_range for an array that is too short.
+State read_all(SessionId const& session, json::View v) {
     State state;
     state.id = session;
     read_profile(state, v);
@@ -293,6 +297,19 @@ std::optional<State> read_state(SessionId const& session, std::string_view text)
     for (json::View at : list(v["programDeaths"]))
         state.program_deaths.push_back(from_ms(at.integer_or(0)));
     return state;
+}
+
+}  // namespace
+
+std::optional<State> read_state(SessionId const& session, std::string_view text) {
+    json::View const v(text);
+    bool const object = v.kind() == json::Kind::object && json::is_json(text);
+    if (!object || !v["head"].exists()) return std::nullopt;
+    try {
+        return read_all(session, v);
+    } catch (std::logic_error const&) {
+        return std::nullopt;
+    }
 }
 
 }  // namespace dormouse::wire

@@ -194,5 +194,30 @@ TEST_F(View, AForkBeginsWithTheMessagesThatItWasGiven) {
                      "user: go on"}));
 }
 
+History told(std::vector<Event::Body> bodies) {
+    SessionId const id = SessionId::make(7, {});
+    History out(id);
+    Seq seq = 0;
+    for (Event::Body& body : bodies) out.add(*record(id, {++seq, {}, 1, {}, std::move(body)}));
+    return out;
+}
+
+TEST(ViewLimit, Messages_OfExactlyTheLimit_LoseTheOldestHundred) {
+    auto const count = [](std::size_t before) {
+        std::string messages;
+        for (std::size_t i = 0; i < before; ++i)
+            messages += std::string(i == 0 ? "[" : ",") + R"({"role":"user","parts":[]})";
+        InputReceived input;
+        input.turn = 1;
+        input.parts = Given::parts("go");
+        Forked forked;
+        forked.messages = Json::trusted(messages + "]");
+        return model_view(told({SessionCreated{}, forked, input, TurnStarted{1, 3}}), 4)
+            .messages.size();
+    };
+    EXPECT_EQ(count(view_messages_max - 2), view_messages_max - 1);
+    EXPECT_EQ(count(view_messages_max - 1), view_messages_max - view_messages_leave);
+}
+
 }  // namespace
 }  // namespace dormouse::wire

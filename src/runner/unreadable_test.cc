@@ -1,0 +1,119 @@
+// A session whose stored data is damaged harms itself only.
+#include "runner/unreadable.h"
+
+#include "runner/testing/runner_fixture.h"
+#include "store/memory/memory_store.h"
+
+namespace dormouse::runner::testing {
+namespace {
+
+using namespace session;
+
+constexpr Duration day{24 * 3'600'000};
+
+class Unreadable : public RunnerTestOn<TestJournal<store::MemoryStore, store::MemoryDisk>> {
+protected:
+    store::MemoryDisk::Session& rows(SessionId session) {
+        return journal.disk->sessions.at(session.number());
+    }
+    // As a release stored it that took arguments of a model as they were.
+    void spoil(SessionId session) {
+        auto& bytes = rows(session).frames.rbegin()->second.bytes;
+        bytes.insert(bytes.size() / 2, R"({"what":"a")");
+        rows(session).snapshot.reset();
+    }
+    [[nodiscard]] std::optional<Error> look(SessionId session) {
+        std::optional<Error> out;
+        runner->look(session, [&](Result<std::shared_ptr<Lane>> lane) {
+            if (!lane) out = lane.error();
+        });
+        loop.run();
+        return out;
+    }
+};
+
+TEST_F(Unreadable, Look_DamagedSession_SaysWhatToDoAndOthersGoOn) {
+    SessionId const bad = waiting_session(day);
+    SessionId const good = waiting_session(day);
+    spoil(bad);
+    restart();
+    auto const error = look(bad);
+    ASSERT_TRUE(error);
+    EXPECT_TRUE(is_unreadable(*error));
+    EXPECT_TRUE(error->detail.ends_with("cannot be read: restore a backup, or delete it."))
+        << error->detail;
+    EXPECT_FALSE(look(good));
+    EXPECT_EQ(ask(good, prompt("more")), "applied");
+}
+
+TEST_F(Unreadable, Look_MissingOrForeignRecords_IsUnreadable) {
+    for (std::string const bytes : {"[]", "[[\"turn_started\",1,{},1]]", "", "7", "[[1,2,3,4]]"}) {
+        SessionId const bad = waiting_session(day);
+        rows(bad).frames.begin()->second.bytes = bytes;
+        rows(bad).snapshot.reset();
+        restart();
+        EXPECT_TRUE(look(bad)) << bytes;
+    }
+}
+
+TEST_F(Unreadable, Snapshot_ThatContradictsItself_IsFoldedAgain) {
+    SessionId const session = waiting_session(day);
+    State const before = stored(session);
+    rows(session).snapshot = port::SnapshotRow{before.head, 1, R"({"head":3,"calls":[{"no":1}]})"};
+    restart();
+    EXPECT_FALSE(look(session));
+    EXPECT_TRUE(stored(session) == before);
+}
+
+TEST_F(Unreadable, Scan_DamagedSession_LooksAgainAfterAMinute) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    restart();
+    auto const whole = rows(session).frames;
+    spoil(session);
+    runner->start();
+    loop.advance(Duration(5'000));
+    EXPECT_TRUE(effects.asked.empty());
+    rows(session).frames = whole;
+    loop.advance(Duration(20'000));
+    EXPECT_TRUE(effects.asked.empty()) << "it is not read each second";
+    loop.advance(Duration(60'000));
+    EXPECT_EQ(effects.asked.size(), 1U);
+}
+
+TEST_F(Unreadable, Delete_DamagedSession_LeavesTheTombstone) {
+    SessionId const bad = waiting_session(day);
+    spoil(bad);
+    restart();
+    EXPECT_EQ(ask(bad, Tick{}), "internal");
+    EXPECT_EQ(ask(bad, Delete{}), "applied");
+    EXPECT_EQ(rows(bad).row.status, "deleted");
+    EXPECT_TRUE(rows(bad).frames.empty());
+    auto const error = look(bad);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code, Code::not_found);
+    EXPECT_EQ(ask(bad, Delete{}), "not_found");
+    EXPECT_TRUE(verify(*journal.store, [](std::uint64_t) {})->findings.empty());
+}
+
+TEST_F(Unreadable, Verify_DeletedByHandWithItsJournal_IsFound) {
+    SessionId const session = waiting_session(day);
+    rows(session).row.status = "deleted";
+    auto const found = verify(*journal.store, [](std::uint64_t) {})->findings;
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_TRUE(found[0].what.starts_with("journal: its events are there"));
+    EXPECT_FALSE(can_be_repaired(found[0]));
+}
+
+TEST_F(Unreadable, Verify_LostCreationKey_IsFound) {
+    ask_for_session(demo(), ann("0123456789abcdef0123456789abcdef"));
+    loop.run();
+    EXPECT_TRUE(verify(*journal.store, [](std::uint64_t) {})->findings.empty());
+    journal.disk->created.clear();
+    auto const found = verify(*journal.store, [](std::uint64_t) {})->findings;
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_TRUE(found[0].what.starts_with("created: ")) << found[0].what;
+}
+
+}  // namespace
+}  // namespace dormouse::runner::testing

@@ -1,0 +1,330 @@
+#include "wire/admit.h"
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "json/stored.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+
+// Hands each text and each JSON value of a command to `visit(name, value)`.
+template <class Visit> struct Fields {
+    Visit& visit;
+
+    void of(std::string_view name, std::string& text) const { visit(name, text); }
+    void of(std::string_view name, Json& value) const { visit(name, value); }
+    template <class T> void of(std::string_view name, std::optional<T>& value) const {
+        if (value) of(name, *value);
+    }
+    template <class T> void of(std::string_view name, std::vector<T>& values) const {
+        for (T& value : values) of(name, value);
+    }
+    void of(std::string_view, Actor& by) const { of("by", by.name); }
+    void of(std::string_view, Trouble& error) const {
+        of("code", error.code);
+        of("message", error.message);
+    }
+    void of(std::string_view, Artifact& artifact) const {
+        of("name", artifact.name);
+        of("mime", artifact.mime);
+    }
+    void of(std::string_view name, InputFile& file) const { of(name, file.artifact); }
+    void of(std::string_view name, std::pair<Seq, Artifact>& copy) const { of(name, copy.second); }
+    void of(std::string_view name, Attached& attached) const { of(name, attached.list); }
+    void of(std::string_view, MailTarget& to) const { of("to", to.alias); }
+
+    void of(std::string_view, PauseTerms& terms) const {
+        of("placeholder", terms.placeholder);
+        of("message", terms.message);
+        of("form", terms.form);
+        of("schema", terms.schema);
+        of("external_ref", terms.external_ref);
+        of("escalate_to", terms.escalate_to);
+        of("answerers", terms.answer.from);
+        of("state", terms.state);
+        of("metadata", terms.metadata);
+        of("webhook_url", terms.webhook_url);
+    }
+    void of(std::string_view, CallSpec& spec) const {
+        of("id", spec.model_id);
+        of("tool", spec.tool);
+        of("input", spec.input);
+        of("refused", spec.refused);
+        of("at_once", spec.at_once);
+        of("then", spec.then);
+    }
+    void of(std::string_view, Submission& what) const {
+        of("output", what.output);
+        of("title", what.title);
+        of("metadata", what.metadata);
+        of("error", what.error);
+        of("reason", what.reason);
+        of("arguments", what.arguments);
+        of("content", what.content);
+        of("action", what.action);
+    }
+    void of(std::string_view, Mail& mail) const {
+        of("project", mail.project);
+        of("from", mail.from_alias);
+        of("to", mail.to_alias);
+        of("text", mail.text);
+        of("by", mail.by);
+    }
+    void of(std::string_view, TaskAsk& ask) const {
+        of("task", ask.task);
+        of("agent", ask.agent);
+        of("description", ask.description);
+        of("parts", ask.parts);
+        of("mark", ask.mark);
+    }
+    void of(std::string_view, News& news) const {
+        of("body", news.body);
+        of("tool_call", news.tool_call);
+        of("title", news.title);
+    }
+    void of(std::string_view, Create::FirstPrompt& prompt) const {
+        of("prompt", prompt.parts);
+        of("prompt", prompt.files);
+    }
+    void of(std::string_view, Create::ForkOf& fork) const {
+        of("messages", fork.messages);
+        of("artifacts", fork.artifacts);
+    }
+    void of(std::string_view, StartRun& run) const {
+        of("project", run.project);
+        of("agent", run.agent);
+        of("title", run.title);
+        of("cwd", run.cwd);
+        of("parts", run.parts);
+        of("by", run.by);
+    }
+    void of(std::string_view, RunEnded& run) const {
+        of("said", run.said);
+        of("error", run.error);
+    }
+    void of(std::string_view, StopRun& run) const { of("why", run.why); }
+    void of(std::string_view, RunProgress& run) const { of("text", run.text); }
+    void of(std::string_view name, MailLost& lost) const { of(name, lost.to); }
+    void of(std::string_view name, PostBody& what) const {
+        std::visit([&](auto& body) { of(name, body); }, what);
+    }
+
+    void operator()(Create& c) const {
+        of("project", c.project);
+        of("agent", c.agent);
+        of("alias", c.alias);
+        of("title", c.title);
+        of("cwd", c.cwd);
+        of("labels", c.labels);
+        of("prompt", c.prompt);
+        of("fork", c.fork);
+    }
+    void operator()(Prompt& c) const {
+        of("parts", c.parts);
+        of("parts", c.answer_output);
+        of("parts", c.files);
+    }
+    void operator()(ModelReply& c) const {
+        of("parts", c.parts);
+        of("calls", c.calls);
+    }
+    void operator()(ModelFailure& c) const { of("error", c.error); }
+    void operator()(ToolOutcome& c) const {
+        std::visit([&](auto& what) { outcome(what); }, c.what);
+    }
+    void operator()(GateOutcome& c) const {
+        of("gate", c.gate);
+        std::visit([&](auto& what) { outcome(what); }, c.what);
+    }
+    void operator()(TurnOutcome& c) const {
+        of("refused", c.refused);
+        of("context", c.context);
+    }
+    void operator()(PollOutcome& c) const {
+        std::visit([&](auto& what) { outcome(what); }, c.what);
+    }
+    void operator()(Submit& c) const {
+        of("what", c.what);
+        of("via", c.via);
+        of("deliveryID", c.delivery_id);
+        of("errors", c.invalid);
+        of("artifacts", c.attached);
+    }
+    void operator()(Progress& c) const {
+        of("payload", c.payload);
+        of("key", c.key);
+    }
+    void operator()(Move& c) const { of("why", c.why); }
+    void operator()(Change& c) const {
+        of("title", c.title);
+        of("alias", c.alias);
+        of("labels", c.labels);
+    }
+    void operator()(Deliver& c) const {
+        of("post", c.what);
+        of("past", c.past);
+    }
+    void operator()(Undelivered& c) const {
+        of("post", c.what);
+        of("error", c.error);
+    }
+    void operator()(Repair& c) const { of("what", c.what); }
+    void operator()(TaskAsk& c) const { of("task", c); }
+    void operator()(SendMail& c) const {
+        of("to", c.to);
+        of("text", c.text);
+    }
+    void operator()(TakeMail& c) const { of("mail", c.mail); }
+    void operator()(AgentAttach& c) const {
+        of("session", c.acp_session);
+        of("how", c.how);
+        of("program", c.program);
+    }
+    void operator()(AgentNews& c) const { of("news", c.what); }
+    void operator()(AgentReply& c) const { of("news", c.last); }
+    void operator()(AgentAsk& c) const {
+        of("call", c.spec);
+        of("terms", c.terms);
+        of("names", c.names);
+    }
+    void operator()(AgentFailure& c) const { of("error", c.error); }
+    void operator()(ImportMore& c) const {
+        of("messages", c.messages);
+        of("artifacts", c.artifacts);
+    }
+    void operator()(AgentTyped& c) const { of("parts", c.parts); }
+    // These bring neither a text nor a value from outside.
+    void operator()(Adopt&) const {}
+    void operator()(Tick&) const {}
+    void operator()(Claim&) const {}
+    void operator()(Cancel&) const {}
+    void operator()(Delete&) const {}
+    void operator()(CutHistory&) const {}
+    void operator()(ReleaseMail&) const {}
+
+private:
+    // What a tool, a gate or a poll came to.
+    void outcome(PauseTerms& terms) const { of("pause", terms); }
+    void outcome(TaskAsk& ask) const { of("task", ask); }
+    void outcome(GateOutcome::Allow& allow) const { of("input", allow.input); }
+    void outcome(GateOutcome::Gone&) const {}
+    void outcome(PollOutcome::NotYet& not_yet) const { of("error", not_yet.error); }
+    template <class T> void outcome(T& what) const {
+        if constexpr (requires { what.output; }) {
+            of("output", what.output);
+            of("title", what.title);
+            of("metadata", what.metadata);
+            of("artifacts", what.attached);
+        } else {
+            of("message", what.message);
+        }
+    }
+};
+
+// Why it cannot be taken; nullopt: it can. What can is without surrounding white space and line
+// breaks afterwards.
+std::optional<std::string> wrong(Json& value, bool repairs) {
+    auto checked = repairs ? json::repaired(value) : json::check(value.text());
+    if (!checked) return "is not JSON: " + checked.error().detail;
+    bool const breaks = checked->text().find_first_of("\r\n") != std::string_view::npos;
+    if (*checked != value || breaks) value = json::compact(*checked);
+    return std::nullopt;
+}
+
+// The first field that cannot be taken, and why.
+struct Inspect {
+    bool repairs = false;  // texts are
+    std::string why = {};
+
+    void operator()(std::string_view name, std::string& text) {
+        if (valid_utf8(text)) return;
+        if (repairs) {
+            text = repaired_utf8(std::move(text));
+        } else if (why.empty()) {
+            why = std::string(name) + " is not UTF-8";
+        }
+    }
+    void operator()(std::string_view name, Json& value) {
+        if (!why.empty()) return;
+        if (auto const found = wrong(value, repairs)) why = std::string(name) + " " + *found;
+    }
+};
+
+// What an effect brought, as far as it can be told when a value in it is not JSON. nullopt: the
+// command was asked for, and is refused.
+struct Unusable {
+    std::string const& why;
+    using Body = std::optional<Command::Body>;
+
+    Body operator()(ModelReply const& c) const {
+        return ModelFailure{c.turn, c.step,      c.attempt, {"bad_value", "the reply's " + why},
+                            false,  std::nullopt};
+    }
+    Body operator()(ToolOutcome const& c) const {
+        return ToolOutcome{c.pending, c.attempt, ToolOutcome::Failed{"the tool's " + why},
+                           c.digest};
+    }
+    Body operator()(GateOutcome const& c) const {
+        return GateOutcome{c.call, c.gate, GateOutcome::Deny{"the gate's " + why}};
+    }
+    Body operator()(TurnOutcome const& c) const {
+        TurnOutcome out{c.turn, c.ended, std::nullopt, {}};
+        if (!c.ended) out.refused = "the interceptor's " + why;
+        return out;
+    }
+    Body operator()(PollOutcome const& c) const {
+        return PollOutcome{c.pending, c.since, PollOutcome::Failed{"the tool's " + why}, c.digest};
+    }
+    Body operator()(AgentNews c) const {
+        c.what.body = {};
+        return c;
+    }
+    Body operator()(AgentReply c) const {
+        c.last.reset();
+        return c;
+    }
+    Body operator()(AgentTyped c) const {
+        c.parts = {};
+        return c;
+    }
+    Body operator()(AgentAsk const& c) const {
+        return AgentFailure{c.turn,
+                            c.step,
+                            c.attempt,
+                            {"bad_value", "the agent's " + why},
+                            AgentFailure::How::refused};
+    }
+    template <class Other> Body operator()(Other const&) const { return std::nullopt; }
+};
+
+template <class T>
+constexpr bool is_outcome = std::is_same_v<T, ModelFailure> || std::is_same_v<T, AgentAttach> ||
+                            std::is_same_v<T, AgentFailure> || std::is_same_v<T, ModelReply> ||
+                            std::is_same_v<T, ToolOutcome> || std::is_same_v<T, GateOutcome> ||
+                            std::is_same_v<T, TurnOutcome> || std::is_same_v<T, PollOutcome> ||
+                            std::is_same_v<T, AgentNews> || std::is_same_v<T, AgentReply> ||
+                            std::is_same_v<T, AgentTyped> || std::is_same_v<T, AgentAsk>;
+
+}  // namespace
+
+Result<void> admit(Command& command) {
+    Inspect inspect;
+    inspect.repairs = std::visit(
+        []<class T>(T const&) { return is_outcome<std::remove_cvref_t<T>>; }, command.body);
+    Fields<Inspect> const fields{inspect};
+    fields.of("by", command.by);
+    std::visit([&](auto& body) { fields(body); }, command.body);
+    if (inspect.why.empty()) return {};
+    auto instead = std::visit(Unusable{inspect.why}, command.body);
+    if (!instead) return fail(Code::bad_value, inspect.why);
+    command.body = *std::move(instead);
+    return {};
+}
+
+}  // namespace dormouse::wire
