@@ -165,7 +165,7 @@ void AcpUpdates::take(std::string_view type, json::View event, bool replay, AcpT
 
 void AcpUpdates::take_delta(json::View data, AcpTold& out) {
     auto const kind = data["kind"].string_or("");
-    auto const text = data["text"].string_or("");
+    auto const text = pieces_.fresh(data);
     if (text.empty() || (kind != "text" && kind != "reasoning")) return;
     auto const message = data["messageID"].string_or("");
     auto const draft = data["turnID"].string_or("") + "/" + acp_words(data["step"]) + "/" +

@@ -3,6 +3,7 @@
 // what stays open: approvals, questions, turns. Pure. The same function tells what happens and what
 // has happened, so a conversation that is loaded looks as it did live.
 
+#include "cli/draft_text.h"
 #include "json/json.h"
 
 #include <deque>
@@ -85,6 +86,7 @@ private:
     std::string open_turn_;
     std::string activity_;  // as it was told last
     // What was streamed of the reply that is being made.
+    DraftText pieces_;
     std::string draft_;  // which reply and attempt
     std::string draft_text_;
     std::string draft_thought_;

@@ -98,6 +98,15 @@ std::string TurnStory::call(json::View call, std::string const& id) {
     return line;
 }
 
+std::string TurnStory::delta(json::View delta) {
+    auto out = draft_.is_other(delta) ? end_line() : std::string();
+    auto const piece = draft_.fresh(delta);
+    if (piece.empty() || delta["kind"].string_or("") != "text") return out;
+    streamed_ += piece;
+    open_ = !piece.ends_with('\n');
+    return out + escape_for_terminal(piece, true);
+}
+
 std::string TurnStory::reply(json::View data) {
     auto const shown = std::exchange(streamed_, {});
     auto const text = text_of_parts(data["parts"]);
@@ -167,12 +176,8 @@ std::string TurnStory::outcome(std::string_view type, json::View data) const {
 
 TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
     if (type == "delta") {
-        if (event["turnID"].string_or("") != turn_id_ || event["kind"].string_or("") != "text")
-            return {};
-        auto const piece = event["text"].string_or("");
-        streamed_ += piece;
-        if (!piece.empty()) open_ = !piece.ends_with('\n');
-        return {.text = escape_for_terminal(piece, true)};
+        bool const ours = event["turnID"].string_or("") == turn_id_;
+        return ours ? Told{.text = delta(event)} : Told{};
     }
     auto const data = event["data"];
     Told told;
@@ -183,8 +188,9 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
     if (type == "model_replied") told.text = reply(data);
     if (type == "agent_update") told.text = update(data);
     if (type == "model_failed") {
+        failure_ = plain(data["error"]["message"]);
         told.text = end_line() + style_(Paint::red, "the model failed: ") +
-                    escape_for_terminal(plain(data["error"]["message"])) + "\n";
+                    escape_for_terminal(failure_) + "\n";
     }
     if (type == "submitted" || type == "tool_finished" || type == "tool_failed" ||
         type == "expired" || type == "cancelled" || type == "in_doubt" || type == "progressed") {
@@ -206,7 +212,7 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
     if (type == "turn_ended") {
         told.finish = data["finishReason"].string_or("");
         told.text = end_line();
-        if (auto const error = data["error"]["message"].string()) {
+        if (auto const error = data["error"]["message"].string(); error && *error != failure_) {
             told.text +=
                 style_(Paint::red, "the turn failed: ") + escape_for_terminal(*error) + "\n";
         }

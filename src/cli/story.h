@@ -2,6 +2,7 @@
 // Events in words: a line each for `tail`, and a turn as it is told by `prompt`. Pure: events in,
 // text out.
 
+#include "cli/draft_text.h"
 #include "cli/render.h"
 
 #include <map>
@@ -32,6 +33,7 @@ public:
     [[nodiscard]] std::string end_line();
 
 private:
+    [[nodiscard]] std::string delta(json::View delta);
     [[nodiscard]] std::string reply(json::View data);
     [[nodiscard]] std::string update(json::View data);
     [[nodiscard]] std::string call(json::View call, std::string const& id);
@@ -41,7 +43,9 @@ private:
     std::string turn_id_;
     Style style_;
     std::map<std::string, std::string, std::less<>> calls_;  // callID → "deploy {"target":"A"}"
+    DraftText draft_;
     std::string streamed_;  // provisional text on the screen, not yet confirmed
+    std::string failure_;   // of the model, as it was told last
     bool open_ = false;     // what is on the screen ends without a line break
 };
 

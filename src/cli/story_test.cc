@@ -68,6 +68,34 @@ TEST(TurnStory, streamed_text_of_an_attempt_that_failed_is_replaced) {
         "\nGood day\n");
 }
 
+std::string delta(std::string_view part, int offset, std::string_view text, int attempt = 1) {
+    return R"({"turnID":"trn_1","step":1,"attempt":)" + std::to_string(attempt) + R"(,"partID":")" +
+           std::string(part) + R"(","kind":"text","offset":)" + std::to_string(offset) +
+           R"(,"text":")" + std::string(text) + R"("})";
+}
+
+TEST(TurnStory, Draft_SentAgainAfterReconnect_ShowsOnlyWhatIsNew) {
+    TurnStory story("trn_1", {});
+    EXPECT_EQ(story.tell("delta", json::View(delta("p0", 0, "Hel"))).text, "Hel");
+    EXPECT_EQ(story.tell("delta", json::View(delta("p0", 0, "Hello"))).text, "lo");
+    EXPECT_EQ(story.tell("delta", json::View(delta("p0", 0, "Hello"))).text, "");
+    EXPECT_EQ(story.tell("delta", json::View(delta("p0", 9, "gap"))).text, "");
+    EXPECT_EQ(
+        tell(story, "model_replied", R"({"parts":[{"type":"text","text":"Hello!"}],"calls":[]})")
+            .text,
+        "!\n");
+}
+
+TEST(TurnStory, Draft_OfAnotherAttempt_BeginsALine) {
+    TurnStory story("trn_1", {});
+    EXPECT_EQ(story.tell("delta", json::View(delta("p0", 0, "Hel"))).text, "Hel");
+    EXPECT_EQ(story.tell("delta", json::View(delta("q0", 0, "He", 2))).text, "\nHe");
+    EXPECT_EQ(
+        tell(story, "model_replied", R"({"parts":[{"type":"text","text":"Hello"}],"calls":[]})")
+            .text,
+        "llo\n");
+}
+
 TEST(TurnStory, a_line_that_streamed_text_left_open_is_ended_once) {
     TurnStory story("trn_1", {});
     EXPECT_EQ(story.end_line(), "");

@@ -34,7 +34,7 @@ void Streams::pump(ReaderPtr const& reader) {
     auto const& recent = lane->recent();
     // A lane that was loaded from a snapshot has no recent records until something happens.
     Seq const newest = recent.empty() ? reader->head : recent.back()->event.seq;
-    if (newest <= reader->cursor) return;
+    if (newest <= reader->cursor) return go_live(reader);
     // Not before there is room: the page's own look would wake the reader for the next one.
     if (reader->out->queued_bytes() > queued_max) return;
     bool const behind = recent.empty() || recent.front()->event.seq > reader->cursor + 1;
@@ -45,6 +45,18 @@ void Streams::pump(ReaderPtr const& reader) {
             return;  // on_drained comes back here
         send(reader, *recent[i], shared_frame(*reader->lane, recent[i]));
     }
+    go_live(reader);
+}
+
+// The reader has all events. It gets the draft so far, and from now on each piece of it.
+void Streams::go_live(ReaderPtr const& reader) {
+    if (reader->live || !reader->lane) return;
+    SessionId const session = reader->lane->id();
+    if (!drafts_.whole(session)) return;
+    reader->live = true;
+    State const& state = reader->lane->state();
+    auto draft = state.turn ? drafts_.so_far(session, state.turn->no) : std::string();
+    if (!draft.empty()) reader->out->send(std::make_shared<std::string const>(std::move(draft)));
 }
 
 void Streams::send(ReaderPtr const& reader, wire::Record const& record,
@@ -127,7 +139,6 @@ void Streams::close(ReaderPtr const& reader) {
         readers_.erase(it);
         break;
     }
-    if (!readers_.contains(lane->id())) drafts_.erase(lane->id());
     lane->unwatch(reader->watch);
 }
 
@@ -149,33 +160,13 @@ std::shared_ptr<std::string const> Streams::shared_frame(runner::Lane const& lan
 }
 
 void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
+    auto const bytes = std::make_shared<std::string const>(drafts_.add(session, ask, delta));
     auto const [first, last] = readers_.equal_range(session);
-    if (first == last) {
-        drafts_.erase(session);
-        return;
+    std::vector<ReaderPtr> live;  // one that is too slow leaves while it is sent something
+    for (auto it = first; it != last; ++it) {
+        if (it->second->live) live.push_back(it->second);
     }
-    auto const [place, is_new] = drafts_.try_emplace(session, Draft{ask, delta.kind, 0});
-    Draft& draft = place->second;
-    if (draft.ask != ask) draft = {ask, delta.kind, 0};
-    if (draft.kind != delta.kind) draft = {ask, delta.kind, draft.part + 1};
-    // The message has its id when it is durable; until then the draft has one of its own.
-    std::string const id = session.text().substr(std::string_view("ses_").size()) + "_t" +
-                           std::to_string(ask.turn) + "-" + std::to_string(ask.step) + "-" +
-                           std::to_string(ask.attempt);
-    constexpr std::string_view kinds[] = {"text", "reasoning", "input"};
-    json::Writer out;
-    out.begin_object()
-        .member("turnID", numbered_id("trn_", session, ask.turn))
-        .member("step", ask.step);
-    out.member("attempt", ask.attempt).member("messageID", "msg_" + id);
-    out.member("partID", "prt_" + id + "_" + std::to_string(draft.part));
-    out.member("kind", kinds[static_cast<std::size_t>(delta.kind)]);
-    out.member("text", delta.text);
-    if (delta.call > 0) out.member("call", delta.call).member("tool", delta.tool);
-    out.end_object();
-    auto const bytes =
-        std::make_shared<std::string const>("event: delta\ndata: " + out.take() + "\n\n");
-    for (auto it = first; it != last; ++it) it->second->out->send(bytes);
+    for (ReaderPtr const& reader : live) reader->out->send(bytes);
 }
 
 }  // namespace dormouse::server

@@ -4,6 +4,7 @@
 // further behind. One serialisation of an event serves all its readers. On the loop.
 
 #include "runner/runner.h"
+#include "server/drafts.h"
 #include "server/http.h"
 #include "wire/history.h"
 
@@ -21,8 +22,13 @@ public:
     // what each event is about as it stands then; the session is read for every batch of them.
     void open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out,
               bool objects = false);
-    // Provisional text for those who follow the session now; it is in no journal and has no id.
+    // Provisional text for the session's readers; it is in no journal and has no id. A reader gets
+    // it from the beginning of the draft, once it has the events before.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
+    // These records are durable: the draft no longer holds what they say.
+    void appended(SessionId session, std::vector<wire::RecordPtr> const& records) {
+        drafts_.appended(session, records);
+    }
     [[nodiscard]] std::size_t count() const { return readers_.size(); }
 
 private:
@@ -34,10 +40,12 @@ private:
         std::uint64_t watch = 0;
         bool reading = false;  // a page of the journal is on its way
         bool objects = false;
+        bool live = false;  // has the events and the draft up to now
     };
     using ReaderPtr = std::shared_ptr<Reader>;
 
     void pump(ReaderPtr const& reader);
+    void go_live(ReaderPtr const& reader);
     void send(ReaderPtr const& reader, wire::Record const& record,
               std::shared_ptr<std::string const> frame);
     void send_page(ReaderPtr const& reader, std::vector<wire::RecordPtr> const& records,
@@ -57,13 +65,7 @@ private:
 
     runner::Runner& runner_;
     std::unordered_multimap<SessionId, ReaderPtr> readers_;
-    // Which part of a reply that is still coming each session has got to.
-    struct Draft {
-        session::AskModel ask;
-        port::Delta::Kind kind{};
-        std::size_t part = 0;
-    };
-    std::unordered_map<SessionId, Draft> drafts_;
+    Drafts drafts_;
     // The newest frames, by record: what several readers of a session share.
     std::map<wire::Record const*, std::pair<wire::RecordPtr, std::shared_ptr<std::string const>>>
         frames_;

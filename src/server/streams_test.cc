@@ -216,7 +216,7 @@ TEST_F(StreamsTest, ProvisionalTextGoesToItsSessionsReadersAndBearsNoNumber) {
     EXPECT_EQ(*reader->got[1],
               "event: delta\ndata: {\"turnID\":\"" + numbered_id("trn_", session, 2) +
                   R"(","step":3,"attempt":4,"messageID":"msg_)" + draft + R"(","partID":"prt_)" +
-                  draft + R"(_0","kind":"reasoning","text":"a\nb"})" + "\n\n");
+                  draft + R"(_0","kind":"reasoning","offset":0,"text":"a\nb"})" + "\n\n");
     EXPECT_EQ(stranger->got.size(), 1U);
 }
 
@@ -235,6 +235,55 @@ TEST_F(StreamsTest, EachPartOfADraftHasItsOwnIdAndEachAttemptItsOwnDraft) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
         EXPECT_NE(reader->got[i + 1]->find(expected[i]), std::string::npos) << *reader->got[i + 1];
     }
+}
+
+std::string draft_of(std::string const& frame) {
+    std::string out;
+    for (std::size_t at = 0; (at = frame.find("\ndata: ", at)) != std::string::npos; ++at) {
+        auto const json = frame.substr(at + 7, frame.find("\n\n", at) - at - 7);
+        json::View const data(json);
+        out += data["kind"].string_or("") + "@" + std::string(data["offset"].raw()) + ":" +
+               data["text"].string_or("") + " ";
+    }
+    return out;
+}
+
+TEST_F(StreamsTest, Delta_EachPiece_SaysWhereItBeginsInItsPart) {
+    SessionId const session = new_session();
+    auto const reader = follow(session);
+    using Kind = port::Delta::Kind;
+    streams.delta(session, {1, 1, 1, 5}, {Kind::reasoning, "hm"});
+    streams.delta(session, {1, 1, 1, 5}, {Kind::text, "ü"});
+    streams.delta(session, {1, 1, 1, 5}, {Kind::text, "b"});
+    streams.delta(session, {1, 1, 2, 5}, {Kind::text, "c"});
+    ASSERT_EQ(reader->got.size(), 5U);
+    EXPECT_EQ(draft_of(*reader->got[1]), "reasoning@0:hm ");
+    EXPECT_EQ(draft_of(*reader->got[2]), "text@0:ü ");
+    EXPECT_EQ(draft_of(*reader->got[3]), "text@2:b ");  // bytes of UTF-8
+    EXPECT_EQ(draft_of(*reader->got[4]), "text@0:c ");
+}
+
+TEST_F(StreamsTest, Draft_ReaderJoinsInMidTurn_GetsItFromItsBeginning) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    TurnNo const turn = 1;
+    using Kind = port::Delta::Kind;
+    streams.delta(session, {turn, 1, 1, 5}, {Kind::reasoning, "hm"});
+    streams.delta(session, {turn, 1, 1, 5}, {Kind::text, "Hel"});
+    streams.delta(session, {turn, 1, 1, 5}, {Kind::text, "lo"});
+    auto const late = follow(session);
+    ASSERT_FALSE(late->got.empty());
+    EXPECT_EQ(draft_of(*late->got.back()), "reasoning@0:hm text@0:Hello ");
+    EXPECT_EQ(late->seqs().size() + 1, late->got.size());
+    streams.delta(session, {turn, 1, 1, 5}, {Kind::text, "!"});
+    EXPECT_EQ(draft_of(*late->got.back()), "text@5:! ");
+}
+
+TEST_F(StreamsTest, Draft_OfATurnThatEnded_IsNotSent) {
+    SessionId const session = new_session();
+    streams.delta(session, {1, 1, 1, 5}, {port::Delta::Kind::text, "late"});
+    auto const reader = follow(session);
+    EXPECT_EQ(reader->got.size(), reader->seqs().size());
 }
 
 TEST_F(StreamsTest, AReaderFarBehindGetsOnePageAndTheNextWhenThatIsOut) {
