@@ -46,6 +46,7 @@ class Attacks(Case):
         self.page.run("document.getElementById('in').click()")
         self.page.until("location.pathname == '/'")
         self.page.settle()
+        self.page.go(self.own + '/healthz')  # no page: its policy would keep scripts from asking
 
     def tearDown(self):
         self.page.close()
@@ -151,11 +152,6 @@ class Attacks(Case):
         for host, page in self.evil_pages():
             page.run(f"location.href = '{self.own}/a/{call['id']}'")
             page.until("location.pathname.startsWith('/a/') && document.readyState == 'complete'")
-            if host != '127.0.0.1':  # another port of one host is the same site
-                # A click elsewhere brings no cookie: the page leads to itself, and then it comes.
-                self.assertNotIn('dangerous', page.run('document.body.innerText'), host)
-                page.until("document.querySelector('a') != null")
-                page.run("document.querySelector('a').click()")
             page.until("document.querySelector('form') != null")
         page = self.browser.open(f'{self.own}/a/{call["id"]}')
         page.until("document.querySelector('form') != null")
@@ -169,7 +165,9 @@ class Attacks(Case):
         self.assertIn('denied: not on a friday', self.server.said(session))
 
     def test_a_name_that_is_bound_anew_is_not_our_host(self):
-        page = self.browser.open(f'http://rebound.example:{self.server.port}{LIST}')
+        page = self.browser.open('about:blank')
+        page.call('Page.setBypassCSP', enabled=True)  # the page of the error is not the attacker's
+        page.go(f'http://rebound.example:{self.server.port}{LIST}')
         self.assertIn('wrong_host', page.run('document.body.innerText'))
         before = self.everything()
         for method, path, body in (

@@ -35,10 +35,11 @@ class Parsed(html.parser.HTMLParser):
         if tag == 'input':
             self.hidden[attributes['name']] = attributes['value']
         if tag == 'button':
-            self.verdicts.append(attributes['value'])
+            self.verdicts.append(attributes.get('value'))
         if tag == 'a':
             self.links.append(attributes['href'])
-        bad = [name for name in attributes if name.startswith('on') or name == 'action']
+        bad = [name for name in attributes if name.startswith('on')]
+        bad += [a for n, a in attributes.items() if n == 'action' and a != '/sign-out']
         assert not bad, bad
 
     def handle_data(self, data):
@@ -64,6 +65,11 @@ class Person:
         answer = self.client().get('/a/' + pending, Cookie=self.cookie)
         assert answer.status == 200, answer
         return Parsed(answer.raw)
+
+    def raw(self, path, **headers):
+        answer = self.client().get(path, Cookie=self.cookie, **headers)
+        assert answer.status == 200, answer
+        return answer.raw.decode()
 
     def send(self, pending, fields, **headers):
         headers = {'Origin': self.own, 'Cookie': self.cookie, **headers}
@@ -230,8 +236,8 @@ class Page(Tools):
         unknown = pending[:-4] + 'AAAA'
         self.assertEqual(foreign.get(unknown).text.replace(unknown, pending), page.text)
         self.assertProblem(foreign.send(unknown, fields), 404, 'not_found')
-        # A strict cookie does not come with a click elsewhere: the page leads to itself.
-        self.assertEqual(page.links, [pending])
+        self.assertEqual(page.links, ['/sign-in?next=/a/' + pending])
+        self.assertIn('Sign in to answer.', page.text)
         self.assertEqual(self.status(pending), 'waiting')
 
     def test_signed_out_or_revoked_its_form_is_worth_nothing(self):
@@ -306,6 +312,18 @@ class Page(Tools):
         self.assertNotIn('img', after.tags)
         self.assertIn('<img/src=x/onerror=alert(1)>"\'&\\u{202e}gnp', after.text.lower())
 
+    def test_the_page_is_about_the_question(self):
+        pending = self.asked()
+        raw = Person(self.server, 'bob').raw('/a/' + pending)
+        self.assertIn('<title>Deploy A?</title>', raw)
+        self.assertIn('<h1>Deploy A?</h1>', raw)
+        self.assertIn('<main>', raw)
+        self.assertIn('content="light dark"', raw)
+        page = Parsed(raw.encode())
+        self.assertRegex(page.text, r'target\s*A\s')  # a row of its own
+        self.assertIn('Raw JSON{"target":"A"}', page.text)
+        self.assertIn('/', page.links)
+
     def test_it_decides_over_a_crash(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
@@ -315,6 +333,75 @@ class Page(Tools):
         self.ends_with('deploy A: ran {"target":"A"}')
         self.server.restart()
         self.assertIn('Approved by bob', bob.get(pending).text)
+
+
+class Home(Tools):
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.clean)
+
+    def test_home_lists_what_waits_for_the_person(self):
+        approval = self.server.open_calls(self.server.create('approve A')['id'])[0]
+        question = self.server.open_calls(self.server.create('ask How\nmany?')['id'])[0]
+        self.server.create('deploy B')  # a job, and not for people
+        bob = Person(self.server, 'bob')
+        page = Parsed(bob.raw('/').encode())
+        self.assertIn('Signed in as bob (role answer)', page.text)
+        self.assertIn('Waiting for you: 2', page.text)
+        self.assertEqual(page.links, ['/a/' + question['id'], '/a/' + approval['id']])
+        self.assertNotIn('script', page.tags)
+        self.assertEqual(bob.answer(question['id'], 'answer', answer='4').status, 303)
+        self.assertIn('Waiting for you: 1', bob.raw('/'))
+        for other in (
+            Person(self.server, 'ro', role='read'),
+            Person(self.server, 'far', projects=['other']),
+        ):
+            page = Parsed(other.raw('/').encode())
+            self.assertIn('Nothing waits for your answer.', page.text)
+            self.assertEqual(page.links, [])
+
+    def test_home_without_a_sign_in_tells_nothing(self):
+        call = self.server.open_calls(self.server.create('approve A')['id'])[0]
+        answer = self.assertStatus(Client(self.server.port, None).get('/'), 200)
+        page = Parsed(answer.raw)
+        self.assertIn('ask your administrator for a sign-in link', page.text)
+        self.assertNotIn(call['message'], page.text)
+        self.assertNotIn(call['id'], answer.raw.decode())
+        self.assertEqual(page.links, ['/sign-in'])
+
+    def test_the_button_signs_out(self):
+        bob = Person(self.server, 'bob')
+        form = {'Content-Type': 'application/x-www-form-urlencoded', 'Cookie': bob.cookie}
+        for origin in (None, 'null', 'https://evil.test'):
+            headers = {**form, **({'Origin': origin} if origin else {})}
+            answer = bob.client().call('POST', '/sign-out', headers=headers, raw=b'')
+            self.assertProblem(answer, 403, 'origin_refused')
+        headers = {**form, 'Origin': bob.own}
+        answer = bob.client().call('POST', '/sign-out', headers=headers, raw=b'')
+        self.assertEqual((answer.status, answer.headers['Location']), (303, '/'))
+        self.assertIn('Max-Age=0', answer.headers['Set-Cookie'])
+        self.assertIn('Sign in to Dormouse', bob.raw('/'))
+
+    def test_a_browser_gets_errors_as_pages(self):
+        bob = Person(self.server, 'bob')
+        html_type = {'Accept': 'text/html,application/xhtml+xml'}
+        for path, cookie, status in (
+            ('/nothing', bob.cookie, 404),
+            ('/favicon.ico', None, 401),
+            ('/api/agents', None, 401),
+            ('/api/tokens', bob.cookie, 403),
+            ('/sign-out', bob.cookie, 405),
+            ('/a/x', bob.cookie, 404),
+        ):
+            headers = dict(html_type, **({'Cookie': cookie} if cookie else {}))
+            answer = self.assertStatus(bob.client().get(path, **headers), status)
+            self.assertEqual(answer.headers['Content-Type'], 'text/html; charset=utf-8', path)
+            self.assertIn("default-src 'none'", answer.headers['Content-Security-Policy'])
+            text = answer.raw.decode()
+            for part in ('<html lang="en">', '<title>', '<main>', 'viewport', 'light dark'):
+                self.assertIn(part, text, path)
+        answer = bob.client().get('/nothing', Cookie=bob.cookie, Accept='*/*')
+        self.assertProblem(answer, 404, 'not_found')
 
 
 class Questions(Tools):

@@ -78,6 +78,7 @@ SESSION = {
     'messageCount': int,
     'usage': USAGE,
     'error': maybe(TROUBLE),
+    'lastTurn': maybe({'id': an_id('trn_'), 'failed': bool, 'error': maybe(TROUBLE)}),
     'time': {'created': int, 'updated': int, 'ended': maybe(int)},
 }
 TURN = {
@@ -210,6 +211,7 @@ PENDING = {
     'generation': int,
     'tool': str,
     'input': ANY,
+    'modelInput': ANY,
     'inputDigest': DIGEST,
     'status': one_of('waiting', 'processing', 'completed', 'failed', 'expired', 'cancelled'),
     'reason': one_of('tool_result', 'user_input', 'approval', 'elicitation', 'handoff'),

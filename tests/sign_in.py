@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Signing a browser in: a link is spent once, by a POST; the cookie is for our own pages alone."""
+import re
 import threading
 
-from dormouse import Case, Client, main, run
+from dormouse import ROOT, Case, Client, main, run
 
 
 class SignIn(Case):
@@ -21,7 +22,7 @@ class SignIn(Case):
         answer = self.assertStatus(self.spend(code), 200)
         header = answer.headers['Set-Cookie']
         value, *attributes = header.split('; ')
-        self.assertEqual({'HttpOnly', 'SameSite=Strict', 'Path=/'} - set(attributes), set())
+        self.assertEqual({'HttpOnly', 'SameSite=Lax', 'Path=/'} - set(attributes), set())
         return value
 
     def own(self):
@@ -111,6 +112,40 @@ class SignIn(Case):
         for cookie in cookies:
             self.server.delete(f'/api/tokens/{cookie["id"]}')
         self.assertStatus(self.browser().get('/api/agents', Cookie=second), 401)
+
+    def test_it_leads_back_and_to_no_other_server(self):
+        for path, leads_to in (
+            ('/a/pnd_x_1_1_y', '/a/pnd_x_1_1_y'),
+            ('//evil.test', '/'),
+            ('/\\evil.test', '/'),
+            ('https://evil.test', '/'),
+            ('/\t/evil.test', '/'),
+            ('', '/'),
+            (None, '/'),
+        ):
+            body = {'code': self.link()[0], **({} if path is None else {'next': path})}
+            answer = self.browser().post('/sign-in', body, Connection='close')
+            self.assertStatus(answer, 200)
+            self.assertEqual(answer['next'], leads_to)
+        self.assertStatus(self.browser().get('/sign-in?next=/a/x'), 200)
+
+    def test_a_get_with_a_cookie_changes_nothing(self):
+        code, _ = self.link(role='admin')
+        cookie = self.cookie(code)
+        session = self.server.create('approve A')['id']
+        (call,) = self.server.open_calls(session)
+        source = (ROOT / 'src/server/routes.cc').read_text()
+        rows = re.findall(r'\{"GET",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s', source)
+        paths = ['/' + '/'.join(re.findall(r'"([^"]*)"', row)) for row in rows]
+        self.assertGreater(len(paths), 20)
+        before = (self.server.events(session), self.server.items('/api/tokens'))
+        for path in [*paths, '/sign-out', f'/async-tool/result?pendingID={call["id"]}&result=1']:
+            path = path.replace('projects/{}', 'projects/default')
+            path = path.replace('{}', call['id'] if path.startswith(('/a/', '/async')) else session)
+            for method in ('GET', 'HEAD'):
+                answer = self.browser().call(method, path, headers={'Cookie': cookie})
+                self.assertLess(answer.status, 500, path)
+        self.assertEqual((self.server.events(session), self.server.items('/api/tokens')), before)
 
     def test_codes_that_are_guessed_are_counted(self):
         statuses = [self.spend('dml_x').status for _ in range(40)]

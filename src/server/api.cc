@@ -6,6 +6,7 @@
 #include "server/changes.h"
 #include "server/feed_streams.h"
 #include "server/handlers.h"
+#include "server/html.h"
 #include "server/metrics.h"
 #include "server/observed.h"
 #include "server/readiness.h"
@@ -43,7 +44,7 @@ template <class Segments> bool matches(Route const& route, Segments const& segme
 std::string text_of(Route const& route) {
     std::string out;
     for (std::string_view const segment : route.pattern) out.append("/").append(segment);
-    return out;
+    return out.empty() ? "/" : out;
 }
 
 std::vector<std::string_view> words(std::string_view text) {
@@ -123,6 +124,7 @@ Api::Api(Services services)
     services_.runner.on_append(
         [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
             changes_->note(lane, records, services_.runner.now());
+            streams_->appended(lane.id(), records);
             feed_streams_->appended();
             webhooks_->appended(lane, records);
             services_.metrics.appended(records, services_.runner.now());
@@ -146,7 +148,7 @@ std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     if (!error) return has_body(head) ? refuse_before_body(head) : std::nullopt;
     auto reply = problem_reply(*error, head);
     services_.metrics.answered(head.method, {}, reply.status);
-    return reply;
+    return for_browser(std::move(reply), head);
 }
 
 // What the head alone says is not taken is refused before its body takes memory.
@@ -176,7 +178,7 @@ bool Api::knows(HttpRequest const& head) const {
 HttpReply Api::problem(Error const& error, HttpRequest const& head) {
     auto reply = problem_reply(error, head);
     services_.metrics.answered(head.method, {}, reply.status);
-    return reply;
+    return for_browser(std::move(reply), head);
 }
 
 std::size_t Api::body_limit(std::string_view method, std::string_view path) const {

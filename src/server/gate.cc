@@ -80,7 +80,7 @@ bool is_webhook(HttpRequest const& head) {
 }
 
 bool is_page_form(HttpRequest const& head) {
-    return head.method == "POST" && head.path.starts_with("/a/");
+    return head.method == "POST" && (head.path.starts_with("/a/") || head.path == "/sign-out");
 }
 
 Gate::Gate(GateOptions options, port::Clock const& clock)
@@ -144,9 +144,10 @@ Error Gate::failed_auth(HttpRequest const& head) {
     if (!failures_.take(network_of(head.peer_address))) {
         return Error{Code::rate_limited, "Too many requests without a valid token.", {}, 1000};
     }
-    return Error{Code::unauthenticated,
-                 "Send `Authorization: Bearer TOKEN`; the first token stands in the data "
-                 "directory's file `token`."};
+    return Error{
+        Code::unauthenticated,
+        "Send `Authorization: Bearer TOKEN`. The first token is in the file `token` of the "
+        "data directory."};
 }
 
 std::optional<Error> Gate::refuse_signature(HttpRequest const& head,
@@ -183,9 +184,10 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
             "Pages of this origin may not call; add it to allowed_origins if they should."};
     }
     if (head.path == "/healthz" || head.path == "/readyz") return std::nullopt;
-    // What /a/ shows to whoever has no token tells nothing of the call.
-    bool const open = (head.path == "/sign-in" && head.method != "DELETE") ||
-                      (head.path.starts_with("/a/") && head.method != "POST");
+    // Without a token `/` and /a/ show how to sign in, and tell nothing.
+    bool const page = head.path == "/" || head.path.starts_with("/a/");
+    bool const open =
+        (head.path == "/sign-in" && head.method != "DELETE") || (page && head.method != "POST");
     if (!open && !is_webhook(head)) {
         if (auto error = refuse_asker(head)) return error;
     }

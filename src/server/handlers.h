@@ -22,6 +22,8 @@ void post_webhook(Api& api, ExchangePtr const& x);
 void list_deliveries(Api& api, ExchangePtr const& x);
 void retry_delivery(Api& api, ExchangePtr const& x);
 void delete_delivery(Api& api, ExchangePtr const& x);
+// handlers_home.cc
+void get_home(Api& api, ExchangePtr const& x);
 // handlers_page.cc
 void get_page(Api& api, ExchangePtr const& x);
 void post_page(Api& api, ExchangePtr const& x);
@@ -108,6 +110,7 @@ void create_link(Api& api, ExchangePtr const& x);
 void show_sign_in(Api& api, ExchangePtr const& x);
 void sign_in(Api& api, ExchangePtr const& x);
 void sign_out(Api& api, ExchangePtr const& x);
+void post_sign_out(Api& api, ExchangePtr const& x);
 
 // handlers_acp.cc
 void acp_create(Api& api, ExchangePtr const& x);

@@ -60,7 +60,7 @@ struct Waiting {
     std::vector<Need> needs = {};
     std::vector<Finding> in_doubt = {};
     std::vector<Finding> orphaned = {};  // whoever started it is gone and will never read it
-    std::vector<Finding> bricked = {};   // it can not be read, and so never goes on
+    std::vector<Finding> bricked = {};   // it cannot be read, and so never goes on
 };
 
 // The first ones are kept, all are counted.
@@ -169,7 +169,7 @@ bool read_cursor(std::string_view text, Doctor& d) {
 Finding bricked(SessionId session, Error const& error) {
     return {session,
             {},
-            "it can not be read: " + error.detail,
+            "it cannot be read: " + error.detail,
             "restore a backup, or delete the session; dormouse doctor --check names what is "
             "damaged"};
 }

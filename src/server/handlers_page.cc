@@ -24,13 +24,13 @@ void show(Api& api, ExchangePtr const& x, PendingId const& pending, int status,
             wire::PauseView const* const pause =
                 snapshot ? snapshot->history.pause(pending) : nullptr;
             bool const mine = pause && x->principal->is_for(snapshot->lane->state().project);
-            if (!mine) return x->responder->reply(page_reply(200, page_for_strangers(pending)));
+            if (!mine) return x->responder->reply(page_to_sign_in(pending));
             Viewer const viewer{x->by, x->principal->role >= Role::answer,
                                 api.services().gate.form_token(x->request, pending),
                                 std::move(notice)};
             Time const now = api.services().runner.now();
-            x->responder->reply(page_reply(
-                status, page_of(snapshot->lane->state(), snapshot->history, *pause, viewer, now)));
+            x->responder->reply(
+                page_of(snapshot->lane->state(), snapshot->history, *pause, viewer, status, now));
         });
 }
 
@@ -126,7 +126,7 @@ bool is_of_page(Api& api, ExchangePtr const& x, PendingId const& pending, Form c
 void get_page(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
-    if (!x->principal) return x->responder->reply(page_reply(200, page_for_strangers(*pending)));
+    if (!x->principal) return x->responder->reply(page_to_sign_in(*pending));
     show(api, x, *pending, 200, "");
 }
 

@@ -116,6 +116,9 @@ std::string pending_object(State const& state, wire::History const& history,
     out.member("generation", pause.pending.generation)
         .member("tool", call.spec.tool)
         .member("input", call.spec.input);
+    bool const edited =
+        !call.inputs.empty() && call.inputs.front().second.text() != call.spec.input.text();
+    out.member("modelInput", edited ? call.inputs.front().second : Json());
     out.member("inputDigest", digest_text(sha256(json::canonical(call.spec.input))));
     out.member("status", pending_status(pause, now));
     write_terms(out, pause);

@@ -31,6 +31,19 @@ void write_trouble(json::Writer& out, std::optional<Trouble> const& error) {
     out.begin_object().member("code", error->code).member("message", error->message).end_object();
 }
 
+void write_last_turn(json::Writer& out, State const& state) {
+    out.key("lastTurn");
+    if (!state.last_turn) {
+        out.null();
+        return;
+    }
+    out.begin_object()
+        .member("id", turn_id(state, state.last_turn->no))
+        .member("failed", state.last_turn->failed);
+    write_trouble(out, state.last_turn->error);
+    out.end_object();
+}
+
 void write_retry(json::Writer& out, State const& state) {
     out.member("turnID", turn_id(state, state.turn->no)).member("attempt", state.turn->attempt);
     out.member("message",
@@ -99,6 +112,7 @@ std::string session_object(State const& state) {
     out.member("seq", state.head).member("messageCount", state.messages).key("usage");
     write_usage(out, state.usage, state.steps);
     write_trouble(out, state.trouble);
+    write_last_turn(out, state);
     out.key("time").begin_object().member("created", to_ms(state.created));
     out.member("updated", to_ms(state.updated))
         .member("ended", ms_or_null(state.ended))

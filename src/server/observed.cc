@@ -1,5 +1,6 @@
 #include "server/observed.h"
 
+#include "server/html.h"
 #include "server/problem.h"
 
 #include <chrono>
@@ -101,7 +102,10 @@ Observed::Observed(std::shared_ptr<Responder> to, HttpRequest const& request, Me
       log_(log),
       id_(request.id),
       method_(request.method),
-      begun_(steady_now()) {}
+      begun_(steady_now()) {
+    head_.id = request.id;
+    if (wants_html(request)) head_.headers = {{"accept", "text/html"}};
+}
 
 void Observed::matched(std::string route, std::vector<std::string> const& params) {
     route_ = std::move(route);
@@ -119,13 +123,10 @@ void Observed::of(PrincipalPtr principal,
 
 void Observed::reply(HttpReply reply) {
     bool const reads = method_ == "GET" || method_ == "HEAD";
-    if (reads && principal_ && principal_->revoked) {
-        HttpRequest head;
-        head.id = id_;
-        reply = problem_reply({Code::unauthenticated, "This token was revoked meanwhile."}, head);
-    }
+    if (reads && principal_ && principal_->revoked)
+        reply = problem_reply({Code::unauthenticated, "This token was revoked meanwhile."}, head_);
     tell(reply.status);
-    to_->reply(std::move(reply));
+    to_->reply(for_browser(std::move(reply), head_));
 }
 
 std::shared_ptr<EventStream> Observed::stream(

@@ -37,6 +37,7 @@ private:
     io::Log& log_;
     std::string const id_;
     std::string const method_;
+    HttpRequest head_;  // what a page for a browser needs of the request
     Duration const begun_;
     PrincipalPtr principal_ = {};
     std::function<void(std::shared_ptr<EventStream> const&)> on_stream_ = {};

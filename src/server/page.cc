@@ -3,11 +3,10 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "json/json.h"
+#include "server/html.h"
 #include "server/objects.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 
 namespace dormouse::server {
 
@@ -15,30 +14,10 @@ using namespace dormouse::session;
 
 namespace {
 
-constexpr std::string_view style =
-    "body{font:1rem/1.5 sans-serif;max-width:45rem;margin:auto;padding:1rem}"
-    "pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid;padding:.5rem}"
-    "textarea{width:100%;font:inherit;box-sizing:border-box}button{font:inherit;padding:.5rem 1rem}"
-    "dt{font-weight:bold}dd{margin:0 0 .5rem}";
-
-// As text of a page. What is not seen or turns the direction of writing is spelt out: who decides
-// reads what the tool gets.
-std::string shown(std::string_view text) {
-    std::string out;
-    for (char const c : escape_for_terminal(text, true)) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            case '\'': out += "&#39;"; break;
-            default: out += c;
-        }
-    }
-    return out;
+std::string shown(std::string_view text) { return html_text(text); }
+std::string paragraph(std::string const& text) {
+    return "<p class=\"said\">" + shown(text) + "</p>\n";
 }
-
-std::string paragraph(std::string const& text) { return "<p>" + shown(text) + "</p>\n"; }
 std::string block(std::string_view text) { return "<pre>" + shown(text) + "</pre>\n"; }
 std::string row(std::string_view name, std::string const& html) {
     return "<dt>" + std::string(name) + "</dt><dd>" + html + "</dd>\n";
@@ -52,8 +31,13 @@ std::string who(Actor const& by) { return by.name.empty() ? std::string(text(by.
 
 std::string asked(AnswerTerms const& terms) {
     std::string out;
-    for (std::string const& from : terms.from) out += (out.empty() ? "" : ", ") + from;
-    if (out.empty()) out = "role:answer";
+    constexpr std::string_view role = "role:";
+    for (std::string const& from : terms.from) {
+        bool const is_role = from.starts_with(role);
+        out += out.empty() ? "" : ", ";
+        out += is_role ? "everybody with the role " + from.substr(role.size()) : from;
+    }
+    if (out.empty()) out = "everybody with the role answer";
     return terms.need < 2 ? out : out + "; " + std::to_string(terms.need) + " must agree";
 }
 
@@ -66,7 +50,7 @@ std::string votes(wire::PauseView const& pause) {
     for (auto const& [by, vote] : pause.votes)
         out += (&by == &pause.votes.front().first ? ": " : ", ") + who(by) +
                (vote.first ? "" : " denied") + " at " + utc_text(vote.second);
-    return row("votes", shown(out));
+    return row("Votes", shown(out));
 }
 
 // "Approved by bob at …": what settled it.
@@ -96,31 +80,70 @@ std::string field(std::string_view label, std::string_view name, std::string_vie
            std::string(name) + "\"" + std::string(more) + "></textarea></label></p>\n";
 }
 
-std::string button(std::string_view verdict, std::string_view label) {
-    return "<button name=\"verdict\" value=\"" + std::string(verdict) + "\">" + std::string(label) +
-           "</button>\n";
+std::string button(std::string_view verdict, std::string_view label, std::string_view look = {}) {
+    std::string const kind = look.empty() ? "" : " class=\"" + std::string(look) + "\"";
+    return "<button name=\"verdict\" value=\"" + std::string(verdict) + "\"" + kind + ">" +
+           std::string(label) + "</button>\n";
+}
+
+std::string actions(std::string const& buttons) {
+    return "<div class=\"actions\">" + buttons + "</div>\n";
 }
 
 std::string fields(PauseReason reason, bool doubt) {
     if (reason == PauseReason::user_input)
-        return field("Answer", "answer", " required") + button("answer", "Answer");
+        return field("Answer", "answer", " required") + actions(button("answer", "Answer", "yes"));
     if (doubt)
         return field("What it gave, if it succeeded", "answer") +
-               button("run_again", "Run it again") + button("succeeded", "It succeeded") +
-               button("give_up", "Give up");
+               actions(button("run_again", "Run it again") +
+                       button("succeeded", "It succeeded", "yes") +
+                       button("give_up", "Give up", "no"));
     std::string const content =
         reason == PauseReason::elicitation ? field("Content (JSON)", "content") : "";
-    return content + field("Comment", "comment") + button("approve", "Approve") +
-           button("deny", "Deny");
+    return content + field("Comment", "comment") +
+           actions(button("approve", "Approve", "yes") + button("deny", "Deny", "no"));
 }
 
-std::string form(wire::PauseView const& pause, std::string const& digest, bool doubt,
-                 std::string const& token) {
+// `about` is inside, so that the buttons stay in sight while it is read.
+std::string form(wire::PauseView const& pause, std::string const& about, std::string const& digest,
+                 bool doubt, std::string const& token) {
     auto const hidden = [](std::string_view name, std::string const& value) {
         return "<input type=\"hidden\" name=\"" + std::string(name) + "\" value=\"" + value + "\">";
     };
     return "<form method=\"post\" accept-charset=\"utf-8\">" + hidden("token", token) +
-           hidden("inputDigest", digest) + "\n" + fields(pause.terms.reason, doubt) + "</form>\n";
+           hidden("inputDigest", digest) + "\n" + about + fields(pause.terms.reason, doubt) +
+           "</form>\n";
+}
+
+std::string value_html(json::View value) {
+    auto const text = value.string();
+    return "<span class=\"said\">" + shown(text ? *text : std::string(value.raw())) + "</span>";
+}
+
+// The arguments that the question does not say already, one a row; and all of them as they are.
+std::string arguments(Json const& input, std::string const& question) {
+    json::View const view(input);
+    std::string const raw =
+        "<details><summary>Raw JSON</summary>" + block(input.text()) + "</details>";
+    if (view.kind() != json::Kind::object) return row("Arguments", value_html(view) + raw);
+    std::string rows;
+    view.members([&](std::string_view name, json::View value) {
+        if (value.string().value_or("") != question) rows += row(shown(name), value_html(value));
+    });
+    return row("Arguments", (rows.empty() ? "" : "<dl>\n" + rows + "</dl>\n") + raw);
+}
+
+std::string facts(State const& state, wire::CallView const& call, wire::PauseView const& pause,
+                  std::string const& question, Time now) {
+    std::string out = "<dl>" + row("Tool", shown(call.spec.tool)) +
+                      arguments(call.spec.input, question) + row("Agent", shown(state.agent));
+    std::string const& title = state.title.empty() ? state.auto_title : state.title;
+    if (!title.empty()) out += row("Session", "<span class=\"said\">" + shown(title) + "</span>");
+    out += row("Status", std::string(pending_status(pause, now)));
+    out += row("Asked", shown(asked(pause.terms.answer))) + votes(pause);
+    out += row("Since", time_html(pause.created, now));
+    if (pause.deadline && !pause.receipt) out += row("Deadline", time_html(*pause.deadline, now));
+    return out + "</dl>\n";
 }
 
 std::string commands(std::string const& id, PauseReason reason) {
@@ -130,30 +153,23 @@ std::string commands(std::string const& id, PauseReason reason) {
 }
 
 std::string how_to_answer(State const& state, wire::PauseView const& pause, Viewer const& viewer,
-                          std::string const& digest, Time now) {
+                          std::string const& about, std::string const& digest, Time now) {
     PauseReason const reason = pause.terms.reason;
     std::string const holder = claimed_by_another(pause, viewer.by, now);
     if (!holder.empty())
-        return paragraph("Claimed by " + holder + " until " + utc_text(pause.claimed_until) +
+        return about +
+               paragraph("Claimed by " + holder + " until " + utc_text(pause.claimed_until) +
                          "; nobody else may answer until then.");
-    if (!viewer.may_answer) return paragraph("You may look at this and not answer it.");
+    if (!viewer.may_answer) return about + paragraph("You may look at this and not answer it.");
     if (std::ranges::find(pause.votes, viewer.by, [](auto const& vote) { return vote.first; }) !=
         pause.votes.end())
-        return paragraph("Your vote is counted; others are waited for.");
+        return about + paragraph("Your vote is counted. Others must agree before it continues.");
     bool const job = reason == PauseReason::tool_result || reason == PauseReason::handoff;
-    if (viewer.form_token.empty() || job) return commands(pause.pending.text(), reason);
-    return form(pause, digest, asks_of_doubt(state, pause.pending), viewer.form_token);
+    if (viewer.form_token.empty() || job) return about + commands(pause.pending.text(), reason);
+    return form(pause, about, digest, asks_of_doubt(state, pause.pending), viewer.form_token);
 }
 
 }  // namespace
-
-std::string utc_text(Time at) {
-    std::time_t const seconds = to_ms(at) / 1000;
-    std::tm parts{};
-    gmtime_r(&seconds, &parts);
-    std::array<char, 64> out{};
-    return {out.data(), std::strftime(out.data(), out.size(), "%Y-%m-%d %H:%M UTC", &parts)};
-}
 
 std::string claimed_by_another(wire::PauseView const& pause, Actor const& by, Time now) {
     bool const another = pause.claimed_until > now && pause.claimed_by != by.name;
@@ -165,50 +181,41 @@ bool asks_of_doubt(State const& state, PendingId const& pending) {
     return call && call->question && call->question->pending == pending;
 }
 
-std::string page_for_strangers(PendingId const& pending) {
+std::string question_of(wire::CallView const& call, wire::PauseView const& pause) {
+    return pause.terms.message.empty() ? "Waiting: " + call.spec.tool : pause.terms.message;
+}
+
+HttpReply page_to_sign_in(PendingId const& pending) {
     std::string const id = pending.text();
-    // A browser sends its cookie only when the page before was ours too.
-    return "<p>Something waits for an answer.</p>\n<p><a href=\"" + id +
-           "\">Open it as who is signed in</a>. Who is not is given a link for that by <code>"
-           "dormouse link NAME --role answer</code>, and opens this page again.</p>\n"
-           "<p>Or with a token of this server:</p>\n" +
-           block("dormouse show " + id);
+    return html_reply(
+        200, "Sign in to answer",
+        "<h1>Sign in to answer.</h1>\n"
+        "<p>Somebody is asked for an answer here. Only people who are signed in see "
+        "the question.</p>\n<nav><a href=\"/sign-in?next=/a/" +
+            id +
+            "\">I have a sign-in link</a></nav>\n"
+            "<p>Otherwise ask your administrator for a sign-in link, open it on this "
+            "device, then open this page again.</p>\n"
+            "<p class=\"dim\">Signed in, and still here? Then this is not for you, or "
+            "the link is incomplete.</p>\n"
+            "<details><summary>For administrators</summary>" +
+            block("dormouse link NAME --role answer\ndormouse show " + id) + "</details>\n");
 }
 
-std::string page_of(State const& state, wire::History const& history, wire::PauseView const& pause,
-                    Viewer const& viewer, Time now) {
-    auto const& spec = history.calls().at(pause.pending.call).spec;
-    std::string const status(pending_status(pause, now));
-    std::string out;
+HttpReply page_of(State const& state, wire::History const& history, wire::PauseView const& pause,
+                  Viewer const& viewer, int status, Time now) {
+    auto const& call = history.calls().at(pause.pending.call);
+    std::string const question = question_of(call, pause);
+    std::string out = "<nav><a href=\"/\">What waits for me</a></nav>\n";
     if (!viewer.notice.empty())
-        out += "<p role=\"alert\"><strong>" + shown(viewer.notice) + "</strong></p>\n";
+        out +=
+            "<p role=\"alert\" class=\"said\"><strong>" + shown(viewer.notice) + "</strong></p>\n";
+    out += "<h1>" + shown(question) + "</h1>\n";
     if (pause.receipt) out += outcome(pause);
-    if (!pause.terms.message.empty()) out += paragraph(pause.terms.message);
-    out += "<dl>" + row("tool", shown(spec.tool)) + row("arguments", block(spec.input.text())) +
-           row("status", status) + row("asked", shown(asked(pause.terms.answer))) + votes(pause);
-    if (pause.deadline) out += row("deadline", utc_text(*pause.deadline));
-    out += "</dl>\n";
-    if (pause.receipt) return out;
-    std::string const digest = digest_text(sha256(json::canonical(spec.input)));
-    return out + how_to_answer(state, pause, viewer, digest, now);
-}
-
-HttpReply page_reply(int status, std::string const& content) {
-    // The policy hides the page's address from others, and not from our own form: without an Origin
-    // that form would be refused.
-    return {
-        status,
-        "text/html; charset=utf-8",
-        {{"Content-Security-Policy",
-          "default-src 'none'; style-src 'sha256-" + base64(sha256(style)) +
-              "'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
-         {"X-Content-Type-Options", "nosniff"},
-         {"Referrer-Policy", "same-origin"},
-         {"Cache-Control", "no-store"}},
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width\"><title>Dormouse</title><style>" +
-            std::string(style) + "</style></head><body><h1>Dormouse</h1>\n" + content +
-            "</body></html>\n"};
+    std::string const about = facts(state, call, pause, question, now);
+    std::string const digest = digest_text(sha256(json::canonical(call.spec.input)));
+    out += pause.receipt ? about : how_to_answer(state, pause, viewer, about, digest, now);
+    return html_reply(status, title_text(question), out);
 }
 
 }  // namespace dormouse::server

@@ -18,15 +18,15 @@ struct Viewer {
     std::string notice = {};      // told above all else
 };
 
-// The page for whoever may not see the call.
-[[nodiscard]] std::string page_for_strangers(PendingId const& pending);
+// What a person is asked: one text, which may have several lines.
+[[nodiscard]] std::string question_of(wire::CallView const& call, wire::PauseView const& pause);
+// The page for everybody who may not see the call. It tells nothing of it.
+[[nodiscard]] HttpReply page_to_sign_in(PendingId const& pending);
 // REQUIRES: the call has this pause.
-[[nodiscard]] std::string page_of(session::State const& state, wire::History const& history,
-                                  wire::PauseView const& pause, Viewer const& viewer, Time now);
-[[nodiscard]] HttpReply page_reply(int status, std::string const& content);
+[[nodiscard]] HttpReply page_of(session::State const& state, wire::History const& history,
+                                wire::PauseView const& pause, Viewer const& viewer, int status,
+                                Time now);
 
-// "2026-11-22 14:01 UTC"
-[[nodiscard]] std::string utc_text(Time at);
 // Who holds the call for himself at `now`; empty: nobody but `by`.
 [[nodiscard]] std::string claimed_by_another(wire::PauseView const& pause, session::Actor const& by,
                                              Time now);

@@ -27,18 +27,18 @@ Result<void> write_token(std::filesystem::path const& file, std::string const& t
     int const fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return fail(Code::store_unavailable,
-                    "can not write " + beside + ": " + std::strerror(errno));
+                    "cannot write " + beside + ": " + std::strerror(errno));
     std::string const line = token + "\n";
     bool const written = ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
     bool const synced = ::fsync(fd) == 0;
     ::close(fd);
     if (!written || !synced)
-        return fail(Code::store_full, "can not write " + beside + ": " + std::strerror(errno));
+        return fail(Code::store_full, "cannot write " + beside + ": " + std::strerror(errno));
     std::error_code error;
     std::filesystem::rename(beside, file, error);
     if (error)
         return fail(Code::store_unavailable,
-                    "can not write " + file.string() + ": " + error.message());
+                    "cannot write " + file.string() + ": " + error.message());
     return {};
 }
 

@@ -99,7 +99,7 @@ void Webhooks::start() {
                       found.push_back(row.delivery.key);
                       add(std::move(row));
                   }
-                  if (!rows) services_.log.warn("kept deliveries can not be read");
+                  if (!rows) services_.log.warn("kept deliveries cannot be read");
                   sweep();  // what is too old is offered to nobody
                   for (Bits128 const& key : found) {
                       auto const kept = kept_.find(key);
