@@ -579,7 +579,7 @@ class Watching(Cli):
     def test_it_draws_on_a_terminal(self):
         _, session, call = self.asleep()
         screen = Terminal('watch', *self.where(), columns=70, rows=10)
-        screen.until(call['id'][:11])
+        screen.until(call['id'][-5:])
         self.assertIn('1 waits', screen.text)
         self.server.result(call['id'], 'live')
         screen.until('nothing waits')

@@ -51,7 +51,7 @@ AcpPart acp_part_of(json::View block) {
         return acp_text_part("[" + block["name"].string_or(last_of_uri(*uri)) + "](" + *uri + ")");
     }
     if (type == "resource") return resource_part(block["resource"]);
-    return std::unexpected("content of type \"" + type + "\" can not be sent");
+    return std::unexpected("content of type \"" + type + "\" cannot be sent");
 }
 
 }  // namespace

@@ -218,6 +218,10 @@ void Grammar::add_lists() {
         ->type_name("STATUS")
         ->check(CLI::IsMember(std::vector<std::string>{"waiting", "processing", "completed",
                                                        "failed", "expired", "cancelled"}));
+    p->add_option("--reason", pending->reason, "Only what waits for this (all but timers)")
+        ->type_name("REASON")
+        ->check(CLI::IsMember(std::vector<std::string>{"tool_result", "user_input", "approval",
+                                                       "elicitation", "timer", "in_doubt"}));
     p->add_option("--limit", pending->limit, "How many")
         ->type_name("N")
         ->check(CLI::Range(1, 200))

@@ -51,6 +51,7 @@ struct PendingArgs {
     std::string session;
     std::string tool;
     std::string status;
+    std::string reason;  // a reason of the API, or "timer" or "in_doubt"
     int limit = 50;
 };
 // All that waits, as it changes, until Ctrl-C.

@@ -112,12 +112,31 @@ Outcome<int> execute(Context const& context, VerifyArgs const&) {
     return context.programs.verify({.data = *std::move(directory), .json = context.global.json});
 }
 
+namespace {
+
+// The server tells that it does not know the token; only this side knows where the token is from.
+Failure with_token_source(Context const& context, Failure failed) {
+    if (code_of(failed) != "unauthenticated") return failed;
+    auto const directory = data_directory(context.global, context.env);
+    if (!context.env.token.empty()) {
+        failed.what = "the token in $DORMOUSE_TOKEN is not one of this server's (unauthenticated)";
+    } else if (token(context.global, context.env).empty()) {
+        failed.what = "no token: there is none in " + directory + "/token (unauthenticated)";
+    } else {
+        failed.what =
+            "the token in " + directory + "/token is not one of this server's (unauthenticated)";
+    }
+    return failed;
+}
+
+}  // namespace
+
 int execute(Context const& context, Command const& command) {
     auto const exit = std::visit([&](auto const& args) { return execute(context, args); }, command);
     if (exit) return *exit;
     if (exit.error().exit == status::unread) return status::unread;
     context.out.flush();
-    auto const& failed = exit.error();
+    auto const failed = with_token_source(context, exit.error());
     if (context.global.json && !failed.problem.is_null()) {
         context.err << json_for_terminal(failed.problem.text()) << '\n';
     } else {

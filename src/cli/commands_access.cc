@@ -49,7 +49,7 @@ Outcome<int> create_token(Context const& context, Client& client, AccessArgs con
     }
     context.show(reply->body, made["secret"].string_or("") + "\n");
     if (!context.out) {
-        return failure(status::failed, "the token was made, and its secret can not be printed",
+        return failure(status::failed, "the token was made, and its secret cannot be printed",
                        "Nobody knows it: dormouse token revoke " +
                            shell_word(made["token"]["id"].string_or("")) + context.flags());
     }

@@ -93,7 +93,7 @@ public:
     [[nodiscard]] Outcome<int> end(std::string const& program) const {
         if (WIFEXITED(status_) && WEXITSTATUS(status_) == 0) return status::done;
         if (WIFEXITED(status_) && WEXITSTATUS(status_) == 127)
-            return failure(status::failed, "can not start " + program);
+            return failure(status::failed, "cannot start " + program);
         return failure(status::failed,
                        WIFEXITED(status_)
                            ? program + " ended with status " + std::to_string(WEXITSTATUS(status_))

@@ -37,7 +37,8 @@ Outcome<int> execute(Context const& context, DeliveriesArgs const& args) {
     json::View const body(page->body);
     context.show(page->body,
                  deliveries_table(body["items"], wall_clock(), context.style, context.columns));
-    if (!body["next"].is_null() && !context.global.json) context.out << "there are more\n";
+    if (!body["next"].is_null() && !context.global.json)
+        context.out << "there are more: --limit N\n";
     return status::done;
 }
 

@@ -2,6 +2,7 @@
 // doctor.
 
 #include "cli/commands.h"
+#include "cli/known_agents.h"
 #include "cli/resolve.h"
 #include "cli/socket.h"
 #include "cli/story.h"
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <functional>
 #include <ostream>
+#include <ranges>
 
 namespace dormouse::cli {
 namespace {
@@ -29,7 +31,7 @@ Outcome<int> print_pages(Context const& context, Client& client, std::string con
         cursor = body["next"].string_or("");
         context.show(page->body, text(body["items"]));
     } while (all && !cursor.empty());
-    if (!cursor.empty() && !context.global.json) context.out << "there are more\n";
+    if (!cursor.empty() && !context.global.json) context.out << "there are more: --all\n";
     return status::done;
 }
 
@@ -81,29 +83,119 @@ Outcome<int> execute(Context const& context, SessionsArgs const& args) {
     });
 }
 
+namespace {
+
+// In which list to look, without what it is to be filtered by.
+Outcome<std::string> pending_target(Context const& context, Client& client,
+                                    PendingArgs const& args) {
+    auto const target = "/async-tool/pending?limit=" + std::to_string(args.limit);
+    if (args.session.empty()) return target + "&project=" + encode(context.global.project);
+    auto const session = resolve_session(client, context.global.project, args.session);
+    if (!session) return std::unexpected(session.error());
+    return target + "&sessionID=" + *session;
+}
+
+// Timers end by themselves: they are shown to those who ask for them.
+bool is_shown(PendingArgs const& args, json::View call) {
+    auto const word = reason_word(call);
+    if (args.reason.empty()) return word != "timer" || !args.status.empty();
+    if (args.reason == "in_doubt") return word == "in doubt";
+    return word == args.reason;
+}
+
+// Nothing of this tool waits; perhaps of others.
+Outcome<int> nothing_waits(Context const& context, Client& client, std::string const& target,
+                           std::string const& tool) {
+    auto const others = client.get(target);
+    if (!others) return std::unexpected(others.error());
+    json::View const body(others->body);
+    auto const count = std::to_string(body["items"].size()) + (body["next"].is_null() ? "" : "+");
+    context.out << "nothing waits for " << escape_for_terminal(tool) << " (" << count
+                << (count == "1" ? " other call waits)\n" : " other calls wait)\n");
+    return status::done;
+}
+
+void print_pending(Context const& context, PendingArgs const& args, json::View page) {
+    std::string items = "[";
+    std::size_t timers = 0;
+    page["items"].elements([&](json::View call) {
+        if (is_shown(args, call)) {
+            items += (items.size() > 1 ? "," : "") + std::string(call.raw());
+        } else if (args.reason.empty()) {
+            ++timers;
+        }
+    });
+    items += "]";
+    context.out << pending_table(json::View(items), wall_clock(), context.style, context.columns);
+    if (timers > 0)
+        context.out << timers << (timers == 1 ? " timer is" : " timers are")
+                    << " not shown: dormouse pending --reason timer\n";
+    if (!page["next"].is_null()) context.out << "there are more: --limit N\n";
+}
+
+}  // namespace
+
 Outcome<int> execute(Context const& context, PendingArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto target = "/async-tool/pending?limit=" + std::to_string(args.limit);
-    if (args.session.empty()) {
-        target += "&project=" + encode(context.global.project);
-    } else {
-        auto const session = resolve_session(*client, context.global.project, args.session);
-        if (!session) return std::unexpected(session.error());
-        target += "&sessionID=" + *session;
-    }
+    auto const all = pending_target(context, *client, args);
+    if (!all) return std::unexpected(all.error());
+    auto target = *all;
     if (!args.tool.empty()) target += "&tool=" + encode(args.tool);
     if (!args.status.empty()) target += "&status=" + encode(args.status);
-    return print_pages(context, *client, target, false, [&](json::View items) {
-        return pending_table(items, wall_clock(), context.style, context.columns);
-    });
+    auto const page = client->get(target);
+    if (!page) return std::unexpected(page.error());
+    json::View const body(page->body);
+    if (context.global.json) {
+        context.show(page->body, "");
+        return status::done;
+    }
+    if (!args.tool.empty() && args.status.empty() && body["items"].size() == 0)
+        return nothing_waits(context, *client, *all, args.tool);
+    print_pending(context, args, body);
+    return status::done;
 }
+
+namespace {
+
+// The agents that need no entry, and are no agents because the server found no program of theirs.
+// As lines of at most `columns` (0: one line); a word is never cut.
+std::string wrapped(std::string_view text, std::size_t columns) {
+    std::string out;
+    std::size_t line = 0;
+    for (auto const word : std::views::split(text, ' ')) {
+        std::string_view const piece(word.begin(), word.end());
+        bool const first = out.empty();
+        bool const breaks = !first && columns > 0 && line + 1 + piece.size() > columns;
+        out += first ? "" : breaks ? "\n  " : " ";
+        line = breaks ? 2 + piece.size() : line + (first ? 0 : 1) + piece.size();
+        out += piece;
+    }
+    return out + "\n";
+}
+
+std::string not_installed(json::View items, std::size_t columns) {
+    std::string out;
+    for (KnownAgent const& agent : known_agents) {
+        bool found = false;
+        items.elements(
+            [&](json::View item) { found = found || item["id"].string_or("") == agent.id; });
+        if (!found)
+            out += wrapped(
+                "not installed: " + std::string(agent.id) + " (" + std::string(agent.install) + ")",
+                columns);
+    }
+    return out;
+}
+
+}  // namespace
 
 Outcome<int> execute(Context const& context, AgentsArgs const&) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     return print_pages(context, *client, "/api/agents", true, [&](json::View items) {
-        return agents_table(items, context.style, context.columns);
+        return agents_table(items, context.style, context.columns) +
+               not_installed(items, context.columns);
     });
 }
 
@@ -195,7 +287,7 @@ Outcome<int> execute(Context const& context, ArtifactArgs const& args) {
     file << *bytes;
     file.close();
     if (file) return status::done;
-    return failure(status::failed, "can not write " + args.file + ": " + std::strerror(errno));
+    return failure(status::failed, "cannot write " + args.file + ": " + std::strerror(errno));
 }
 
 namespace {
@@ -229,6 +321,32 @@ Outcome<std::size_t> look_at_all(Context const& context, Client& client, bool dr
 
 }  // namespace
 
+namespace {
+
+// The newest sessions whose last turn failed. That is no damage: a person decides what to do.
+Outcome<std::string> failed_turns(Context const& context, Client& client) {
+    auto const page =
+        client.get("/api/projects/" + encode(context.global.project) + "/sessions?limit=200");
+    if (!page) return std::unexpected(page.error());
+    constexpr std::size_t shown_max = 10;
+    std::size_t count = 0;
+    std::string out;
+    json::View(page->body)["items"].elements([&](json::View session) {
+        bool const idle = session["activity"]["type"].string_or("") == "idle";
+        auto const last = session["lastTurn"];
+        if (!idle || !last["failed"].boolean_or(false) || ++count > shown_max) return;
+        auto const id = escape_for_terminal(plain(session["id"]));
+        out += "  " + id + ": " + escape_for_terminal(plain(last["error"]["message"])) +
+               "\n    next: dormouse retry " + id + "\n";
+    });
+    if (count == 0) return out;
+    if (count > shown_max) out += "  and " + std::to_string(count - shown_max) + " more\n";
+    auto const head = std::to_string(count) + (count == 1 ? " failed turn" : " failed turns");
+    return context.style(Paint::yellow, head) + "\n" + out;
+}
+
+}  // namespace
+
 Outcome<int> execute(Context const& context, DoctorArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
@@ -241,6 +359,11 @@ Outcome<int> execute(Context const& context, DoctorArgs const& args) {
         before = before.value_or(true) && report["ok"].boolean_or(false);
         auto const next = report["next"].string_or("");
         path = next.empty() ? "" : "/api/doctor?cursor=" + encode(next);
+    }
+    if (!context.global.json) {
+        auto const failed = failed_turns(context, *client);
+        if (!failed) return std::unexpected(failed.error());
+        context.out << *failed;
     }
     auto const found = args.check || args.repair ? look_at_all(context, *client, !args.repair)
                                                  : Outcome<std::size_t>(0);

@@ -109,8 +109,8 @@ void Watch::draw(std::vector<Json> const& calls) {
     items += ']';
     auto const many = calls.size() >= watched_max ? " or more" : "";
     auto const head = std::to_string(calls.size()) + many +
-                      (calls.size() == 1 ? " waits" : " wait") + " on " +
-                      server_url(context_.global, context_.env) + ", Ctrl-C ends";
+                      (calls.size() == 1 ? " call waiting at " : " calls waiting at ") +
+                      server_url(context_.global, context_.env) + "; Ctrl-C to quit";
     auto const table =
         pending_table(json::View(items), wall_clock(), context_.style, screen.columns);
     std::string text =

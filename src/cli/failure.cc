@@ -1,5 +1,7 @@
 #include "cli/failure.h"
 
+#include "cli/known_agents.h"
+
 #include "base/text.h"
 #include "json/json.h"
 
@@ -72,12 +74,24 @@ std::string_view remedy_of_place(std::string_view instance) {
     return "See what there is: dormouse sessions, dormouse pending.";
 }
 
+// `detail` names the agent that is missing.
+std::string remedy_of_agent(std::string_view detail) {
+    for (KnownAgent const& agent : known_agents) {
+        if (detail.contains("'" + std::string(agent.id) + "'"))
+            return "It is not installed where the server runs: " + std::string(agent.install) +
+                   ". Then start the server again.";
+    }
+    return "See them: dormouse agents.";
+}
+
 std::string remedy_of(json::View problem) {
     auto const code = problem["code"].string_or("");
     if (code == "wrong_state") return std::string(remedy_of_state(problem));
     if (code == "not_found") return std::string(remedy_of_place(problem["instance"].string_or("")));
-    if (problem["detail"].string_or("").ends_with("(GET /api/agents)"))
-        return "See them: dormouse agents.";
+    if (code == "wrong_kind" && problem["instance"].string_or("").ends_with("/attach"))
+        return "Only opencode has a screen of its own. Follow this session: dormouse tail SESSION.";
+    if (auto const detail = problem["detail"].string_or(""); detail.ends_with("(GET /api/agents)"))
+        return remedy_of_agent(detail);
     auto const* const found = std::find_if(remedies.begin(), remedies.end(),
                                            [&](Remedy const& r) { return r.code == code; });
     if (found == remedies.end()) return general_advice(problem);

@@ -230,7 +230,7 @@ Outcome<std::string> file_part(std::string const& path) {
     std::string const name = path.substr(path.rfind('/') + 1);
     if (bytes->empty()) return failure(status::usage, "the file " + path + " is empty");
     if (!is_file_name(name) || !valid_utf8(name))
-        return failure(status::usage, "the name of the file " + path + " can not be sent");
+        return failure(status::usage, "the name of the file " + path + " cannot be sent");
     std::string_view const mime = media_type_of_file(name);
     bool const image = mime.starts_with("image/") && mime != "image/svg+xml";
     if (image && image_type(*bytes) != mime)

@@ -97,6 +97,37 @@ std::size_t unique_length(std::vector<std::vector<std::string>> const& rows, std
     return length;
 }
 
+// How long the endings must be to differ; an ending is no longer than the random part of an id.
+std::size_t unique_ending(std::vector<std::vector<std::string>> const& rows, std::size_t column) {
+    constexpr std::size_t ending_min = 5;
+    std::vector<std::string> ids;
+    for (std::size_t r = 1; r < rows.size(); ++r)
+        ids.emplace_back(rows[r][column].rbegin(), rows[r][column].rend());
+    std::sort(ids.begin(), ids.end());
+    std::size_t length = ending_min;
+    for (std::size_t i = 1; i < ids.size(); ++i) {
+        if (ids[i - 1] == ids[i]) continue;
+        auto const [a, b] =
+            std::mismatch(ids[i - 1].begin(), ids[i - 1].end(), ids[i].begin(), ids[i].end());
+        length = std::max(length, static_cast<std::size_t>(a - ids[i - 1].begin()) + 1);
+    }
+    return length;
+}
+
+// Cuts the widest of the columns that give way like this, until the table fits or none may.
+void cut_words(Widths& widths, std::vector<Narrow> const& narrow, Narrow kind,
+               std::size_t terminal) {
+    while (total(widths) > terminal) {
+        std::size_t widest = widths.size();
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            bool const may = narrow[i] == kind && widths[i] > words_min;
+            if (may && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+        }
+        if (widest == widths.size()) return;
+        --widths[widest];
+    }
+}
+
 // \uXXXX. REQUIRES: a UTF-16 code unit.
 void append_unit(std::string& out, char32_t unit) {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -131,21 +162,18 @@ Table::Rows Table::fitted(std::size_t terminal) const {
     auto widths = widths_of(rows);
     if (terminal == 0) return rows;
     for (std::size_t i = 0; i < widths.size() && total(widths) > terminal; ++i) {
-        if (narrow_[i] != Narrow::id) continue;
-        auto const length = unique_length(rows, i);
-        for (std::size_t r = 1; r < rows.size(); ++r)
-            rows[r][i].resize(std::min(rows[r][i].size(), length));
+        bool const ending = narrow_[i] == Narrow::id_end;
+        if (narrow_[i] != Narrow::id && !ending) continue;
+        auto const length = ending ? unique_ending(rows, i) : unique_length(rows, i);
+        for (std::size_t r = 1; r < rows.size(); ++r) {
+            std::string& id = rows[r][i];
+            if (id.size() <= length + (ending ? 1 : 0)) continue;
+            id = ending ? "…" + id.substr(id.size() - length) : id.substr(0, length);
+        }
         widths = widths_of(rows);
     }
-    while (total(widths) > terminal) {
-        std::size_t widest = widths.size();
-        for (std::size_t i = 0; i < widths.size(); ++i) {
-            bool const may = narrow_[i] == Narrow::words && widths[i] > words_min;
-            if (may && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
-        }
-        if (widest == widths.size()) break;
-        --widths[widest];
-    }
+    cut_words(widths, narrow_, Narrow::words, terminal);
+    cut_words(widths, narrow_, Narrow::last, terminal);
     for (auto& row : rows) {
         for (std::size_t i = 0; i < row.size(); ++i) row[i] = shortened(row[i], widths[i]);
     }
@@ -214,7 +242,8 @@ std::string ago(std::int64_t at_ms, Time now) {
 
 std::string ahead(std::int64_t at_ms, Time now) {
     if (at_ms == 0) return "none";
-    auto const left = from_ms(at_ms) - now;
+    auto left = from_ms(at_ms) - now;
+    if (left >= Duration(60'000)) left += Duration(30'000);  // 9 min 59 s are 10 min
     return left < Duration(0) ? in_words(-left) + " overdue" : "in " + in_words(left);
 }
 

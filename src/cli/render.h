@@ -25,8 +25,10 @@ struct Style {
 // How a column gives way when the table is wider than the terminal.
 enum class Narrow : std::uint8_t {
     no,
-    id,     // to the shortest beginnings that are unique here; they go first, nothing is lost
-    words,  // with …, the widest first
+    id,      // to the shortest beginnings that are unique here; they go first, nothing is lost
+    id_end,  // to …ENDING, the shortest endings that are unique here; the commands take them
+    words,   // with …, the widest first
+    last,    // like words, when those can give no more
 };
 struct Column {
     Column(char const* name, Narrow how = Narrow::no) : head(name), narrow(how) {}
@@ -75,6 +77,8 @@ private:
 [[nodiscard]] std::string activity_text(json::View activity);
 [[nodiscard]] std::string sessions_table(json::View items, Time now, Style style,
                                          std::size_t terminal = 0);
+// Why a call waits, as people call it: "approval", "in doubt", "timer".
+[[nodiscard]] std::string reason_word(json::View call);
 [[nodiscard]] std::string pending_table(json::View items, Time now, Style style,
                                         std::size_t terminal = 0);
 [[nodiscard]] std::string deliveries_table(json::View items, Time now, Style style,

@@ -15,6 +15,22 @@ constexpr std::size_t input_columns = 60;
 
 std::string safe(json::View value) { return escape_for_terminal(plain(value)); }
 
+// The last turn failed and nothing has happened since.
+bool has_failed(json::View session) {
+    return session["lastTurn"]["failed"].boolean_or(false) &&
+           session["activity"]["type"].string_or("") == "idle";
+}
+
+// A text of several lines, the later ones under the first.
+std::string lines_of(json::View text, std::size_t indent) {
+    std::string out;
+    for (char const c : escape_for_terminal(plain(text), true)) {
+        out += c;
+        if (c == '\n') out.append(indent, ' ');
+    }
+    return out;
+}
+
 Paint paint_of(std::string_view word) {
     if (word == "waiting" || word == "waiting_async" || word == "paused") return Paint::yellow;
     if (word == "error" || word == "failed") return Paint::red;
@@ -36,7 +52,10 @@ std::string tool_part_text(json::View part, Style style) {
     if (status == "waiting_async") out += " " + safe(state["pendingID"]);
     if (status == "completed") out += ": " + escape_for_terminal(output_words(state["output"]));
     if (status == "error") out += ": " + safe(state["error"]);
-    return out + "\n";
+    out += "\n";
+    if (auto const noise = state["metadata"]["stderr"].string())
+        out += style(Paint::dim, "    stderr: " + lines_of(state["metadata"]["stderr"], 12)) + "\n";
+    return out;
 }
 
 // "deploy, ask_human"
@@ -105,29 +124,40 @@ std::string sessions_table(json::View items, Time now, Style style, std::size_t 
                  {"TITLE", Narrow::words}});
     items.elements([&](json::View s) {
         auto const title = s["title"].string_or(s["alias"].string_or(""));
-        table.add(
-            {plain(s["id"]), plain(s["agentID"]), plain(s["status"]), activity_text(s["activity"]),
-             ago(s["time"]["updated"].integer_or(0), now), shortened(title, title_columns)},
-            paint_of(s["activity"]["type"].string_or("")));
+        auto const activity = has_failed(s) ? "failed" : activity_text(s["activity"]);
+        auto const type = has_failed(s) ? activity : s["activity"]["type"].string_or("");
+        table.add({plain(s["id"]), plain(s["agentID"]), plain(s["status"]), activity,
+                   ago(s["time"]["updated"].integer_or(0), now), shortened(title, title_columns)},
+                  paint_of(type));
     });
     return table.empty() ? "no sessions yet; start one with: dormouse prompt 'deploy A'\n"
                          : table.text(style, terminal);
 }
 
+std::string reason_word(json::View call) {
+    if (call["inDoubt"].boolean_or(false)) return "in doubt";
+    auto const reason = call["reason"].string_or("");
+    return reason == "handoff" ? "timer" : reason;
+}
+
 std::string pending_table(json::View items, Time now, Style style, std::size_t terminal) {
-    Table table({{"PENDING", Narrow::id},
-                 {"CALL", Narrow::words},
-                 {"REASON", Narrow::words},
-                 "STATUS",
-                 "SINCE",
-                 {"DEADLINE", Narrow::words}});
+    bool all_wait = true;
+    items.elements(
+        [&](json::View call) { all_wait = all_wait && call["status"].string_or("") == "waiting"; });
+    std::vector<Column> columns{
+        {"PENDING", Narrow::id_end}, {"CALL", Narrow::last}, {"REASON", Narrow::words}};
+    if (!all_wait) columns.emplace_back("STATUS");
+    columns.emplace_back("SINCE");
+    columns.emplace_back("DEADLINE", Narrow::words);
+    Table table(std::move(columns));
     items.elements([&](json::View call) {
         auto const status = call["status"].string_or("");
         bool const open = status == "waiting" || status == "processing";
-        table.add({plain(call["id"]), call_text(call), plain(call["reason"]), status,
-                   ago(call["time"]["created"].integer_or(0), now),
-                   open ? ahead(call["timeout"].integer_or(0), now) : "-"},
-                  open ? Paint::plain : paint_of(status));
+        std::vector<std::string> cells{plain(call["id"]), call_text(call), reason_word(call)};
+        if (!all_wait) cells.push_back(status);
+        cells.push_back(ago(call["time"]["created"].integer_or(0), now));
+        cells.push_back(open ? ahead(call["timeout"].integer_or(0), now) : "-");
+        table.add(std::move(cells), open ? Paint::plain : paint_of(status));
     });
     return table.empty() ? "nothing waits\n" : table.text(style, terminal);
 }
@@ -210,7 +240,7 @@ std::string pending_line(json::View call, Time now, Style style) {
     std::int64_t at = call["time"]["created"].integer_or(0);
     call["progress"].elements([&](json::View step) { at = step["at"].integer_or(at); });
     if (settled) at = receipt["at"].integer_or(at);
-    auto about = plain(call["reason"]) + ", deadline " + ahead(call["timeout"].integer_or(0), now);
+    auto about = reason_word(call) + ", deadline " + ahead(call["timeout"].integer_or(0), now);
     if (auto const count = call["progressCount"].integer_or(0); count > 0)
         about += ", progress " + latest_progress(call);
     if (settled) about = "by " + plain(receipt["by"]["name"]);
@@ -236,6 +266,12 @@ std::string session_text(json::View session, Time now, Style style) {
         out += style(Paint::red,
                      "error     " + safe(error["message"]) + " (" + safe(error["code"]) + ")") +
                "\n";
+    }
+    if (has_failed(session)) {
+        auto const error = session["lastTurn"]["error"];
+        out += style(Paint::red, "failed    " + lines_of(error["message"], 10) + " (" +
+                                     safe(error["code"]) + ")") +
+               "\n          try again: dormouse retry " + safe(session["id"]) + "\n";
     }
     out += "created   " + ago(session["time"]["created"].integer_or(0), now) + "\n";
     out +=
@@ -303,10 +339,11 @@ std::string pending_text(json::View call, Time now, Style style) {
                style(paint_of(status), escape_for_terminal(status)) + "\n";
     out +=
         "call      " + escape_for_terminal(plain(call["tool"]) + " " + plain(call["input"])) + "\n";
+    if (auto const first = call["modelInput"]; first.exists() && !first.is_null())
+        out += "instead of " + escape_for_terminal(plain(first)) + " (what the model asked for)\n";
     out += "session   " + safe(call["sessionID"]) + "\n";
-    out += "reason    " + safe(call["reason"]) + "\n";
-    if (auto const message = call["message"].string())
-        out += "asks      " + escape_for_terminal(*message) + "\n";
+    out += "reason    " + escape_for_terminal(reason_word(call)) + "\n";
+    if (call["message"].string()) out += "asks      " + lines_of(call["message"], 10) + "\n";
     out += "since     " + ago(call["time"]["created"].integer_or(0), now) + "\n";
     if (call["receipt"].is_null()) {
         out += "deadline  " + ahead(call["timeout"].integer_or(0), now) + "\n";
@@ -415,7 +452,7 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
     bool const ok = last && report["ok"].boolean_or(false) && before.value_or(true);
     auto out = ok ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
     out += findings_text(report, "stuck", "stuck", Paint::red, style);
-    out += findings_text(report, "bricked", "bricked", Paint::red, style);
+    out += findings_text(report, "bricked", "unreadable", Paint::red, style);
     out += findings_text(report, "orphaned", "orphaned", Paint::red, style);
     out += findings_text(report, "held", "held", Paint::yellow, style);
     out += findings_text(report, "inDoubt", "in doubt", Paint::yellow, style);
@@ -442,8 +479,7 @@ std::string how_to_settle(json::View call, Time now, std::string const& flags, S
                waits_for(call);
     if (deadline != 0) out += ", deadline " + ahead(deadline, now);
     out += "\n";
-    if (auto const message = call["message"].string())
-        out += "  asks: " + escape_for_terminal(*message) + "\n";
+    if (call["message"].string()) out += "  asks: " + lines_of(call["message"], 8) + "\n";
     if (reason == "approval") {
         out += command("approve", id, "", flags) + command("deny", id, "--reason 'WHY'", flags);
     } else if (reason == "elicitation") {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace dormouse::cli {
@@ -74,6 +75,33 @@ Outcome<std::vector<std::string>> sessions_beginning(Client& client, std::string
     return found;
 }
 
+// An open call by the end of its id, which tables show as "…ENDING". nullopt: it is no ending.
+Outcome<std::optional<std::string>> open_call_ending(Client& client, std::string const& project,
+                                                     std::string given) {
+    constexpr std::string_view cut = "…";
+    constexpr std::size_t ending_min = 4;
+    bool const marked = given.starts_with(cut);
+    if (marked) given.erase(0, cut.size());
+    if (given.starts_with("pnd_") || given.size() < ending_min) return std::nullopt;
+    std::vector<std::string> ids;
+    auto const target = "/async-tool/pending?limit=200&project=" + encode(project);
+    auto const done = each_item(client, target, [&](json::View item) {
+        auto id = item["id"].string_or("");
+        if (id.ends_with(given)) ids.push_back(std::move(id));
+        return true;
+    });
+    if (!done) return std::unexpected(done.error());
+    if (ids.size() == 1) return ids.front();
+    if (ids.size() > 1)
+        return failure(
+            status::conflict,
+            given + " is the end of " + std::to_string(ids.size()) + " ids:" + listed(ids),
+            "Give more of it.");
+    if (!marked) return std::nullopt;
+    return failure(status::not_found, "no call that waits ends with " + shortened(given, 80),
+                   "See what waits: dormouse pending.");
+}
+
 }  // namespace
 
 Outcome<std::string> match(std::string_view given, std::string_view prefix,
@@ -110,6 +138,9 @@ Outcome<std::string> resolve_pending(Client& client, std::string const& project,
                                      std::string const& given) {
     if (given.empty()) return failure(status::usage, "the call's id is empty");
     if (PendingId::parse(given)) return given;
+    auto const by_ending = open_call_ending(client, project, given);
+    if (!by_ending) return std::unexpected(by_ending.error());
+    if (*by_ending) return **by_ending;
     auto const bare = given.starts_with("pnd_") ? given.substr(4) : given;
     auto const sessions = sessions_beginning(client, project, "ses_" + bare.substr(0, id_length));
     if (!sessions) return std::unexpected(sessions.error());

@@ -125,7 +125,7 @@ Outcome<void> Socket::secure(std::string const& host) {
     host_ = host;
     auto const client = io::TlsClient::make();
     if (client) tls_ = (*client)->connect(fd_.get(), host);
-    if (!tls_) return failure(status::failed, "TLS can not be used for " + host);
+    if (!tls_) return failure(status::failed, "TLS cannot be used for " + host);
     return {};
 }
 

@@ -68,7 +68,7 @@ struct HttpModel::Asking {
         if (failure) return end(provider.unreachable(*failure));
         if (!is_stream())
             return end(
-                provider.trouble("the answer is no event stream; is base_url right? " + body));
+                provider.trouble("the answer is not an event stream (check base_url): " + body));
         end(reply->finish());
     }
 

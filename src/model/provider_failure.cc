@@ -89,8 +89,8 @@ bool stays(ErrorBody const& error) {
 
 std::string_view advice(std::uint16_t status) {
     switch (status) {
-        case 401: return "; is the key that api_key_env names right?";
-        case 404: return "; are base_url and model right?";
+        case 401: return " (check the key that api_key_env names)";
+        case 404: return " (check base_url and model)";
         default: return "";
     }
 }
