@@ -13,6 +13,7 @@ using port::ProcessEnd;
 namespace {
 
 constexpr std::size_t told_of_error = 2'000;
+constexpr std::size_t kept_of_error = 4'096;
 
 std::vector<std::string> environment(CommandTool const& tool, agent::ToolCall const& call) {
     std::vector<std::string> out = tool.environment;
@@ -63,6 +64,17 @@ std::string said_at_the_end(ProcessEnd const& end) {
     return error.empty() ? "" : ": " + error;
 }
 
+// What it wrote on standard error is for people: the model is not shown metadata.
+agent::Done done_of(ProcessEnd const& end) {
+    agent::Done done{output_of(end.output)};
+    std::string const error = tail(end.error, kept_of_error);
+    if (error.empty()) return done;
+    json::Writer metadata;
+    metadata.begin_object().member("stderr", error);
+    done.metadata = metadata.end_object().json();
+    return done;
+}
+
 agent::ToolResult result_of(CommandTool const& tool, ProcessEnd const& end) {
     switch (end.how) {
         case ProcessEnd::How::not_started:
@@ -84,7 +96,7 @@ agent::ToolResult result_of(CommandTool const& tool, ProcessEnd const& end) {
     if (says_later(end)) return later_result(tool, end);
     if (end.status != 0)
         return agent::Failed{"exit status " + std::to_string(end.status) + said_at_the_end(end)};
-    return checked(tool.declared, {output_of(end.output)});
+    return checked(tool.declared, done_of(end));
 }
 
 port::ProcessSpec spec_of(CommandTool const& tool, agent::ToolCall const& call) {

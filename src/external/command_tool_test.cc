@@ -99,6 +99,14 @@ TEST_F(CommandToolTest, ItsOutputIsTheResultAsJsonIfItIsElseAsText) {
     EXPECT_EQ(done(exits(0, "\xFF")), "\"\xEF\xBF\xBD\"") << "no bytes that JSON can not hold";
 }
 
+TEST_F(CommandToolTest, StandardErrorOfASuccess_IsKeptAsMetadata) {
+    auto const noisy = exits(0, " is live\n", std::string(9'000, 'x') + "\njqq: not found\n");
+    std::string const kept(std::get<agent::Done>(noisy).metadata.text());
+    EXPECT_THAT(kept, HasSubstr("jqq: not found\"}"));
+    EXPECT_LT(kept.size(), 4'200U);
+    EXPECT_TRUE(std::get<agent::Done>(exits(0, "live", " \n")).metadata.is_null());
+}
+
 TEST_F(CommandToolTest, AnOutputThatDoesNotFitIsAnErrorForTheModel) {
     options.declared.result_schema = Json::trusted(R"({"type":"object","required":["url"]})");
     EXPECT_THAT(failed(exits(0, "{}")), HasSubstr("does not fit its result schema"));
