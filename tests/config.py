@@ -42,7 +42,7 @@ class Init(Folder):
         path = self.folder / 'etc/dormouse/dormouse.toml'
         self.assertIn(f'dormouse config check {path}\n', said)
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
-        self.assertIn(f'{path} is right', self.dm('config', 'check').stdout)
+        self.assertIn(f'{path} is valid', self.dm('config', 'check').stdout)
         self.assertIn('agent      demo ', self.dm('config', 'check').stdout)
 
     def test_it_never_overwrites(self):
@@ -171,7 +171,7 @@ class Check(Folder):
         path = self.write(text % 'https://ci.example.org/go')
         said = self.dm('config', 'check', path)
         self.assertIn(f'{path}:3: [[tool]] t: its service is told a callback URL', said.stderr)
-        self.assertIn('is right', said.stdout)
+        self.assertIn('is valid', said.stdout)
         report = json.loads(self.dm('config', 'check', path, '--json').stdout)
         self.assertEqual((report['ok'], len(report['warnings'])), (True, 1))
 

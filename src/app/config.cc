@@ -103,7 +103,7 @@ std::string of(std::size_t n, std::string const& thing) {
 
 void print_summary(config::Config const& config, agent::Registry const& registry) {
     std::puts(config.file.empty() ? "There is no configuration: these are the defaults."
-                                  : (config.file + " is right.").c_str());
+                                  : (config.file + " is valid.").c_str());
     std::printf("listen     %s\n", config.server.listen.c_str());
     if (!config.server.public_url.empty()) {
         std::printf("public     %s\n", config.server.public_url.c_str());

@@ -80,7 +80,7 @@ constexpr std::string_view text =
 #messages_per_session = 1000
 # Lines of the audit that are so old are removed; what was, stands in a new line. "none" keeps them.
 #audit_after = "none"
-# Webhooks out that were given up so long ago are forgotten.
+# Webhooks given up longer ago than this are forgotten.
 #dead_deliveries_after = "30d"
 
 # What holds for the sessions of one project.
