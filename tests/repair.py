@@ -144,7 +144,7 @@ class Findings(Damaged, Tools):
         self.assertEqual(report['counts']['bricked'], len(broken))
         self.assertEqual([one['sessionID'] for one in report['bricked']], broken[:200])
         said = self.doctor().stdout
-        self.assertIn(f'{len(broken)} bricked', said)
+        self.assertIn(f'{len(broken)} unreadable', said)
         self.assertIn('and 30 more', said)
         seen, looked, cursor = [], 0, ''
         while cursor is not None:
@@ -191,7 +191,7 @@ class Findings(Damaged, Tools):
         self.assertEqual(self.found('stuck'), (False, [session]))
         said = self.doctor().stdout
         self.assertIn('1 stuck', said)
-        self.assertIn('1 bricked', said)
+        self.assertIn('1 unreadable', said)
         (call,) = self.server.open_calls(well)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
         self.server.at_rest(well)
@@ -223,7 +223,7 @@ class Findings(Damaged, Tools):
         self.assertEqual(named, sorted([now, later[-1]]))
         self.assertEqual((report['ok'], report['next']), (False, None))
         self.assertEqual(report['lookedAt'], 130, 'all but the one that rests')
-        self.assertIn('2 bricked', self.doctor().stdout)
+        self.assertIn('2 unreadable', self.doctor().stdout)
         seen, cursor = [], ''
         while cursor is not None:
             page = self.server.get(f'/api/doctor?calls=20{cursor and "&cursor=" + cursor}').json

@@ -93,9 +93,49 @@ constexpr char const* waiting_call =
 TEST(Pending, is_a_table_of_what_waits) {
     auto const items = "[" + std::string(waiting_call) + "]";
     EXPECT_EQ(pending_table(json::View(items), now, {}),
-              "PENDING  CALL                   REASON       STATUS   SINCE      DEADLINE\n"
-              "pnd_1    deploy {\"target\":\"A\"}  tool_result  waiting  1 min ago  in 1 h\n");
+              "PENDING  CALL                   REASON       SINCE      DEADLINE\n"
+              "pnd_1    deploy {\"target\":\"A\"}  tool_result  1 min ago  in 1 h\n");
     EXPECT_EQ(pending_table(json::View("[]"), now, {}), "nothing waits\n");
+}
+
+std::string approval_of(std::string const& id, std::string const& more = "") {
+    return R"({"id":")" + id +
+           R"(","tool":"deploy","input":{"target":"the-shop"},"reason":"approval",)" +
+           R"("status":"waiting","timeout":1795293600000,"time":{"created":1795289940000})" + more +
+           "}";
+}
+
+TEST(Pending, Table_80Columns_ShowsTheCallAndUniqueEndings) {
+    std::string const session = "pnd_AAAAAAEXinbjDe5WMEYhEA_";
+    auto const items = "[" + approval_of(session + "1_1_KGoT7YAtRkJgFqZeEhOjiw") + "," +
+                       approval_of(session + "2_1_aGoT7YAtRkJgFqZeEhOxiw") + "]";
+    EXPECT_EQ(pending_table(json::View(items), now, {}, 80),
+              "PENDING  CALL                          REASON    SINCE      DEADLINE\n"
+              "…hOjiw   deploy {\"target\":\"the-shop\"}  approval  1 min ago  in 1 h\n"
+              "…hOxiw   deploy {\"target\":\"the-shop\"}  approval  1 min ago  in 1 h\n");
+}
+
+TEST(Pending, Reason_OfTimersAndDoubt_IsAWordForPeople) {
+    EXPECT_EQ(reason_word(json::View(R"({"reason":"handoff"})")), "timer");
+    EXPECT_EQ(reason_word(json::View(R"({"reason":"tool_result","inDoubt":true})")), "in doubt");
+    EXPECT_EQ(reason_word(json::View(R"({"reason":"approval","inDoubt":false})")), "approval");
+}
+
+TEST(Pending, Question_OfSeveralLines_IsShownOnSeveralLines) {
+    auto const call = approval_of("pnd_1", R"(,"message":"Which?\n- a\n- b","receipt":null)");
+    EXPECT_NE(pending_text(json::View(call), now, {})
+                  .find("asks      Which?\n          - a\n          - b\n"),
+              std::string::npos);
+    EXPECT_NE(how_to_settle(json::View(call), now, "", {})
+                  .find("  asks: Which?\n        - a\n        - b\n"),
+              std::string::npos);
+}
+
+TEST(Pending, EditedArguments_AreShownWithTheModelsOwn) {
+    auto const call = approval_of("pnd_1", R"(,"modelInput":{"target":"blog"},"receipt":null)");
+    EXPECT_NE(pending_text(json::View(call), now, {})
+                  .find("instead of {\"target\":\"blog\"} (what the model asked for)\n"),
+              std::string::npos);
 }
 
 TEST(Pending, a_change_is_a_line) {
@@ -185,6 +225,21 @@ TEST(Sessions, show_what_each_one_does) {
     EXPECT_NE(text.find("ses_1    demo   active  waits for deploy and 1 more  3 s ago  ops\n"),
               std::string::npos)
         << text;
+}
+
+TEST(Sessions, FailedTurn_IsShownInListAndSession) {
+    std::string const one =
+        R"({"id":"ses_1","agentID":"demo","status":"active","title":null,"alias":null,)"
+        R"("activity":{"type":"idle"},"lastTurn":{"id":"trn_1","failed":true,)"
+        R"("error":{"code":"model_failed","message":"no\nkey"}},"error":null,)"
+        R"("time":{"updated":1795289997000,"created":1795289997000}})";
+    std::string const list = "[" + one + "]";
+    EXPECT_NE(sessions_table(json::View(list), now, {}).find("active  failed    3 s ago"),
+              std::string::npos);
+    EXPECT_NE(session_text(json::View(one), now, {})
+                  .find("failed    no\n          key (model_failed)\n"
+                        "          try again: dormouse retry ses_1\n"),
+              std::string::npos);
 }
 
 TEST(Messages, show_of_a_long_output_where_all_of_it_is) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <vector>
 
 namespace dormouse::cli {
@@ -75,31 +74,29 @@ Outcome<std::vector<std::string>> sessions_beginning(Client& client, std::string
     return found;
 }
 
-// An open call by the end of its id, which tables show as "…ENDING". nullopt: it is no ending.
-Outcome<std::optional<std::string>> open_call_ending(Client& client, std::string const& project,
-                                                     std::string given) {
-    constexpr std::string_view cut = "…";
+constexpr std::string_view cut_mark = "…";
+
+// An open call by the end of its id, which tables show as "…ENDING".
+Outcome<std::string> open_call_ending(Client& client, std::string const& project,
+                                      std::string_view ending) {
     constexpr std::size_t ending_min = 4;
-    bool const marked = given.starts_with(cut);
-    if (marked) given.erase(0, cut.size());
-    if (given.starts_with("pnd_") || given.size() < ending_min) return std::nullopt;
+    if (ending.starts_with(cut_mark)) ending.remove_prefix(cut_mark.size());
     std::vector<std::string> ids;
     auto const target = "/async-tool/pending?limit=200&project=" + encode(project);
     auto const done = each_item(client, target, [&](json::View item) {
         auto id = item["id"].string_or("");
-        if (id.ends_with(given)) ids.push_back(std::move(id));
+        if (ending.size() >= ending_min && id.ends_with(ending)) ids.push_back(std::move(id));
         return true;
     });
     if (!done) return std::unexpected(done.error());
     if (ids.size() == 1) return ids.front();
-    if (ids.size() > 1)
-        return failure(
-            status::conflict,
-            given + " is the end of " + std::to_string(ids.size()) + " ids:" + listed(ids),
-            "Give more of it.");
-    if (!marked) return std::nullopt;
-    return failure(status::not_found, "no call that waits ends with " + shortened(given, 80),
-                   "See what waits: dormouse pending.");
+    if (ids.empty())
+        return failure(status::not_found, "no call that waits ends with " + shortened(ending, 80),
+                       "See what waits: dormouse pending.");
+    return failure(status::conflict,
+                   std::string(ending) + " is the end of " + std::to_string(ids.size()) +
+                       " ids:" + listed(ids),
+                   "Give more of it.");
 }
 
 }  // namespace
@@ -134,13 +131,10 @@ Outcome<std::string> resolve_session(Client& client, std::string const& project,
                    "ses_");
 }
 
-Outcome<std::string> resolve_pending(Client& client, std::string const& project,
-                                     std::string const& given) {
-    if (given.empty()) return failure(status::usage, "the call's id is empty");
-    if (PendingId::parse(given)) return given;
-    auto const by_ending = open_call_ending(client, project, given);
-    if (!by_ending) return std::unexpected(by_ending.error());
-    if (*by_ending) return **by_ending;
+namespace {
+
+Outcome<std::string> call_beginning(Client& client, std::string const& project,
+                                    std::string const& given) {
     auto const bare = given.starts_with("pnd_") ? given.substr(4) : given;
     auto const sessions = sessions_beginning(client, project, "ses_" + bare.substr(0, id_length));
     if (!sessions) return std::unexpected(sessions.error());
@@ -159,6 +153,21 @@ Outcome<std::string> resolve_pending(Client& client, std::string const& project,
             [&](json::View call) { ids.push_back(call["pendingID"].string_or("")); });
     }
     return match(given, "pnd_", ids);
+}
+
+}  // namespace
+
+Outcome<std::string> resolve_pending(Client& client, std::string const& project,
+                                     std::string const& given) {
+    if (given.empty()) return failure(status::usage, "the call's id is empty");
+    if (PendingId::parse(given)) return given;
+    if (given.starts_with(cut_mark)) return open_call_ending(client, project, given);
+    auto by_beginning = call_beginning(client, project, given);
+    bool const unknown = !by_beginning && by_beginning.error().exit == status::not_found;
+    if (!unknown || given.starts_with("pnd_")) return by_beginning;
+    auto by_ending = open_call_ending(client, project, given);
+    bool const neither = !by_ending && by_ending.error().exit == status::not_found;
+    return neither ? by_beginning : by_ending;
 }
 
 Outcome<std::string> resolve_either(Client& client, std::string const& project,

@@ -1,5 +1,7 @@
 #include "server/drafts.h"
 
+#include "json/json.h"
+
 #include <gtest/gtest.h>
 
 namespace dormouse::server {
@@ -32,8 +34,8 @@ protected:
     static std::string offset_of(std::string const& frames) {
         std::string out;
         for (std::size_t at = 0; (at = frames.find("\ndata: ", at)) != std::string::npos; ++at) {
-            auto const json = frames.substr(at + 7, frames.find("\n\n", at) - at - 7);
-            json::View const data(json);
+            auto const text = frames.substr(at + 7, frames.find("\n\n", at) - at - 7);
+            json::View const data(text);
             out += data["kind"].string_or("") + "@" + std::string(data["offset"].raw()) + ":" +
                    data["text"].string_or("") + " ";
         }

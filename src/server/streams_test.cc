@@ -1,5 +1,6 @@
 #include "server/streams.h"
 
+#include "json/json.h"
 #include "runner/testing/runner_fixture.h"
 #include "server/test_store.h"
 
@@ -240,8 +241,8 @@ TEST_F(StreamsTest, EachPartOfADraftHasItsOwnIdAndEachAttemptItsOwnDraft) {
 std::string draft_of(std::string const& frame) {
     std::string out;
     for (std::size_t at = 0; (at = frame.find("\ndata: ", at)) != std::string::npos; ++at) {
-        auto const json = frame.substr(at + 7, frame.find("\n\n", at) - at - 7);
-        json::View const data(json);
+        auto const text = frame.substr(at + 7, frame.find("\n\n", at) - at - 7);
+        json::View const data(text);
         out += data["kind"].string_or("") + "@" + std::string(data["offset"].raw()) + ":" +
                data["text"].string_or("") + " ";
     }
