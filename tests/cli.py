@@ -580,7 +580,7 @@ class Watching(Cli):
         _, session, call = self.asleep()
         screen = Terminal('watch', *self.where(), columns=70, rows=10)
         screen.until(call['id'][-5:])
-        self.assertIn('1 waits', screen.text)
+        self.assertIn('1 call waiting at http', screen.text)
         self.server.result(call['id'], 'live')
         screen.until('nothing waits')
         screen.type('\x03')
