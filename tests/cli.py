@@ -629,7 +629,7 @@ class OnATerminal(Cli):
         # What was cut of an id is still enough of it.
         screen = Terminal('pending', *self.where(), columns=60, NO_COLOR='1')
         screen.ended()
-        cut = re.search(r'pnd_\S+', screen.text)[0]
+        cut = re.search(r'…\S+', screen.text)[0]
         self.assertLess(len(cut), len(call['id']))
         self.assertIn(call['id'], self.dm('show', cut))
 

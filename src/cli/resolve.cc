@@ -172,8 +172,8 @@ Outcome<std::string> resolve_pending(Client& client, std::string const& project,
 
 Outcome<std::string> resolve_either(Client& client, std::string const& project,
                                     std::string const& given) {
-    return given.starts_with("pnd_") ? resolve_pending(client, project, given)
-                                     : resolve_session(client, project, given);
+    bool const call = given.starts_with("pnd_") || given.starts_with(cut_mark);
+    return call ? resolve_pending(client, project, given) : resolve_session(client, project, given);
 }
 
 std::string why_stopped(Client& client, std::string const& session, std::int64_t seq) {
