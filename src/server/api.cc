@@ -167,8 +167,9 @@ std::optional<HttpReply> Api::refuse_before_body(HttpRequest const& head) {
             error = refuse_role(services_.gate.principal(head).get(), route->right);
         if (error) reply = problem_reply(*error, head);
     }
-    if (reply) services_.metrics.answered(head.method, route ? text_of(*route) : "", reply->status);
-    return reply;
+    if (!reply) return std::nullopt;
+    services_.metrics.answered(head.method, route ? text_of(*route) : "", reply->status);
+    return for_browser(*std::move(reply), head);
 }
 
 bool Api::knows(HttpRequest const& head) const {
