@@ -28,8 +28,8 @@ test_packages=(curl jq openssl pkg-config bubblewrap chromium-headless-shell
                zsh fish groff-base mandoc man-db procps psmisc util-linux iproute2 ca-certificates
                liblua5.3-0 libopentracing-c-wrapper0 libpcre2-8-0 libsystemd0)
 ci_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev spin)
-# Their packages start servers at once, so their programs are unpacked, not installed.
-unpacked=(nginx haproxy prometheus)
+# Unpacked, not installed: these packages start servers at once, and this Boost conflicts with ours.
+unpacked=(nginx haproxy prometheus libboost1.74-dev)
 programs=build/programs
 sqlite=build/sqlite
 log=build/setup.log
@@ -130,6 +130,8 @@ unpack_programs() {
   mkdir -p "$programs"/bin
   cp "$folder"/root/usr/sbin/nginx "$folder"/root/usr/sbin/haproxy "$folder"/root/usr/bin/promtool \
     "$programs"/bin/
+  mkdir -p "$programs"/usr/include
+  cp -r "$folder"/root/usr/include/boost "$programs"/usr/include/
   printf '%s\n' "${unpacked[@]}" >"$have"
 }
 
