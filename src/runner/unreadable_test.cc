@@ -9,7 +9,7 @@ namespace {
 
 using namespace session;
 
-constexpr Duration day{24 * 3'600'000};
+constexpr Duration a_day{24 * 3'600'000};
 
 class Unreadable : public RunnerTestOn<TestJournal<store::MemoryStore, store::MemoryDisk>> {
 protected:
@@ -33,8 +33,8 @@ protected:
 };
 
 TEST_F(Unreadable, Look_DamagedSession_SaysWhatToDoAndOthersGoOn) {
-    SessionId const bad = waiting_session(day);
-    SessionId const good = waiting_session(day);
+    SessionId const bad = waiting_session(a_day);
+    SessionId const good = waiting_session(a_day);
     spoil(bad);
     restart();
     auto const error = look(bad);
@@ -48,7 +48,7 @@ TEST_F(Unreadable, Look_DamagedSession_SaysWhatToDoAndOthersGoOn) {
 
 TEST_F(Unreadable, Look_MissingOrForeignRecords_IsUnreadable) {
     for (std::string const bytes : {"[]", "[[\"turn_started\",1,{},1]]", "", "7", "[[1,2,3,4]]"}) {
-        SessionId const bad = waiting_session(day);
+        SessionId const bad = waiting_session(a_day);
         rows(bad).frames.begin()->second.bytes = bytes;
         rows(bad).snapshot.reset();
         restart();
@@ -57,7 +57,7 @@ TEST_F(Unreadable, Look_MissingOrForeignRecords_IsUnreadable) {
 }
 
 TEST_F(Unreadable, Snapshot_ThatContradictsItself_IsFoldedAgain) {
-    SessionId const session = waiting_session(day);
+    SessionId const session = waiting_session(a_day);
     State const before = stored(session);
     rows(session).snapshot = port::SnapshotRow{before.head, 1, R"({"head":3,"calls":[{"no":1}]})"};
     restart();
@@ -82,7 +82,7 @@ TEST_F(Unreadable, Scan_DamagedSession_LooksAgainAfterAMinute) {
 }
 
 TEST_F(Unreadable, Delete_DamagedSession_LeavesTheTombstone) {
-    SessionId const bad = waiting_session(day);
+    SessionId const bad = waiting_session(a_day);
     spoil(bad);
     restart();
     EXPECT_EQ(ask(bad, Tick{}), "internal");
@@ -97,7 +97,7 @@ TEST_F(Unreadable, Delete_DamagedSession_LeavesTheTombstone) {
 }
 
 TEST_F(Unreadable, Verify_DeletedByHandWithItsJournal_IsFound) {
-    SessionId const session = waiting_session(day);
+    SessionId const session = waiting_session(a_day);
     rows(session).row.status = "deleted";
     auto const found = verify(*journal.store, [](std::uint64_t) {})->findings;
     ASSERT_EQ(found.size(), 1U);
