@@ -13,7 +13,7 @@ bool has_gate(Call const& call) { return call.gates_passed < call.spec.terms.gat
 
 // What commands and effects rely on when they look at an open call.
 void check_call(State const& state, CallNo no, Call const& call) {
-    auto const own = [&](PendingId const& id) { return id.session == state.id && id.call == no; };
+    auto const own = [&](PendingId const& id) { return id.call == no; };
     FITS(call.no == no && no > 0 && no <= state.calls_ever);
     bool const has_id = call.phase == CallPhase::running || call.phase == CallPhase::waiting;
     FITS(own(call.pending) || (!has_id && call.pending == PendingId()));
