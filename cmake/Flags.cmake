@@ -25,10 +25,12 @@ if(CCACHE_PROGRAM)
   endforeach()
 endif()
 
-# g++ 12 takes no linker by version, only a folder (-B) to look for ld.lld in.
+# lld for clang only. g++ makes empty cold parts of functions, and lld 19 keeps their entry in the
+# unwinder's table instead of that of the function behind them: an exception that passes it ends the
+# process (tests/hardening.py looks for such functions).
 find_program(LLD_PROGRAM NAMES ld.lld PATHS /usr/lib/llvm-19/bin NO_DEFAULT_PATH)
 find_program(LLD_PROGRAM NAMES ld.lld)
-if(LLD_PROGRAM)
+if(LLD_PROGRAM AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   cmake_path(GET LLD_PROGRAM PARENT_PATH lld_folder)
   add_link_options(-fuse-ld=lld -B${lld_folder})
 endif()

@@ -6,6 +6,7 @@ import re
 import subprocess
 import unittest
 
+import unwind_table
 from dormouse import BINARY, leave_out, main
 
 # Debian's packages; each new one is one more to be kept mended.
@@ -61,6 +62,11 @@ class Hardening(unittest.TestCase):
     def test_it_uses_what_debian_keeps_mended_and_no_more(self):
         needed = re.findall(r'NEEDED.*\[(.*?\.so)', readelf('--dynamic'))
         self.assertEqual(sorted(set(needed) - LIBRARIES), [])
+
+    def test_unwinder_finds_every_function(self):
+        lost, functions = unwind_table.not_found(BINARY)
+        self.assertGreater(functions, 1_000)
+        self.assertEqual(lost, [], 'an exception that passes one of these ends the process')
 
 
 if __name__ == '__main__':

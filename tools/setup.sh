@@ -19,7 +19,7 @@ esac
 say() { printf 'set-up: %s\n' "$*" >&2; }
 fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 
-packages=(g++ cmake ninja-build ccache lld-19 python3 libboost1.81-dev libfmt-dev libspdlog-dev
+packages=(g++ cmake ninja-build ccache python3 libboost1.81-dev libfmt-dev libspdlog-dev
           libcli11-dev libvalijson-dev librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev
           libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev
           libqrencode-dev)
@@ -27,7 +27,7 @@ packages=(g++ cmake ninja-build ccache lld-19 python3 libboost1.81-dev libfmt-de
 test_packages=(curl jq openssl pkg-config bubblewrap chromium-headless-shell
                zsh fish groff-base mandoc man-db procps psmisc util-linux iproute2 ca-certificates
                liblua5.3-0 libopentracing-c-wrapper0 libpcre2-8-0 libsystemd0)
-ci_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev spin)
+ci_packages=(clang-19 lld-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev spin)
 # Unpacked, not installed: these packages start servers at once, and this Boost conflicts with ours.
 unpacked=(nginx haproxy prometheus libboost1.74-dev)
 programs=build/programs
