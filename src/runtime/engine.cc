@@ -44,6 +44,9 @@ runner::Asker asker(std::string const& by, std::string_view what, std::string co
     return out;
 }
 
+// A name that is written into journals.
+bool is_label(std::string_view name) { return !name.empty() && valid_utf8(name); }
+
 std::string labels_json(std::map<std::string, std::string> const& labels) {
     json::Writer out;
     out.begin_object();
@@ -193,7 +196,7 @@ Result<void> Runtime::Engine::assemble() {
         add(*std::move(made));
     }
     for (Gate const& gate : settings_.gates) {
-        if (gate.name.empty() || !gate.decide || registry_.gate(gate.name))
+        if (!is_label(gate.name) || !gate.decide || registry_.gate(gate.name))
             return dormouse::fail(
                 Code::bad_value,
                 "gate '" + gate.name + "': give each gate a function and a name of its own");
@@ -243,8 +246,10 @@ Result<void> Runtime::Engine::assemble_agents() {
     runtime::Means const means{http_, clock_, workers_, callbacks_.share(), ending_.get_token()};
     for (AgentSettings const& from : settings_.agents) {
         std::string const who = "agent '" + from.name + "': ";
-        if (from.name.empty() || registry_.agent(from.name))
+        if (!is_label(from.name) || registry_.agent(from.name))
             return dormouse::fail(Code::bad_value, who + "give each agent a name of its own");
+        if (!valid_utf8(from.instructions) || !valid_utf8(from.description))
+            return dormouse::fail(Code::bad_value, who + "its texts must be UTF-8");
         if (!from.model.plan()) return dormouse::fail(Code::bad_value, who + "give it a model");
         for (std::string const& tool : from.tools) {
             if (!registry_.tool(tool))
@@ -273,7 +278,7 @@ Result<void> Runtime::Engine::assemble_agents() {
 Result<void> Runtime::Engine::assemble_turns() {
     std::set<std::string> names;
     for (TurnInterceptor const& one : settings_.turns) {
-        bool const right = !one.name.empty() && (one.before || one.after);
+        bool const right = is_label(one.name) && (one.before || one.after);
         if (!right || !names.insert(one.name).second)
             return dormouse::fail(
                 Code::bad_value,
@@ -324,6 +329,8 @@ void Runtime::Engine::authorize(Operation operation, std::string by, PendingCall
 }
 
 void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> reply) {
+    if (auto fits = runtime::check(from); !fits)
+        return reply(std::unexpected(std::move(fits.error())));
     if (!registry_.agent(from.agent))
         return reply(dormouse::fail(Code::bad_value, "there is no agent '" + from.agent + "'"));
     session::Create create;
@@ -351,6 +358,10 @@ void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> r
 void Runtime::Engine::prompt(SessionId session, std::string const& text,
                              PromptOptions const& options, runtime::Reply<Accepted> reply) {
     if (text.empty()) return reply(dormouse::fail(Code::bad_value, "a prompt has a text"));
+    if (auto fits = runtime::check_prompt(text); !fits)
+        return reply(std::unexpected(std::move(fits.error())));
+    if (auto fits = runtime::check_utf8("key", options.key); !fits)
+        return reply(std::unexpected(std::move(fits.error())));
     session::Prompt command = door::prompt(text);
     command.when = mode_of(options.when);
     command.answers = options.answers;

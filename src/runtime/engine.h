@@ -16,6 +16,7 @@
 #include "runner/runner.h"
 #include "runtime/callbacks.h"
 #include "runtime/ending_effects.h"
+#include "runtime/entrance.h"
 #include "runtime/reply.h"
 
 #include <atomic>
@@ -39,15 +40,6 @@ struct Inside {
     // On the loop. nullptr: nobody counts.
     std::function<void(port::Meter*)> count_by;
     std::function<std::vector<port::ModelLoad>()> models;
-};
-
-// An outcome on its way in.
-struct Offered {
-    session::Submission what;
-    std::string by;
-    std::string delivery_id = {};
-    std::string tool = {};             // whose call it must be; empty: any
-    std::optional<Sha256> shown = {};  // the digest of what the person saw
 };
 
 // What else runs on a runtime's loop, and is shut down with it: the HTTP server.
@@ -119,7 +111,7 @@ private:
 
     void begin_to_end(Duration limit, port::Fn<void()> told);
     void count_by(port::Meter* meter);
-    void offer(PendingId pending, runtime::Offered offered,
+    void offer(session::Submit command, std::string by,
                std::shared_ptr<runtime::Reply<Receipt>> const& reply);
     void refuse_closed(PendingId pending, Error error,
                        std::shared_ptr<runtime::Reply<Receipt>> const& reply);

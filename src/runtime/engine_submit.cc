@@ -17,13 +17,11 @@ bool names_what_stands(Code code) {
 
 }  // namespace
 
-void Runtime::Engine::offer(PendingId pending, runtime::Offered offered,
+void Runtime::Engine::offer(session::Submit command, std::string by,
                             std::shared_ptr<runtime::Reply<Receipt>> const& reply) {
-    session::Submit command{pending,       std::move(offered.what),
-                            "library",     std::move(offered.delivery_id),
-                            offered.shown, {}};
-    runner::Asker by{{session::ActorType::token, std::move(offered.by)}};
-    door::submit({runner_, catalogue_, nullptr}, std::move(command), std::move(by),
+    PendingId const pending = command.pending;
+    runner::Asker asker{{session::ActorType::token, std::move(by)}};
+    door::submit({runner_, catalogue_, nullptr}, std::move(command), std::move(asker),
                  [this, reply, pending](Result<session::Answer> answer) {
                      if (meter_) meter_->submitted(answer);
                      if (answer) return (*reply)(runtime::receipt(*answer, pending));
@@ -46,19 +44,22 @@ void Runtime::Engine::refuse_closed(PendingId pending, Error error,
 
 void Runtime::Engine::submit(PendingId pending, runtime::Offered offered,
                              runtime::Reply<Receipt> reply) {
-    auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
     std::string const by = offered.by;
-    auto then = [this, pending, held, offered = std::move(offered)]() mutable {
-        if (offered.tool.empty()) return offer(pending, std::move(offered), held);
-        runner_.look(pending.session, [this, pending, held, offered = std::move(offered)](
+    std::string const tool = offered.tool;
+    auto command = runtime::submit_of(pending, std::move(offered));
+    if (!command) return reply(std::unexpected(std::move(command.error())));
+    auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
+    auto then = [this, pending, held, by, tool, command = *std::move(command)]() mutable {
+        if (tool.empty()) return offer(std::move(command), by, held);
+        runner_.look(pending.session, [this, pending, held, by, tool, command = std::move(command)](
                                           Result<std::shared_ptr<runner::Lane>> lane) mutable {
             if (!lane) return (*held)(std::unexpected(std::move(lane.error())));
             auto const* call = open_pause((*lane)->state(), pending);
-            if (call && call->spec.tool != offered.tool)
+            if (call && call->spec.tool != tool)
                 return (*held)(dormouse::fail(
                     Code::wrong_tool,
-                    "this is a call of '" + call->spec.tool + "', not of '" + offered.tool + "'"));
-            offer(pending, std::move(offered), held);
+                    "this is a call of '" + call->spec.tool + "', not of '" + tool + "'"));
+            offer(std::move(command), by, held);
         });
     };
     allow(Operation::resume, pending, by, std::move(then),
@@ -109,9 +110,9 @@ void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string const& b
 
 void Runtime::Engine::submit_one(Offer& offer, std::string const& by,
                                  runtime::Reply<Receipt> reply) {
-    runtime::Offered offered{
-        offer.error ? door::error(std::move(*offer.error)) : door::result(std::move(offer.output)),
-        by};
+    runtime::Offered offered{offer.error ? runtime::error_of(std::move(*offer.error))
+                                         : runtime::result_of(std::move(offer.output)),
+                             by};
     offered.what.title = std::move(offer.title);
     offered.what.metadata = std::move(offer.metadata);
     submit(offer.pending, std::move(offered), std::move(reply));

@@ -24,6 +24,8 @@ struct Runtime::Engine::Gathering {
 void Runtime::Engine::waiting(WaitingFilter const& filter, runtime::Reply<WaitingCalls> reply) {
     if (filter.limit == 0 || filter.limit > 200)
         return reply(dormouse::fail(Code::bad_value, "limit must be 1 to 200"));
+    if (auto fits = runtime::check(filter); !fits)
+        return reply(std::unexpected(std::move(fits.error())));
     if (filter.session) return waiting_of_session(filter, std::move(reply));
     port::PendingFilter rows;
     rows.project = filter.project;

@@ -11,8 +11,8 @@ std::optional<Result<Receipt>> refuse_digest(Decision const& decision) {
 }
 
 runtime::Offered offered(Decision decision) {
-    auto what = door::decision(decision.approved, std::move(decision.reason),
-                               std::move(decision.arguments), std::move(decision.content));
+    auto what = runtime::decision_of(decision.approved, std::move(decision.reason),
+                                     std::move(decision.arguments), std::move(decision.content));
     what.metadata = std::move(decision.metadata);
     return {std::move(what), std::move(decision.by), {}, {}, door::parse_digest(decision.digest)};
 }
@@ -69,7 +69,7 @@ void Runtime::prompt(SessionId session, std::string text, PromptOptions options,
 
 Result<Receipt> Runtime::submit_as(std::string tool, PendingId pending, Json output,
                                    SubmitOptions options) {
-    auto what = offered(door::result(std::move(output)), std::move(options), std::move(tool));
+    auto what = offered(runtime::result_of(std::move(output)), std::move(options), std::move(tool));
     return engine_->block<Receipt>(
         [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
             e->submit(pending, std::move(what), std::move(reply));
@@ -86,7 +86,7 @@ void Runtime::submit(PendingId pending, Json output, std::string by, Completion<
 }
 void Runtime::submit(PendingId pending, Json output, SubmitOptions options,
                      Completion<Receipt> done) {
-    auto what = offered(door::result(std::move(output)), std::move(options));
+    auto what = offered(runtime::result_of(std::move(output)), std::move(options));
     engine_->run<Receipt>(
         [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
             e->submit(pending, std::move(what), std::move(reply));
@@ -98,7 +98,7 @@ Result<Receipt> Runtime::fail(PendingId pending, std::string error, std::string 
     return fail(pending, std::move(error), SubmitOptions{.by = std::move(by)});
 }
 Result<Receipt> Runtime::fail(PendingId pending, std::string error, SubmitOptions options) {
-    auto what = offered(door::error(std::move(error)), std::move(options));
+    auto what = offered(runtime::error_of(std::move(error)), std::move(options));
     return engine_->block<Receipt>(
         [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
             e->submit(pending, std::move(what), std::move(reply));
@@ -109,7 +109,7 @@ void Runtime::fail(PendingId pending, std::string error, std::string by, Complet
 }
 void Runtime::fail(PendingId pending, std::string error, SubmitOptions options,
                    Completion<Receipt> done) {
-    auto what = offered(door::error(std::move(error)), std::move(options));
+    auto what = offered(runtime::error_of(std::move(error)), std::move(options));
     engine_->run<Receipt>(
         [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
             e->submit(pending, std::move(what), std::move(reply));

@@ -1,0 +1,240 @@
+// What a program hands to the library, whatever it is, leaves a store that the next process reads.
+#include "json/json.h"
+#include "runtime/testing/runtime_fixture.h"
+
+namespace dormouse::runtime {
+namespace {
+
+std::string const bad_text = "\xff\xfe go";
+
+std::vector<Json> bad_values() {
+    std::vector<Json> out;
+    for (std::string const& text :
+         {std::string(R"({"what":"a")"), std::string("{not json"), std::string(R"({"what":"a"}})"),
+          std::string(R"({"a":1}x)"), std::string(R"(1},"x":{"y":2)"),
+          std::string(R"({"a":1,"a":2})"), std::string("\"\xff\""), std::string("1e999"),
+          std::string(100'000, '[')})
+        out.push_back(Json::trusted(text));
+    return out;
+}
+
+// Gives back what the test has put into it.
+class RawTool final : public Tool {
+public:
+    RawTool() {
+        declaration_.name = "raw";
+        for (PauseReason const reason : {PauseReason::tool_result, PauseReason::approval})
+            declaration_.may_pause.insert(reason);
+    }
+    [[nodiscard]] Declaration const& declaration() const override { return declaration_; }
+    [[nodiscard]] RawOutcome execute(Call const&) const override { return gives; }
+
+    mutable RawOutcome gives = Failed{"nothing yet"};
+
+private:
+    Declaration declaration_;
+};
+
+class Admission : public RuntimeTest {
+protected:
+    Admission() {
+        on_disk();
+        settings.tools.push_back(raw);
+        settings.agents.push_back(
+            {.name = "caller",
+             .model = model_from(
+                 [this](ModelQuestion const& question, std::stop_token) { return say(question); }),
+             .tools = {"now", "raw"}});
+    }
+
+    Result<ModelAnswer> say(ModelQuestion const& question) const {
+        bool const answered = question.answer_of("now") || question.answer_of("raw");
+        return answered ? ModelAnswer{.text = "Done.", .calls = {}} : answer;
+    }
+    SessionId call() {
+        auto const session = runtime->create({.agent = "caller", .prompt = "go"});
+        EXPECT_TRUE(session);
+        (void)at_rest(*session);
+        return *session;
+    }
+    std::string said_of(SessionId session) {
+        std::string out;
+        for (Event const& event : runtime->events(session).value_or(std::vector<Event>()))
+            out += event.type + std::string(event.data.text());
+        return out;
+    }
+    // As another process finds the store: each session that was ever made is read in full.
+    void expect_all_is_readable(std::vector<SessionId> const& sessions) {
+        open();
+        EXPECT_TRUE(runtime->waiting());
+        for (SessionId const& session : sessions) {
+            SCOPED_TRACE(session.text());
+            EXPECT_TRUE(runtime->session(session));
+            EXPECT_TRUE(runtime->messages(session));
+            auto const events = runtime->events(session);
+            ASSERT_TRUE(events) << events.error().detail;
+            EXPECT_FALSE(events->empty());
+            for (Event const& event : *events)
+                EXPECT_TRUE(json::check(event.data.text())) << event.type;
+        }
+    }
+
+    std::shared_ptr<RawTool> raw = std::make_shared<RawTool>();
+    ModelAnswer answer;
+};
+
+TEST_F(Admission, Operations_ValuesThatAreNotJson_AreRefused) {
+    open();
+    SessionView const job_view = start("job");
+    SessionView const gate_view = start("guarded");
+    PendingId const job_id = job_view.pending.at(0).id;
+    PendingId const gate_id = gate_view.pending.at(0).id;
+    for (Json const& bad : bad_values()) {
+        SCOPED_TRACE(std::string(bad.text().substr(0, 20)));
+        EXPECT_EQ(code_of(runtime->submit(job_id, bad)), "bad_value");
+        EXPECT_EQ(code_of(runtime->submit(job, job_id, {"live"}, SubmitOptions{.metadata = bad})),
+                  "bad_value");
+        EXPECT_EQ(code_of(runtime->submit(job_id, output("live"), SubmitOptions{.metadata = bad})),
+                  "bad_value");
+        EXPECT_EQ(code_of(runtime->fail(job_id, "why", SubmitOptions{.metadata = bad})),
+                  "bad_value");
+        EXPECT_EQ(code_of(runtime->submit_all({{job_id, bad}}).at(0)), "bad_value");
+        EXPECT_EQ(code_of(runtime->submit_all({{.pending = job_id, .metadata = bad}}).at(0)),
+                  "bad_value");
+        EXPECT_EQ(code_of(runtime->progress(job_id, bad, "k")),
+                  bad.size() > 65'536 ? "too_large" : "bad_value");
+        EXPECT_EQ(code_of(runtime->decide(gate_id, {.approved = true, .arguments = bad})),
+                  "bad_value");
+        EXPECT_EQ(code_of(runtime->decide(gate_id, {.approved = true, .content = bad})),
+                  "bad_value");
+        EXPECT_EQ(code_of(runtime->decide(gate_id, {.approved = true, .metadata = bad})),
+                  "bad_value");
+    }
+    expect_all_is_readable({job_view.id, gate_view.id});
+    EXPECT_EQ(runtime->session(job_view.id)->pending.size(), 1U) << "it waits on";
+    EXPECT_TRUE(runtime->submit(job_id, output("live")));
+}
+
+TEST_F(Admission, Operations_TextsThatAreNotUtf8_AreRefused) {
+    open();
+    SessionView const view = start("job");
+    PendingId const id = view.pending.at(0).id;
+    EXPECT_EQ(code_of(runtime->prompt(view.id, bad_text)), "bad_value");
+    EXPECT_EQ(code_of(runtime->prompt(view.id, "x", {.by = bad_text})), "bad_value");
+    EXPECT_EQ(code_of(runtime->fail(id, bad_text)), "bad_value");
+    EXPECT_EQ(code_of(runtime->fail(id, "x", bad_text)), "bad_value");
+    EXPECT_EQ(code_of(runtime->progress(id, {}, bad_text)), "bad_value");
+    EXPECT_EQ(code_of(runtime->progress(id, {}, "k", bad_text)), "bad_value");
+    EXPECT_EQ(code_of(runtime->decide(id, {.approved = true, .reason = bad_text})), "bad_value");
+    EXPECT_EQ(code_of(runtime->submit(id, output("live"), SubmitOptions{.title = bad_text})),
+              "bad_value");
+    EXPECT_EQ(code_of(runtime->submit(id, output("live"), SubmitOptions{.delivery_id = bad_text})),
+              "bad_value");
+    EXPECT_EQ(code_of(runtime->submit_all({{.pending = id, .title = bad_text}}).at(0)),
+              "bad_value");
+    EXPECT_EQ(code_of(runtime->waiting({.project = bad_text})), "bad_value");
+    EXPECT_EQ(code_of(runtime->waiting({.tool = bad_text})), "bad_value");
+    EXPECT_EQ(code_of(runtime->prompt(view.id, "x", {.key = bad_text})), "bad_value");
+    EXPECT_EQ(code_of(runtime->cancel(id, bad_text)), "bad_value");
+    EXPECT_EQ(code_of(runtime->cancel(view.id, bad_text)), "bad_value");
+    EXPECT_EQ(code_of(runtime->pause(view.id, bad_text)), "bad_value");
+    auto const create = [&](NewSession from) {
+        from.agent = from.agent.empty() ? "ops" : from.agent;
+        return code_of(runtime->create(std::move(from)));
+    };
+    EXPECT_EQ(create({.agent = bad_text}), "bad_value");
+    EXPECT_EQ(create({.agent = "", .prompt = bad_text}), "bad_value");
+    EXPECT_EQ(create({.agent = "", .title = bad_text}), "bad_value");
+    EXPECT_EQ(create({.agent = "", .labels = {{"a", bad_text}}}), "bad_value");
+    EXPECT_EQ(create({.agent = "", .labels = {{bad_text, "a"}}}), "bad_value");
+    EXPECT_EQ(create({.agent = "", .by = bad_text}), "bad_value");
+    expect_all_is_readable({view.id});
+}
+
+TEST_F(Admission, Create_WithWhatHttpRefuses_IsRefused) {
+    open();
+    for (std::string const project : {"../etc\n\"", "", "a b", "a/b"})
+        EXPECT_EQ(code_of(runtime->create({.agent = "ops", .project = project})), "bad_value");
+    EXPECT_EQ(code_of(runtime->create({.agent = "ops", .title = std::string(100'000, 'x')})),
+              "bad_value");
+    EXPECT_EQ(code_of(runtime->create({.agent = "ops", .prompt = std::string(2 << 20, 'x')})),
+              "too_large");
+    NewSession many{.agent = "ops"};
+    for (int i = 0; i < 65; ++i) many.labels[std::to_string(i)] = "x";
+    EXPECT_EQ(code_of(runtime->create(many)), "bad_value");
+}
+
+TEST_F(Admission, Model_ArgumentsThatAreNotJson_AreAnErrorForTheModel) {
+    open();
+    std::vector<SessionId> sessions;
+    for (Json const& bad : bad_values()) {
+        SCOPED_TRACE(std::string(bad.text().substr(0, 20)));
+        answer = {.text = "", .calls = {{"now", bad}}};
+        sessions.push_back(call());
+        std::string const said = said_of(sessions.back());
+        bool const repaired = bad.text() == "\"\xff\"";
+        if (!repaired) EXPECT_TRUE(said.contains("can not be read")) << said;
+        EXPECT_EQ(runtime->said(sessions.back()).value_or("?"), "Done.");
+    }
+    expect_all_is_readable(sessions);
+}
+
+TEST_F(Admission, Model_TextThatIsNotUtf8_IsRepaired) {
+    open();
+    answer = {.text = bad_text, .calls = {}, .reasoning = bad_text};
+    SessionId const session = call();
+    EXPECT_EQ(runtime->said(session).value_or("?"), "\uFFFD\uFFFD go");
+    answer = {.text = "", .calls = {{bad_text, Json()}}};
+    SessionId const other = call();
+    expect_all_is_readable({session, other});
+}
+
+TEST_F(Admission, RawTool_ValuesThatAreNotJson_AreItsError) {
+    open();
+    std::vector<SessionId> sessions;
+    answer = {.text = "", .calls = {{"raw", Json()}}};
+    for (Json const& bad : bad_values()) {
+        SCOPED_TRACE(std::string(bad.text().substr(0, 20)));
+        std::vector<RawOutcome> outcomes{Done<Json>(bad), Done<Json>(Json(), "title", bad),
+                                         Paused{.placeholder = bad}};
+        Paused form, state, about;
+        form.options.form = bad;
+        state.options.state = bad;
+        about.options.metadata = bad;
+        for (Paused const& paused : {form, state, about}) outcomes.emplace_back(paused);
+        for (RawOutcome& outcome : outcomes) {
+            raw->gives = std::move(outcome);
+            sessions.push_back(call());
+        }
+    }
+    expect_all_is_readable(sessions);
+    for (SessionId const& session : sessions)
+        EXPECT_EQ(runtime->said(session).value_or("?"), "Done.") << said_of(session);
+}
+
+TEST_F(Admission, RawTool_TextsThatAreNotUtf8_AreRepaired) {
+    open();
+    answer = {.text = "", .calls = {{"raw", Json()}}};
+    std::vector<SessionId> sessions;
+    Paused paused;
+    paused.options.message = bad_text;
+    paused.options.ref = bad_text;
+    for (RawOutcome const& outcome :
+         {RawOutcome(Failed{bad_text}), RawOutcome(Done<Json>(Json(), bad_text)),
+          RawOutcome(InDoubt{bad_text}), RawOutcome(paused)}) {
+        raw->gives = outcome;
+        sessions.push_back(call());
+    }
+    expect_all_is_readable(sessions);
+}
+
+TEST_F(Admission, Settings_NamesThatAreNotUtf8_AreRefused) {
+    settings.gates[0].name = bad_text;
+    EXPECT_EQ(code_of(Runtime::open(settings)), "bad_value");
+    settings.gates.clear();
+    settings.agents[0].name = bad_text;
+    EXPECT_EQ(code_of(Runtime::open(settings)), "bad_value");
+}
+
+}  // namespace
+}  // namespace dormouse::runtime
