@@ -19,6 +19,7 @@ AGENT = str(ROOT / 'tests/acp/fake_agent.py')
 class Programs(Contract):
     flags = ()
     more = ''
+    python = sys.executable
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-acp-'))
@@ -28,7 +29,7 @@ class Programs(Contract):
         self.state = self.make_state()
         self.state.mkdir()
         config = self.folder / 'dormouse.toml'
-        command = json.dumps([sys.executable, AGENT, *self.flags])
+        command = json.dumps([self.python, AGENT, *self.flags])
         config.write_text(
             f'[[agent]]\nid = "fake"\nacp = {command}\nroots = ["work"]\n'
             f'env_allow = ["FAKE_STATE", "FAKE_KEY"]\n{self.more}\n'

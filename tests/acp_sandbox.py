@@ -216,6 +216,7 @@ class OneProject(Programs):
 
 class AsAUser(Confined):
     more = 'run_as = "nobody"\nterminals = true\nfiles = "write"'
+    python = '/usr/bin/python3'  # ours may lie in a home directory that nobody may enter
 
     def setUp(self):
         super().setUp()

@@ -37,6 +37,7 @@ class Deleting(Keeping):
         self.assertEqual([line['session'] for line in self.log('session/delete')], [name])
         self.assertEqual(self.kept(), {stays})
         # The process that worked at it let go of it, and another one deleted it.
+        wait_for(lambda: self.log('session/close'), what='that the process lets go of the session')
         self.assertEqual(self.log('session/close')[0]['session'], name)
         worked = next(x['pid'] for x in self.log('prompt') if x['session'] == name)
         self.assertNotEqual(worked, self.log('session/delete')[0]['pid'])

@@ -487,6 +487,16 @@ def children_of(pid):
     return out
 
 
+def programs_of(pid):
+    """The processes below a server without the guard of each program."""
+    out = []
+    for child in children_of(pid):
+        with contextlib.suppress(OSError):
+            if b'--guard-a-program' not in pathlib.Path(f'/proc/{child}/cmdline').read_bytes():
+                out.append(child)
+    return out
+
+
 def end_on_sigterm():
     """So that cleaning up happens, and no server stays behind, when a test is told to end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -21,7 +21,16 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
-from dormouse import BINARY, ROOT, Server, children_of, environment, main, wait_for  # noqa: E402
+from dormouse import (  # noqa: E402
+    BINARY,
+    ROOT,
+    Server,
+    children_of,
+    environment,
+    main,
+    programs_of,
+    wait_for,
+)
 from shapes import MESSAGE, Contract  # noqa: E402
 
 LEASE_S = 20
@@ -94,7 +103,7 @@ class Attach(Contract):
         return [line for line in map(json.loads, lines) if line['kind'] == kind]
 
     def programs(self):
-        return children_of(self.server.process.pid)
+        return programs_of(self.server.process.pid)
 
     def asleep(self, text='remember TOKEN-17'):
         """A session that was prompted and whose program was put away."""

@@ -213,7 +213,8 @@ class Writer(threading.Thread):
             look(self.world, self.client, call)
 
     def check(self, answer, session, fine):
-        allowed = fine | ({404} if session.deleted else set())
+        # 410: it was deleted between the command and the answer that shows it.
+        allowed = fine | ({404, 410} if session.deleted else set())
         if answer.status not in allowed:
             self.world.fail(f'unexpected: {answer}')
 
