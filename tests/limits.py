@@ -211,14 +211,6 @@ class EachOne(Limits):
         for session in sessions:
             self.assertEqual(server.said(session), 'You said: ' + 'x' * 200_000)
 
-    def test_deleted_sessions_leave_memory(self):
-        server = self.started('resident_sessions = 1000')
-        for _ in range(20):
-            session = server.create()['id']
-            self.assertStatus(server.call('DELETE', f'/api/sessions/{session}'), 204)
-        node = server.get('/api/doctor')['nodes'][0]
-        self.assertEqual((node['resident'], node['residentBytes']), (0, 0))
-
     def test_prompt_bytes(self):
         server = self.started('prompt_bytes = 1024')
         session = server.create()['id']
@@ -278,6 +270,16 @@ class EachOne(Limits):
         answer = self.untouched(session, lambda: server.post('/async-tool/progress', body))
         self.assertProblem(answer, 429, 'rate_limited')
         self.assertStatus(server.result(call, 'up'), 200)
+
+
+class Deleted(Limits):
+    def test_deleted_sessions_leave_memory(self):
+        server = self.started('resident_sessions = 1000')
+        for _ in range(20):
+            session = server.create()['id']
+            self.assertStatus(server.call('DELETE', f'/api/sessions/{session}'), 204)
+        node = server.get('/api/doctor')['nodes'][0]
+        self.assertEqual((node['resident'], node['residentBytes']), (0, 0))
 
 
 class Every(unittest.TestCase):
