@@ -100,7 +100,7 @@ class Bodies(Overload):
             ('/api/projects/default/sessions', reads, 403),
             ('/api/nowhere', reads, 404),
             ('/healthz', 'X-A: b', 405),
-            ('/sign-in?x=1', 'X-A: b', 400),
+            ('/async-tool/result?x=1', f'Authorization: Bearer {self.server.token}', 400),
         ):
             with self.subTest(path=path):
                 client = self.connected()

@@ -376,7 +376,7 @@ class Home(Tools):
             headers = {**form, **({'Origin': origin} if origin else {})}
             answer = bob.client().call('POST', '/sign-out', headers=headers, raw=b'')
             self.assertProblem(answer, 403, 'origin_refused')
-        headers = {**form, 'Origin': bob.own}
+        headers = {**form, 'Origin': bob.own, 'Accept': 'text/html'}
         answer = bob.client().call('POST', '/sign-out', headers=headers, raw=b'')
         self.assertEqual((answer.status, answer.headers['Location']), (303, '/'))
         self.assertIn('Max-Age=0', answer.headers['Set-Cookie'])

@@ -376,9 +376,9 @@ TEST_F(Commands, watch_draws_on_a_terminal_within_its_size) {
     auto const text = out_.str();
     auto const second = text.rfind("\x1b[H");
     auto const first = text.substr(0, second);
-    EXPECT_TRUE(first.starts_with("\x1b[2J\x1b[H50 wait on ")) << text;
+    EXPECT_TRUE(first.starts_with("\x1b[2J\x1b[H50 calls waiting at ")) << text;
     EXPECT_LE(std::count(first.begin(), first.end(), '\n'), 6);
-    EXPECT_TRUE(text.substr(second).starts_with("\x1b[H1 waits on ")) << text;
+    EXPECT_TRUE(text.substr(second).starts_with("\x1b[H1 call waiting at ")) << text;
     EXPECT_TRUE(text.ends_with("\x1b[J"));
     EXPECT_NE(text.find("pnd_1"), std::string::npos);
 }

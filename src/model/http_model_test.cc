@@ -221,7 +221,7 @@ TEST_F(OpenAiChatTest, AnAnswerThatIsNoStreamSaysSo) {
     http.data("<html>Welcome, sk-secret</html>");
     http.done();
     EXPECT_FALSE(trouble().may_retry);
-    EXPECT_THAT(trouble().error.message, HasSubstr("no event stream"));
+    EXPECT_THAT(trouble().error.message, HasSubstr("not an event stream"));
     EXPECT_THAT(trouble().error.message, Not(HasSubstr("sk-secret")));
 }
 

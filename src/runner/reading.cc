@@ -7,6 +7,7 @@
 #include "wire/state_json.h"
 #include "wire/transcript.h"
 
+#include <algorithm>
 #include <new>
 
 namespace dormouse::runner {
@@ -95,6 +96,22 @@ Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Seq ba
     return {};
 }
 
+// A row names the events of its pause. One that names an event beyond the newest tells that the
+// journal has lost its end, which must not be written again as if it had never been.
+Result<void> check_end(port::Store& store, State const& state) {
+    port::PendingFilter newest;
+    newest.project = state.project;
+    newest.session = state.id;
+    newest.limit = 1;
+    auto rows = store.list_pending(newest);
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    for (port::PendingListed const& one : *rows) {
+        Seq const named = std::max(one.row.paused, one.row.settled);
+        if (named > state.head) return std::unexpected(missing(state.id, named));
+    }
+    return {};
+}
+
 Result<LoadedSession> fold_session(port::Store& store, SessionId session) {
     auto loaded = store.load(session);
     if (!loaded) return std::unexpected(std::move(loaded.error()));
@@ -137,6 +154,8 @@ Result<LoadedSession> fold_session(port::Store& store, SessionId session) {
         return fail(Code::internal, session.text() + " has no events that can be read.");
     if (auto sound = check_sound(out.state); !sound)
         return std::unexpected(std::move(sound.error()));
+    if (auto whole = check_end(store, out.state); !whole)
+        return std::unexpected(std::move(whole.error()));
     out.wake_known = loaded->wake_known;
     out.wake_at = loaded->wake_at;
     return out;

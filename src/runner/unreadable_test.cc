@@ -56,6 +56,16 @@ TEST_F(Unreadable, Look_MissingOrForeignRecords_IsUnreadable) {
     }
 }
 
+TEST_F(Unreadable, Look_JournalThatLostItsEnd_IsUnreadable) {
+    SessionId const bad = waiting_session(a_day);
+    rows(bad).frames.erase(std::prev(rows(bad).frames.end()));
+    rows(bad).snapshot.reset();
+    restart();
+    auto const error = look(bad);
+    ASSERT_TRUE(error) << "a pending row names an event that is gone";
+    EXPECT_TRUE(is_unreadable(*error));
+}
+
 TEST_F(Unreadable, Snapshot_ThatContradictsItself_IsFoldedAgain) {
     SessionId const session = waiting_session(a_day);
     State const before = stored(session);

@@ -143,8 +143,9 @@ void revoke_cookie(Api& api, ExchangePtr const& x, HttpReply reply) {
 
 void sign_out(Api& api, ExchangePtr const& x) { revoke_cookie(api, x, {204, "", {}, ""}); }
 
-// The button of the first page.
+// The button of the first page; a form cannot send DELETE.
 void post_sign_out(Api& api, ExchangePtr const& x) {
+    if (!wants_html(x->request)) return sign_out(api, x);
     revoke_cookie(api, x, {303, "", {{"Location", "/"}}, ""});
 }
 

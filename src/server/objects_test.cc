@@ -66,9 +66,9 @@ TEST_F(Objects, ASessionHasAllItsFieldsFromTheStart) {
     EXPECT_EQ(names(session_json()),
               (Names{"id", "projectID", "agentID", "alias", "title", "status", "activity",
                      "parentID", "forkedFrom", "acpSessionID", "cwd", "labels", "seq",
-                     "messageCount", "usage", "error", "time"}));
+                     "messageCount", "usage", "error", "lastTurn", "time"}));
     for (std::string const field : {"/alias", "/title", "/parentID", "/forkedFrom", "/acpSessionID",
-                                    "/cwd", "/error", "/time/ended"}) {
+                                    "/cwd", "/error", "/lastTurn", "/time/ended"}) {
         EXPECT_EQ(text(session_json(), field), "null") << field;
     }
     EXPECT_EQ(text(session_json(), "/labels"), "{}");
@@ -166,13 +166,37 @@ TEST_F(Objects, AToolPartHasTheFieldsOfItsState) {
 TEST_F(Objects, APendingCallHasAllItsFieldsWhileItWaitsAndAfterwards) {
     waits_for({job()});
     PendingId const call = pending(1);
-    Names const fields{
-        "id",      "projectID",   "sessionID",    "turnID",        "messageID",
-        "callID",  "generation",  "tool",         "input",         "inputDigest",
-        "status",  "reason",      "continuation", "message",       "form",
-        "schema",  "placeholder", "webhookURL",   "externalRef",   "estimatedDuration",
-        "timeout", "answer",      "progress",     "progressCount", "inDoubt",
-        "time",    "result",      "error",        "decision",      "receipt"};
+    Names const fields{"id",
+                       "projectID",
+                       "sessionID",
+                       "turnID",
+                       "messageID",
+                       "callID",
+                       "generation",
+                       "tool",
+                       "input",
+                       "modelInput",
+                       "inputDigest",
+                       "status",
+                       "reason",
+                       "continuation",
+                       "message",
+                       "form",
+                       "schema",
+                       "placeholder",
+                       "webhookURL",
+                       "externalRef",
+                       "estimatedDuration",
+                       "timeout",
+                       "answer",
+                       "progress",
+                       "progressCount",
+                       "inDoubt",
+                       "time",
+                       "result",
+                       "error",
+                       "decision",
+                       "receipt"};
     EXPECT_EQ(names(pending_json(call)), fields);
     EXPECT_EQ(text(pending_json(call), "/status"), "\"waiting\"");
     EXPECT_EQ(text(pending_json(call), "/answer"),

@@ -95,7 +95,7 @@ TEST_P(StoreConformance, an_artifact_is_kept_under_its_event_until_the_session_i
 TEST_P(StoreConformance, ArtifactPieces_TogetherAreTheArtifact) {
     std::string bytes;
     for (int i = 0; i < 30'000; ++i) bytes += std::to_string(i);
-    auto first = append(1, 0);
+    auto first = create(1, "acme");
     first.artifacts = {{1, std::make_shared<std::string const>(bytes)}};
     commit_one(first);
     auto* const pieces = dynamic_cast<port::PieceReader*>(&store());
