@@ -54,9 +54,11 @@ class Repair(Damaged, Case):
         self.assertIn(session, looked.stdout)
         self.assertIn('restore a backup', looked.stdout)
         self.assertNotIn(other, looked.stdout)
-        self.assertIn(session, self.doctor('--check').stdout)
-        # Not to be verified at the end: it is damaged on purpose.
-        self.server.verify = lambda: None
+        again = self.doctor('--check')
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertIn(session, again.stdout)
+        # It can be deleted, and then the store has no findings.
+        self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
 
 
 class Findings(Damaged, Tools):

@@ -212,7 +212,7 @@ TEST(ViewLimit, Messages_OfExactlyTheLimit_LoseTheOldestHundred) {
         input.parts = Given::parts("go");
         Forked forked;
         forked.messages = Json::trusted(messages + "]");
-        return model_view(told({SessionCreated{}, forked, input, TurnStarted{1, 3}}), 4)
+        return model_view(told({SessionCreated{}, forked, input, TurnStarted{1, 3, {}, {}}}), 4)
             .messages.size();
     };
     EXPECT_EQ(count(view_messages_max - 2), view_messages_max - 1);
