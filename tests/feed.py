@@ -11,7 +11,7 @@ def key(event):
     return event['sessionID'], event['seq']
 
 
-class Feed(Case):
+class FeedCase(Case):
     def setUp(self):
         super().setUp()
         self.opened = []
@@ -38,6 +38,8 @@ class Feed(Case):
             found += page['items']
             cursor = page['next']
 
+
+class Feed(FeedCase):
     def test_pages_tell_what_every_session_tells_of_itself(self):
         sessions = [self.server.create('deploy A')['id'] for _ in range(3)]
         sessions.append(self.server.create('hello', project='other')['id'])
@@ -165,6 +167,121 @@ class Feed(Case):
         for place in ('17', 'x', 'f', 'f99999999', 'f-1'):
             self.assertProblem(self.server.get(f'/api/events?cursor={place}'), 400, 'bad_cursor')
         self.assertEqual(self.server.get('/api/events?project=nobody').json['items'], [])
+
+    def test_stream_cut_within_an_append_begins_it_again(self):
+        self.server.create('deploy A')
+        stream = self.stream()
+        wanted = {key(e) for e in self.pages()[0]}
+        frames = []
+        while {key(f.data) for f in frames} != wanted:
+            frame = stream.frame()
+            if frame.data:
+                frames.append(frame)
+        self.assertTrue(frames[-1].id)
+        self.assertTrue([f for f in frames if not f.id], 'an append of several events')
+        for i, frame in enumerate(frames[:-1]):
+            if not frame.id:
+                continue
+            again = self.stream(last_event_id=frame.id)
+            following = again.until(lambda f: f.data)[-1]
+            self.assertEqual(key(following.data), key(frames[i + 1].data))
+
+    def test_cursor_that_is_not_kept_is_refused_or_reset(self):
+        for _ in range(2):
+            session = self.server.create('deploy A')['id']
+            self.server.at_rest(session)
+        _, end = self.pages()
+        self.server.while_down('DELETE FROM feed WHERE n < (SELECT max(n) FROM feed)')
+        self.assertProblem(self.server.get('/api/events?cursor=f1'), 410, 'history_gone')
+        self.assertStatus(self.server.get(f'/api/events?cursor={end}'), 200)
+        stream = self.stream(last_event_id='f1')
+        frame = stream.until(lambda f: f.event)[-1]
+        self.assertEqual(frame.event, 'reset')
+        told = stream.until(lambda f: f.data and f.data.get('sessionID') == session)
+        self.assertTrue(told)
+
+    def test_stream_far_behind_gets_all_without_a_new_append(self):
+        text = 'hello ' + 'x' * 300_000
+        sessions = {self.server.create(text)['id'] for _ in range(8)}
+        wanted = {key(e) for s in sessions for e in self.server.events(s)}
+        stream, seen = self.stream(), set()
+        while seen != wanted:
+            frame = stream.frame()
+            if frame.data:
+                seen.add(key(frame.data))
+
+
+class Damage(FeedCase):
+    """What cannot be read is told in its place, and harms nobody else."""
+
+    def tearDown(self):
+        self.server.verify = lambda: None  # damaged on purpose
+        super().tearDown()
+
+    def damage(self, change, goes_on=False):
+        """`change`: SQL of one frame of `bad`, which has two sessions beside it. `goes_on`: other
+        frames follow it."""
+        before = self.server.create('deploy A')['id']
+        bad = self.server.create('deploy B')['id']
+        after = self.server.create('deploy C')['id']
+        for session in (before, bad, after):
+            self.server.at_rest(session)
+        if goes_on:
+            self.server.result(self.server.open_calls(bad)[0]['id'], 'live')
+            self.server.at_rest(bad)
+        number = f"(SELECT no FROM sessions WHERE id = '{bad[4:]}')"
+        place = f'(SELECT min(k) FROM journal WHERE k > {number} << 24 | 1)'
+        self.server.while_down(change.format(place=place), 'DELETE FROM snapshots')
+        return before, bad, after
+
+    def expect_damage(self, change, goes_on=False):
+        before, bad, after = self.damage(change, goes_on)
+        feed, _ = self.pages()
+        types = [e['type'] for e in feed if e['sessionID'] == bad]
+        self.assertEqual(types.count('append_unreadable'), 1, types)
+        self.assertEqual(types[0], 'session_created')
+        for session in (before, after):
+            own = [key(e) for e in feed if e['sessionID'] == session]
+            self.assertEqual(own, [key(e) for e in self.server.events(session)])
+        self.assertEqual(key(self.pages(limit=1)[0][-1]), key(feed[-1]))
+        objects, _ = self.pages('?view=objects')
+        self.assertEqual([key(e) for e in objects], [key(e) for e in feed])
+        stream = self.stream()
+        frames = []
+        while not frames or key(frames[-1].data) != key(feed[-1]):
+            frame = stream.frame()
+            if frame.data:
+                frames.append(frame)
+        self.assertEqual([f.event for f in frames], [e['type'] for e in feed])
+        return before, bad, after
+
+    def test_damaged_append_is_told_and_the_feed_goes_on(self):
+        _, bad, after = self.expect_damage(
+            "UPDATE journal SET data = replace(data, 'a', 'b') WHERE k = {place}"
+        )
+        problem = self.server.get(f'/api/sessions/{bad}')
+        self.assertProblem(problem, 500, 'internal')
+        self.assertTrue(problem.json['unreadable'])
+        self.assertEqual(problem.json['next'], 'stop')
+        self.assertIn('delete it', problem.json['detail'])
+        self.assertStatus(self.server.get('/async-tool/pending?project=default'), 200)
+
+        self.assertStatus(self.server.delete(f'/api/sessions/{bad}'), 204)
+        self.assertStatus(self.server.get(f'/api/sessions/{bad}'), 404)
+        feed, _ = self.pages()
+        self.assertEqual([e['type'] for e in feed if e['sessionID'] == bad], ['session_deleted'])
+        self.assertTrue(self.server.get('/api/doctor').json['ok'])
+        self.server.result(self.server.open_calls(after)[0]['id'], 'live')
+        self.server.at_rest(after)
+
+    def test_missing_append_is_told(self):
+        self.expect_damage('DELETE FROM journal WHERE k = {place}', goes_on=True)
+
+    def test_session_without_any_append_is_deleted(self):
+        _, bad, _ = self.damage('DELETE FROM journal WHERE k >> 24 = {place} >> 24')
+        self.assertProblem(self.server.get(f'/api/sessions/{bad}'), 500, 'internal')
+        self.assertStatus(self.server.delete(f'/api/sessions/{bad}'), 204)
+        self.assertStatus(self.server.get(f'/api/sessions/{bad}'), 404)
 
 
 if __name__ == '__main__':

@@ -259,7 +259,7 @@ struct PendingListed {
 struct FeedRow {
     std::uint64_t n = 0;
     SessionId session;
-    Frame frame;           // without bytes when `deleted`
+    Frame frame;           // no bytes when `deleted`; count 0: the append cannot be read
     bool deleted = false;  // the append that deleted the session; frame.first is its event
     Time at{};             // when `deleted`
 };

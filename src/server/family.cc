@@ -1,6 +1,7 @@
 #include "server/family.h"
 
 #include "runner/reading.h"
+#include "runner/unreadable.h"
 #include "session/limits.h"
 #include "wire/record.h"
 
@@ -24,6 +25,7 @@ Result<bool> Family::has(port::Store& store, SessionId session, int depth) {
     if (auto const found = known_.find(session); found != known_.end()) return found->second;
     if (depth > static_cast<int>(session::limits::task_depth_max)) return false;
     auto const loaded = runner::read_session(store, session);
+    if (!loaded && runner::is_unreadable(loaded.error())) return false;
     if (!loaded) return std::unexpected(loaded.error());
     Result<bool> member = false;
     if (loaded->state.parent) member = has(store, loaded->state.parent->session, depth + 1);

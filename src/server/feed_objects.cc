@@ -35,9 +35,8 @@ struct Job {
     }
 
     Result<std::vector<std::string>> write(port::FeedRow const& row, door::Snapshot const* now) {
-        if (row.deleted) return feed_events(row, project);
         auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
-        if (!records) return std::unexpected(records.error());
+        if (row.deleted || !records) return feed_events(row, project);
         std::vector<std::string> out;
         for (wire::RecordPtr const& record : *records) {
             if (record->event.seq < row.frame.first) continue;
@@ -54,7 +53,8 @@ void step(std::shared_ptr<Job> const& job) {
     if (job->sessions.empty()) return job->done(std::move(job->events));
     SessionId const session = job->sessions.extract(job->sessions.begin()).value();
     door::read_history(job->runner, session, [job, session](Result<door::Snapshot> now) {
-        bool const gone = !now && now.error().code == Code::not_found;
+        bool const gone = !now && (now.error().code == Code::not_found ||
+                                   now.error().code == Code::internal);  // or cannot be read
         if (!now && !gone) return job->done(std::unexpected(now.error()));
         auto const written = job->write(session, gone ? nullptr : &*now);
         if (!written) return job->done(std::unexpected(written.error()));

@@ -20,6 +20,15 @@ std::string deletion(port::FeedRow const& row, std::string_view project) {
     return out.key("data").begin_object().end_object().end_object().take();
 }
 
+// An append that cannot be read: told of in its place, so that the others behind it are heard.
+std::string damage(port::FeedRow const& row, std::string_view project) {
+    json::Writer out;
+    out.begin_object().member("seq", row.frame.first).member("type", "append_unreadable");
+    out.member("v", 1).member("sessionID", row.session.text()).member("projectID", project);
+    out.key("turnID").null().member("at", to_ms(row.at));
+    return out.key("data").begin_object().end_object().end_object().take();
+}
+
 std::string type_of(std::string_view event) { return json::View(event)["type"].string_or(""); }
 
 std::string frames_of(std::uint64_t place, std::vector<std::string> const& events) {
@@ -44,7 +53,11 @@ std::optional<std::uint64_t> parse_feed_cursor(std::string_view text) {
 Result<std::vector<std::string>> feed_events(port::FeedRow const& row, std::string_view project) {
     if (row.deleted) return std::vector{deletion(row, project)};
     auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
-    if (!records) return std::unexpected(records.error());
+    if (!records || row.frame.count == 0) {
+        if (!records && records.error().code == Code::newer_format)
+            return std::unexpected(records.error());
+        return std::vector{damage(row, project)};
+    }
     std::vector<std::string> out;
     for (wire::RecordPtr const& record : *records) {
         // Retention has since put older ones with them, that were still to be used.

@@ -4,6 +4,8 @@
 
 #include "json/json.h"
 
+#include <algorithm>
+
 // What all sessions of a project append: as a stream, or as pages.
 namespace dormouse::server {
 
@@ -37,7 +39,7 @@ Result<RowsOfEvents> events_of(std::vector<port::FeedRow> const& rows, std::stri
 port::FeedPage cut(port::FeedPage page, std::size_t limit) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < page.rows.size(); ++i) {
-        count += page.rows[i].deleted ? 1 : page.rows[i].frame.count;
+        count += std::max(page.rows[i].frame.count, 1U);  // one event tells of a damaged append
         if (count < limit) continue;
         page.next = page.rows[i].n;
         page.rows.resize(i + 1);

@@ -15,6 +15,8 @@ std::int64_t retry_after_ms(Error const& error, CodeInfo const& about) {
 // A prompt that says so opens a completed session again.
 Next next_of(Error const& error, CodeInfo const& about) {
     json::View const extra(error.extra);
+    // Trying again does not mend what is on the disk.
+    if (error.code == Code::internal && extra["unreadable"].boolean_or(false)) return Next::stop;
     bool const reopens = error.code == Code::wrong_state &&
                          extra["from"].string_or("") == "completed" &&
                          extra["move"].string_or("") == "prompt";

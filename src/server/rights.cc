@@ -1,5 +1,6 @@
 #include "server/rights.h"
 
+#include "runner/unreadable.h"
 #include "server/handlers.h"
 
 #include <algorithm>
@@ -83,6 +84,28 @@ struct Sessions {
     port::Fn<void()> go;
 };
 
+void check_sessions(std::shared_ptr<Sessions> const& s);
+
+// The project of one that cannot be read stands in its row.
+void check_unreadable(std::shared_ptr<Sessions> const& s, SessionId const& session) {
+    auto question = [session](port::Store& store) {
+        return store.all_sessions(session.number() - 1, 1);
+    };
+    port::ask(s->api.services().journal, std::move(question),
+              [s, session](Result<std::vector<port::SessionRow>> rows) {
+                  if (!rows) return s->x->fail(rows.error());
+                  bool const known = !rows->empty() && rows->front().id == session;
+                  bool const own = known && s->x->principal->is_for(rows->front().project);
+                  if (!own && !s->each) return s->x->fail(not_found());
+                  if (!own) s->x->foreign.insert(session);
+                  if (auto const error = own && s->works
+                                             ? refuse_agent(s->api, *s->x, rows->front().agent)
+                                             : std::nullopt)
+                      return s->x->fail(*error);
+                  check_sessions(s);
+              });
+}
+
 // One after the other. What is not there is told here too, before the handler may find something
 // else wrong with the request: else a foreign id could be told from an unknown one.
 void check_sessions(std::shared_ptr<Sessions> const& s) {
@@ -91,6 +114,7 @@ void check_sessions(std::shared_ptr<Sessions> const& s) {
     s->left.pop_back();
     s->api.services().runner.look(
         session, [s, session](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane && runner::is_unreadable(lane.error())) return check_unreadable(s, session);
             if (!lane && !s->each) return s->x->fail(lane.error());
             bool const foreign = lane && !s->x->principal->is_for((*lane)->state().project);
             if (foreign && !s->each) return s->x->fail(not_found());

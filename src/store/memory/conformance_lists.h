@@ -172,6 +172,24 @@ TEST_P(StoreConformance, an_alias_has_one_session_of_its_project_that_lives) {
     EXPECT_EQ(store().aliases("acme", "", 9).value().at(0).id, session(4));
 }
 
+TEST_P(StoreConformance, alias_of_a_session_that_may_go_on_is_taken_by_no_other) {
+    std::uint64_t number = 0;
+    for (std::string const status : {"active", "paused", "error", "completed", "deleted"}) {
+        auto holder = create(++number, "acme");
+        holder.row->alias = "as-" + status;
+        holder.row->status = status;
+        holder.claims_alias = true;
+        commit_one(holder);
+        auto other = create(++number, "acme");
+        other.row->alias = holder.row->alias;
+        other.claims_alias = true;
+        auto const result = store().commit({&other, 1})[0];
+        bool const free = status == "completed" || status == "deleted";
+        EXPECT_EQ(result.has_value(), free) << status;
+        if (!free) EXPECT_EQ(result.error().code, Code::alias_taken) << status;
+    }
+}
+
 TEST_P(StoreConformance, due_sessions_come_by_time_then_number_page_by_page) {
     std::vector<port::Append> batch;
     for (std::uint64_t number = 1; number <= 9; ++number) {

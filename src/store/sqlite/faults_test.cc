@@ -15,6 +15,7 @@ struct Faults {
     bool log_sync_fails = false;
     bool file_sync_fails = false;
     bool disk_is_full = false;
+    bool log_write_fails = false;
     int writes = 0;
 };
 
@@ -64,6 +65,7 @@ private:
 
     static int write(sqlite3_file* file, void const* data, int size, sqlite3_int64 offset) {
         if (of(file).faults->disk_is_full) return SQLITE_FULL;
+        if (of(file).log && of(file).faults->log_write_fails) return SQLITE_IOERR_WRITE;
         ++of(file).faults->writes;
         return of(file).real->xWrite(file, data, size, offset);
     }
@@ -127,6 +129,17 @@ TEST_F(FaultyStore, after_a_failed_sync_nothing_more_is_written_until_it_is_reop
         << "the batch whose end was unknown is there as a whole or not at all";
     EXPECT_FALSE(store_->load(session(3)).value().row);
     EXPECT_EQ(commit(create(3, "acme")), std::nullopt);
+}
+
+// The log may hold the batch or a part of it: only who opens the store again knows.
+TEST_F(FaultyStore, a_failed_write_of_the_log_within_a_commit_stops_the_store) {
+    ASSERT_EQ(commit(create(1, "acme")), std::nullopt);
+    faults_.log_write_fails = true;
+    EXPECT_EQ(commit(append(1, 1)), Code::fail_stop);
+    faults_.log_write_fails = false;
+    EXPECT_EQ(commit(append(1, 1)), Code::fail_stop);
+    reopen();
+    EXPECT_EQ(commit(append(1, events(1))), std::nullopt);
 }
 
 TEST_F(FaultyStore, a_full_disk_refuses_the_batch_and_is_served_again_when_there_is_room) {

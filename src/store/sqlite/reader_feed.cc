@@ -13,6 +13,10 @@ namespace dormouse::store::sqlite {
 namespace {
 // Rows of all projects that one question looks at.
 constexpr std::uint64_t feed_rows_max = 1'024;
+
+bool is_missing(port::FeedRow const& row, Query const& read) {
+    return !row.deleted && row.frame.count == 0 && !read.maybe_integer(1);
+}
 }  // namespace
 
 Result<std::optional<std::string>> Reader::artifact(SessionId session, Seq seq) {
@@ -101,6 +105,17 @@ Result<port::FeedPage> Reader::feed(std::string const& project, std::uint64_t af
         auto row = feed_row(rows);
         if (!row) return std::unexpected(row.error());
         if (!*row) continue;
+        if (is_missing(**row, rows)) {
+            // Retention takes frames too, and says so by the journal's new beginning.
+            auto journal = query(Read::frames);
+            auto const number = (*row)->session.number();
+            journal.bind(key_of(number, 1)).bind(key_of(number, seq_end - 1) + 1);
+            auto const first = journal.next();
+            if (!first) return std::unexpected(first.error());
+            bool const cut =
+                *first && journal.integer(1) < 0 && journal.integer(0) >= rows.integer(0);
+            if (cut) continue;
+        }
         bytes += (*row)->frame.bytes.size();
         page.rows.push_back(std::move(**row));
         if (bytes < max_bytes) continue;
@@ -111,16 +126,20 @@ Result<port::FeedPage> Reader::feed(std::string const& project, std::uint64_t af
     return page;
 }
 
-// nullopt: its session has been deleted since.
+// nullopt: its session has been deleted since. One that cannot be read harms nobody else's.
 Result<std::optional<port::FeedRow>> Reader::feed_row(Query const& row) const {
     auto const id = session_id(row.text(5));
     if (!id) return std::unexpected(id.error());
     auto const n = static_cast<std::uint64_t>(row.integer(4));
     auto const key = row.integer(0);
     if (key < 0) return port::FeedRow{n, *id, {seq_of(-key), 1, ""}, true, from_ms(row.integer(6))};
-    if (!row.maybe_integer(1)) return std::nullopt;
+    port::FeedRow const damaged{n, *id, {seq_of(key), 0, ""}, false, from_ms(row.integer(6))};
+    if (!row.maybe_integer(1)) {
+        if (row.text(7) == "deleted") return std::nullopt;
+        return damaged;
+    }
     auto frame = this->frame(*id, row, seq_of(key));
-    if (!frame) return std::unexpected(frame.error());
+    if (!frame) return damaged;
     return port::FeedRow{n, *id, std::move(*frame)};
 }
 

@@ -222,8 +222,8 @@ constexpr auto reads = in_order<Read>({
     {Read::feed_head, "SELECT max(n) FROM feed"},
     {Read::feed_oldest, "SELECT min(n) FROM feed"},
     {Read::feed,
-     "SELECT f.k, j.n, j.sum, j.data, f.n, s.id, s.updated FROM feed f CROSS JOIN sessions s ON "
-     "s.no = "
+     "SELECT f.k, j.n, j.sum, j.data, f.n, s.id, s.updated, s.status FROM feed f CROSS JOIN "
+     "sessions s ON s.no = "
      "abs(f.k) >> 24 LEFT JOIN journal j ON j.k = f.k"
      " WHERE f.n > ?1 AND f.n <= ?2 AND f.project = (SELECT id FROM names WHERE name = ?3)"
      " ORDER BY f.n"},

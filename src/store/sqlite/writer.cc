@@ -217,7 +217,8 @@ std::expected<Writer::Known, Writer::Failure> Writer::check(Append const& append
             return refuse(Code::alias_taken,
                           "Another session holds the alias '" + append.row->alias + "'.");
     }
-    if (append.after > 0) {
+    // One whose journal is lost altogether can still be deleted.
+    if (append.after > 0 || (append.erase && *there)) {
         if (!*there || found.text(0) != append.session.bare())
             return refuse(Code::conflict, append.session.text() + " is not there");
         auto known = check_head(append);
