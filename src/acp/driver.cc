@@ -193,7 +193,7 @@ std::string Driver::last_words() const {
         if (line.empty() || frame) continue;
         if (out.size() + line.size() > most && !out.empty()) break;
         ++lines;
-        out = std::string(line) + (out.empty() ? "" : " / ") + out;
+        out.insert(0, out.empty() ? "" : " / ").insert(0, line);
     }
     out = whole_characters(std::move(out), most);
     if (out.empty() || why_ended_.ends_with(out)) return "";

@@ -232,7 +232,7 @@ bool is_name(std::string_view text) {
 // it, or Gemini's title together with an option that it offers for tools of MCP servers alone. A
 // title by itself proves nothing: the model writes those of commands.
 std::string own_tool(json::View call, json::View options, std::vector<std::string> const& servers) {
-    std::string const title = call["title"].string_or("");
+    std::string title = call["title"].string_or("");
     bool of_mcp = false;
     options.elements([&](json::View option) {
         of_mcp = of_mcp || option["optionId"].string_or("") == "proceed_always_server";
