@@ -4,6 +4,7 @@
 // itself raises, and SIGPROF for profilers, stay open.
 
 #include <csignal>
+#include <initializer_list>
 
 namespace dormouse::io {
 

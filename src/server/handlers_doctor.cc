@@ -393,12 +393,9 @@ void look_for_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t page
                   if (!rows) return d->x->fail(rows.error());
                   for (port::SessionRow const& row : *rows) {
                       if (row.status != "error") continue;
-                      std::string const id = row.id.text();
-                      d->held.add(
-                          {row.id,
-                           {},
-                           "its status is error",
-                           "read why: dormouse show " + id + "; try again: dormouse retry " + id});
+                      std::string next = "read why: dormouse show " + row.id.text();
+                      next += "; try again: dormouse retry " + row.id.text();
+                      d->held.add({row.id, {}, "its status is error", std::move(next)});
                   }
                   if (rows->size() < page_rows) return look_on(d);
                   look_for_errors(d, rows->back().id.number(), pages - 1);

@@ -1,6 +1,7 @@
 #pragma once
 // The feed of a project, and what is kept beside records.
 
+#include "port/piece_reader.h"
 #include "store/memory/conformance_fixture.h"
 
 namespace dormouse::store {

@@ -133,7 +133,7 @@ Result<std::optional<port::FeedRow>> Reader::feed_row(Query const& row) const {
     auto const n = static_cast<std::uint64_t>(row.integer(4));
     auto const key = row.integer(0);
     if (key < 0) return port::FeedRow{n, *id, {seq_of(-key), 1, ""}, true, from_ms(row.integer(6))};
-    port::FeedRow const damaged{n, *id, {seq_of(key), 0, ""}, false, from_ms(row.integer(6))};
+    port::FeedRow damaged{n, *id, {seq_of(key), 0, ""}, false, from_ms(row.integer(6))};
     if (!row.maybe_integer(1)) {
         if (row.text(7) == "deleted") return std::nullopt;
         return damaged;
