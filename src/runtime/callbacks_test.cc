@@ -119,8 +119,9 @@ TEST_F(CallbacksTest, SlowObservers_DelayNoSession) {
     settings.tool_threads = 1;
     open();
     auto const asleep = start("job");
-    std::vector<Following> followings;
+    // Outlives the observers, which count once more when the latch opens.
     std::atomic<int> inside = 0;
+    std::vector<Following> followings;
     for (int i = 0; i < 4; ++i) {
         followings.push_back(runtime
                                  ->follow(asleep.id, 0,
