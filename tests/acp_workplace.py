@@ -37,10 +37,25 @@ class Sql(Programs):
         calls = [c for row in rows for c in json.loads(row['tool_calls'] or '[]')]
         self.assertEqual(
             [(c['name'], c['input'], c['output'], c['status']) for c in calls],
-            [('acp:execute', {'name': 'build'}, {'ran': 'build'}, 'completed')],
+            [('acp:execute', {'name': 'build'}, '{"ran":"build"}', 'completed')],
         )
         (row,) = self.rows(session, 'agent_sessions', 'id')
         self.assertEqual(row['acp_session_id'], self.server.session(session)['acpSessionID'])
+
+    def calls(self, session):
+        return [c for row in self.rows(session) for c in json.loads(row['tool_calls'] or '[]')]
+
+    def test_tool_call_shows_last_input_and_own_name(self):
+        session = self.create('typed ls -l')
+        self.assertStatus(self.server.prompt(session, 'typed pwd'), 200)
+        members = ('id', 'name', 'input', 'output', 'status')
+        self.assertEqual(
+            [tuple(call[m] for m in members) for call in self.calls(session)],
+            [
+                ('call-typed', 'bash', {'command': 'ls -l'}, '{"output":"ls -l ran"}', 'completed'),
+                ('call-typed', 'bash', {'command': 'pwd'}, '{"output":"pwd ran"}', 'completed'),
+            ],
+        )
 
     def test_messages_of_a_model(self):
         session = self.server.create('deploy A and B and C')['id']

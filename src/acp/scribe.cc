@@ -93,6 +93,7 @@ Scribe::Heard Scribe::hear_tool(ToolChange change, bool brief) {
     call.status = change.status.value_or(call.status);
     if (change.title) call.title = *std::move(change.title);
     if (change.kind) call.kind = *std::move(change.kind);
+    if (change.name) call.name = *std::move(change.name);
     if (!change.input.is_null()) call.input = within(change.input, value_bytes_max);
     if (!change.output.is_null()) call.output = within(change.output, value_bytes_max);
     if (!change.places.is_null()) call.locations = within(change.places, value_bytes_max / 4);
@@ -117,6 +118,7 @@ News Scribe::news_of(std::string const& id, ToolCall const& call) {
     json::Writer out;
     out.begin_object();
     if (!call.kind.empty()) out.member("kind", call.kind);
+    if (!call.name.empty()) out.member("name", call.name);
     if (!call.input.is_null()) out.member("input", call.input);
     if (!call.output.is_null() && !is_open(call.status)) out.member("output", call.output);
     if (!call.locations.is_null()) out.member("locations", call.locations);

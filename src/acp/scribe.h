@@ -52,7 +52,7 @@ private:
     };
     struct ToolCall {
         session::AgentToolStatus status = session::AgentToolStatus::pending;
-        std::string title, kind;
+        std::string title, kind, name;
         Json input, output, locations;
         std::string told = {};  // what was kept of it last
     };

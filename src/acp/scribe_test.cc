@@ -82,6 +82,28 @@ TEST_F(ScribeTest, AToolCallIsKeptWhenItChangesAndWithItsEnd) {
     EXPECT_EQ(words(scribe.flush()), R"(message+[{"type":"text","text":"done"}])");
 }
 
+TEST_F(ScribeTest, ToolCall_ProgramNamesItsTool_NameIsKept) {
+    std::string const named = R"({"sessionUpdate":"tool_call","kind":"execute",)";
+    EXPECT_EQ(hear(named + R"("toolCallId":"o","title":"bash","status":"pending","rawInput":{}})"),
+              R"(o:pending{"kind":"execute","name":"bash","input":{}})");
+    EXPECT_EQ(hear(R"({"sessionUpdate":"tool_call_update","toolCallId":"o","title":"List files",)"
+                   R"("status":"in_progress","rawInput":{"command":"ls"}})"),
+              R"(o:in_progress{"kind":"execute","name":"bash","input":{"command":"ls"}})");
+    EXPECT_EQ(hear(named + R"("toolCallId":"c","title":"ls","status":"pending","rawInput":{},)"
+                           R"("_meta":{"claudeCode":{"toolName":"Bash"}}})"),
+              R"(c:pending{"kind":"execute","name":"Bash","input":{}})");
+}
+
+TEST_F(ScribeTest, ToolCall_TitleIsTheCommand_IsNoName) {
+    std::string const titled = R"({"sessionUpdate":"tool_call","title":"ls",)";
+    EXPECT_EQ(hear(titled + R"("toolCallId":"a","status":"in_progress","content":[]})"),
+              "a:in_progress{}");
+    EXPECT_EQ(hear(titled + R"("toolCallId":"b","status":"pending","rawInput":{"a":1}})"),
+              R"(b:pending{"input":{"a":1}})");
+    EXPECT_EQ(hear(titled + R"("toolCallId":"c","status":"pending","name":"two words"})"),
+              "c:pending{}");
+}
+
 TEST_F(ScribeTest, AToolCallMayBeHeardOfAtItsEndOnly) {
     EXPECT_EQ(hear(R"({"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed",)"
                    R"("rawOutput":{"e":1}})"),

@@ -165,8 +165,36 @@ std::string output_of(json::View content) {
     return out;
 }
 
+bool is_empty(json::View value) {
+    using enum json::Kind;
+    if (!value.exists() || value.is_null()) return true;
+    if (value.kind() == string) return value.string_or("").empty();
+    return (value.kind() == object || value.kind() == array) && value.size() == 0;
+}
+
+// The program's own name of a tool: in `name`, or where Claude Code has it. opencode has it as the
+// title of a call that waits for its input; a title with input or content is about the call.
+std::optional<std::string> tool_name(json::View update) {
+    constexpr std::size_t name_bytes_max = 128;
+    json::View const input = update["rawInput"];
+    bool const waits = update["sessionUpdate"].string_or("") == "tool_call" &&
+                       update["status"].string_or("") == "pending" && input.exists() &&
+                       !input.is_null() && is_empty(input) && is_empty(update["content"]);
+    auto const is_word = [](std::string const& text) {
+        return !text.empty() && text.size() <= name_bytes_max &&
+               std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+    };
+    for (json::View const named : {update["name"], update["_meta"]["claudeCode"]["toolName"]}) {
+        if (auto name = named.string(); name && is_word(*name)) return *std::move(name);
+    }
+    auto title = update["title"].string();
+    if (waits && title && is_word(*title)) return *std::move(title);
+    return std::nullopt;
+}
+
 ToolChange tool_in(json::View update) {
     ToolChange out{update["toolCallId"].string_or("")};
+    out.name = tool_name(update);
     if (auto const status = update["status"].string()) out.status = parse<AgentToolStatus>(*status);
     if (auto title = update["title"].string()) out.title = *std::move(title);
     if (auto kind = update["kind"].string()) out.kind = *std::move(kind);
@@ -179,13 +207,6 @@ ToolChange tool_in(json::View update) {
     json::View const places = update["locations"];
     if (places.exists() && places.size() > 0) out.places = places.copy();
     return out;
-}
-
-bool is_empty(json::View value) {
-    using enum json::Kind;
-    if (!value.exists() || value.is_null()) return true;
-    if (value.kind() == string) return value.string_or("").empty();
-    return (value.kind() == object || value.kind() == array) && value.size() == 0;
 }
 
 // Codex says in its input which call it is; after a restart the same command has other names.

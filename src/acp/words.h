@@ -116,6 +116,7 @@ struct ToolChange {
     std::string id;
     std::optional<session::AgentToolStatus> status = {};
     std::optional<std::string> title = {}, kind = {};
+    std::optional<std::string> name = {};       // the program's own name of the tool: "bash"
     Json input = {}, output = {}, places = {};  // null: not set
 };
 struct Plan {

@@ -14,6 +14,7 @@ The last line of a prompt that is no marker decides:
   late            says something after its answer   later           … long after, twice
   flood N         N pieces of text, tool updates and plans
   junk            writes what is no message
+  typed COMMAND   a tool call as opencode tells of it: its name first, its input later
   think           reasons first                     big N           N bytes of text
   refuse          answers with an error             title T         names the session
   call METHOD {…} asks us for that, and says what came back
@@ -202,6 +203,15 @@ def act(session, text):
     elif word == 'own':
         if session.may(rest, _meta={'claudeCode': {'toolName': f'mcp__dormouse__{rest}'}}):
             run_tool(session, rest)
+    elif word == 'typed':
+        of = {'toolCallId': 'call-typed', 'kind': 'execute'}
+        session.update('tool_call', title='bash', status='pending', rawInput={}, **of)
+        for status, more in (
+            ('in_progress', {'title': 'bash'}),
+            ('completed', {'title': rest, 'rawOutput': {'output': f'{rest} ran'}}),
+        ):
+            told = {**of, **more, 'rawInput': {'command': rest}}
+            session.update('tool_call_update', status=status, **told)
     elif word == 'think':
         session.say('let me see', 'agent_thought_chunk')
         session.say('I see')

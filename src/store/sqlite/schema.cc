@@ -307,7 +307,112 @@ WHERE s.status <> 'deleted';
     messages_before, "coalesce(json_extract(event.value, '$[5]'), (j.k & 16777215) + event.key)",
     messages_after);
 
-constexpr std::array<char const*, 12> steps_of_this_release{tables,
+// A tool call of a program shows the last input that is known of it, its output as text, and the
+// program's own name of the tool. Its events are those with its id until the prompt is over: a
+// later prompt may use the id again. Strings lead with the number of their event, so that min() and
+// max() find the oldest and the newest that is not null.
+constexpr char messages_of_last_known[] = R"sql( AS seq,
+    json_extract(event.value, '$[0]') AS type, json_extract(event.value, '$[2]') AS data,
+    (json_extract(j.data, '$[0][1]')
+      + iif(event.key = 0, 0, json_extract(event.value, '$[1]'))) / 1000 AS at
+  FROM sessions s JOIN journal j ON j.k BETWEEN s.no << 24 AND s.no << 24 | 16777215,
+    json_each(j.data) event
+  WHERE s.status <> 'deleted'),
+parts AS (
+  SELECT e.session, iif(e.type = 'agent_update', json_extract(e.data, '$.messageID'),
+      'msg_' || e.session || '_' || e.seq) AS message, e.seq, part.key AS place,
+    json_extract(part.value, '$.type') AS type, json_extract(part.value, '$.text') AS text,
+    coalesce(json_extract(part.value, '$.url'),
+      '/api/artifacts/' || json_extract(part.value, '$.artifactID')) AS url,
+    json_extract(part.value, '$.name') AS name, json_extract(part.value, '$.alt') AS alt
+  FROM events e, json_each(e.data,
+    iif(e.type = 'agent_update', '$.body', '$.parts')) part
+  WHERE e.type IN ('input_received', 'model_replied')
+    OR (e.type = 'agent_update' AND json_extract(e.data, '$.kind') = 'message')),
+news AS (
+  SELECT session, seq, type, data, CASE WHEN type = 'agent_update' THEN '$.body.output'
+      WHEN json_type(data, '$.error') IS NOT NULL THEN '$.error'
+      WHEN json_type(data, '$.output') IS NOT NULL THEN '$.output'
+      WHEN json_type(data, '$.decision') IS NOT NULL THEN '$.decision.output'
+      ELSE '$.result.output' END AS path,
+    count(*) FILTER (WHERE type IN ('agent_replied', 'agent_detached'))
+      OVER (PARTITION BY session ORDER BY seq) AS prompt
+  FROM events WHERE type IN ('tool_finished', 'submitted', 'expired', 'cancelled', 'agent_asked',
+      'agent_replied', 'agent_detached')
+    OR (type = 'agent_update' AND json_extract(data, '$.kind') = 'tool')),
+outcomes AS (
+  SELECT session, seq, type, data, prompt, printf('%08d', seq) AS mark,
+    CASE json_type(data, path) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'
+      ELSE cast(json_extract(data, path) AS TEXT) END AS output
+  FROM news),
+tools AS (
+  SELECT session, prompt, min(seq) AS seq,
+    iif(type = 'agent_asked', json_extract(data, '$.call.modelID'),
+      json_extract(data, '$.toolCallID')) AS id,
+    substr(min(mark || json_extract(data, '$.messageID')), 9) AS message,
+    substr(max(mark || json_extract(data, '$.body.name')), 9) AS name,
+    substr(max(mark || json_extract(data, '$.body.kind')), 9) AS kind,
+    max(json_extract(data, '$.call.tool')) AS asked,
+    substr(max(mark || iif(json_type(data, '$.body.input') IS NULL, NULL,
+      json_quote(json_extract(data, '$.body.input')))), 9) AS input,
+    substr(max(mark || iif(json_type(data, '$.call.input') IS NULL, NULL,
+      json_quote(json_extract(data, '$.call.input')))), 9) AS asked_input,
+    substr(max(mark || iif(type = 'agent_update', output, NULL)), 9) AS output,
+    substr(max(mark || json_extract(data, '$.status')), 9) AS status
+  FROM outcomes WHERE type IN ('agent_update', 'agent_asked') GROUP BY session, prompt, 4),
+prompts AS (SELECT session, max(prompt) AS newest FROM news GROUP BY session),
+calls AS (
+  SELECT e.session, 'msg_' || e.session || '_' || e.seq AS message, e.seq, call.key AS place,
+    json_extract(call.value, '$.callID') AS id, json_extract(call.value, '$.tool') AS name,
+    json_quote(json_extract(call.value, '$.input')) AS input, o.output AS output,
+    CASE WHEN o.type IS NULL THEN 'pending'
+      WHEN json_type(o.data, '$.error') IS NOT NULL OR o.type IN ('expired', 'cancelled')
+      THEN 'failed' ELSE 'completed' END AS status
+  FROM events e JOIN json_each(e.data, '$.calls') call LEFT JOIN outcomes o
+    ON o.session = e.session AND o.seq = (SELECT max(x.seq) FROM outcomes x
+      WHERE x.session = e.session
+        AND x.type IN ('tool_finished', 'submitted', 'expired', 'cancelled')
+        AND json_extract(x.data, '$.callID') = json_extract(call.value, '$.callID'))
+  WHERE e.type = 'model_replied'
+  UNION ALL
+  SELECT t.session, t.message, t.seq, 0, t.id,
+    coalesce(t.name, 'acp:' || t.kind, t.asked, 'acp:other'),
+    coalesce(t.input, t.asked_input, 'null'), t.output,
+    CASE WHEN t.status IN ('completed', 'failed') THEN t.status
+      WHEN t.prompt < p.newest THEN 'failed' ELSE 'pending' END
+  FROM tools t JOIN prompts p ON p.session = t.session WHERE t.message IS NOT NULL),
+messages AS (
+  SELECT session, iif(type IN ('agent_update', 'agent_asked'), json_extract(data, '$.messageID'),
+      'msg_' || session || '_' || seq) AS message, min(seq) AS seq, min(at) AS at,
+    iif(type = 'input_received', 'user', 'assistant') AS role
+  FROM events WHERE type IN ('input_received', 'model_replied')
+    OR (type IN ('agent_update', 'agent_asked')
+      AND json_extract(data, '$.messageID') IS NOT NULL)
+  GROUP BY session, message)
+SELECT m.message AS id, 'ses_' || m.session AS session_id, m.role AS role,
+  json_object(
+    'text', (SELECT coalesce(group_concat(text, ''), '') FROM (SELECT text FROM parts p
+      WHERE p.session = m.session AND p.message = m.message AND p.type = 'text'
+      ORDER BY p.seq, p.place)),
+    'images', (SELECT json_group_array(json_object('url', url, 'alt', coalesce(alt, name)))
+      FROM parts p
+      WHERE p.session = m.session AND p.message = m.message AND p.type = 'image'),
+    'files', (SELECT json_group_array(json_object('path', coalesce(name, url))) FROM parts p
+      WHERE p.session = m.session AND p.message = m.message AND p.type = 'file')) AS content,
+  (SELECT nullif(json_group_array(json_object('id', id, 'name', name, 'input', json(input),
+      'output', output, 'status', status)), '[]')
+    FROM (SELECT * FROM calls c WHERE c.session = m.session AND c.message = m.message
+      ORDER BY c.seq, c.place)) AS tool_calls,
+  m.at AS created_at
+FROM messages m ORDER BY m.session, m.seq;
+)sql";
+
+constexpr auto last_known_of_programs =
+    joined("DROP VIEW agent_session_messages;", messages_before,
+           "coalesce(json_extract(event.value, '$[5]'), (j.k & 16777215) + event.key)",
+           messages_of_last_known);
+
+constexpr std::array<char const*, 13> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -318,7 +423,8 @@ constexpr std::array<char const*, 12> steps_of_this_release{tables,
                                                             posts_by_target,
                                                             messages_view.data(),
                                                             posts_given_up,
-                                                            cut_journals.data()};
+                                                            cut_journals.data(),
+                                                            last_known_of_programs.data()};
 
 }  // namespace
 

@@ -217,5 +217,46 @@ TEST(SqliteStore, ordinary_sql_reads_calls_and_sessions) {
               R"(["waiting","{\"to\":\"B\"}",1795290000002,null,null,null])");
 }
 
+// A session of a program, as release 0.1 wrote it: two prompts use the id "t" for a tool call, and
+// "u" is known by its permission alone.
+void work_of_a_program(port::Store& store) {
+    auto made = create(1, "acme", 9);
+    made.frame.bytes =
+        R"([["session_created",10,{"cwd":"/w"}],)"
+        R"(["agent_update",1,{"messageID":"msg_1","kind":"tool","toolCallID":"t",)"
+        R"("status":"pending","title":"bash","body":{"kind":"execute","input":{}}}],)"
+        R"(["agent_update",1,{"kind":"tool","toolCallID":"t","status":"in_progress",)"
+        R"("body":{"kind":"execute","input":"ls -l"}}],)"
+        R"(["agent_update",1,{"kind":"tool","toolCallID":"t","status":"completed",)"
+        R"("body":{"kind":"execute","name":"bash","output":{"output":"a"}}}],)"
+        R"(["agent_asked",1,{"messageID":"msg_1","call":{"callID":"call_1","modelID":"u",)"
+        R"("tool":"acp:edit","input":{"path":"f"}}}],)"
+        R"(["agent_replied",1,{}],)"
+        R"(["agent_update",1,{"messageID":"msg_7","kind":"tool","toolCallID":"t",)"
+        R"("status":"pending","body":{"kind":"read","input":[1]}}],)"
+        R"(["agent_update",1,{"kind":"tool","toolCallID":"t","status":"failed",)"
+        R"("body":{"output":true}}],)"
+        R"(["agent_update",1,{"messageID":"msg_7","kind":"tool","toolCallID":"v",)"
+        R"("status":"in_progress","body":{}}]])";
+    commit_one(store, made);
+}
+
+TEST(SqliteStore, MessagesView_ToolCallsOfAProgram_ShowWhatIsKnownLast) {
+    TestDirectory const directory;
+    auto const store = open_in(directory);
+    work_of_a_program(*store);
+    auto const calls = [&](std::string const& message) {
+        return directory.text("SELECT tool_calls FROM agent_session_messages WHERE id = '" +
+                              message + "'");
+    };
+    EXPECT_EQ(calls("msg_1"),
+              R"([{"id":"t","name":"bash","input":"ls -l","output":"{\"output\":\"a\"}",)"
+              R"("status":"completed"},{"id":"u","name":"acp:edit","input":{"path":"f"},)"
+              R"("output":null,"status":"failed"}])");
+    EXPECT_EQ(calls("msg_7"),
+              R"([{"id":"t","name":"acp:read","input":[1],"output":"true","status":"failed"},)"
+              R"({"id":"v","name":"acp:other","input":null,"output":null,"status":"pending"}])");
+}
+
 }  // namespace
 }  // namespace dormouse::store
