@@ -6,6 +6,8 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <string>
+#include <utility>
 
 namespace dormouse::app {
 
@@ -51,6 +53,12 @@ int verify(cli::VerifyOptions const& options) {
         std::fprintf(stderr, "dormouse verify: %s\n", report.error().detail.c_str());
         return info(report.error().code).exit;
     }
+    auto places = (*store)->feed_and_audit_findings();
+    if (!places) {
+        std::fprintf(stderr, "dormouse verify: %s\n", places.error().detail.c_str());
+        return info(places.error().code).exit;
+    }
+    for (std::string& place : *places) report->findings.push_back({{}, std::move(place)});
     if (options.json) {
         print_json(*report);
     } else {

@@ -146,6 +146,19 @@ Result<std::string> Connection::text(std::string const& sql) {
     return first<std::string>(sql, [](Query const& row) { return std::string(row.text(0)); });
 }
 
+Result<std::vector<std::string>> Connection::texts(std::string const& sql) {
+    auto const statement = compile(sql);
+    if (!statement) return std::unexpected(statement.error());
+    Query query(statement->get());
+    std::vector<std::string> out;
+    while (true) {
+        auto const row = query.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return out;
+        out.emplace_back(query.text(0));
+    }
+}
+
 template <class T, class Get> Result<T> Connection::first(std::string const& sql, Get get) {
     auto const statement = compile(sql);
     if (!statement) return std::unexpected(statement.error());

@@ -75,6 +75,8 @@ public:
     // The first column of the first row, after all rows were taken; 0 or empty when there is none.
     [[nodiscard]] Result<std::int64_t> integer(std::string const& sql);
     [[nodiscard]] Result<std::string> text(std::string const& sql);
+    // The first column of every row.
+    [[nodiscard]] Result<std::vector<std::string>> texts(std::string const& sql);
     // Prepares `statements` for query().
     [[nodiscard]] Result<void> prepare(std::span<char const* const> statements);
     // The `index`-th prepared statement. One Query of each at a time.

@@ -74,6 +74,9 @@ public:
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit);
+    // Where the feed contradicts the sessions and the end of the audit is missing; the store knows
+    // nothing else of either. Reads whole tables.
+    [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
     // The newest line's number and hash; its text is left out. n = 0: there is none.
     [[nodiscard]] Result<port::AuditRow> audit_head();
     [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit);

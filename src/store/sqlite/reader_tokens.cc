@@ -68,17 +68,21 @@ Result<std::vector<port::AuditRow>> Reader::audit(std::uint64_t after, std::uint
     }
 }
 
+// Its number is that of the newest line there ever was, so that a line that was lost at the end
+// leaves a gap.
 Result<port::AuditRow> Reader::audit_head() {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const counted = number(Read::audited);
+    if (!counted) return std::unexpected(counted.error());
     auto row = query(Read::audit_head);
     auto const there = row.next();
     if (!there) return std::unexpected(there.error());
-    if (!*there) return port::AuditRow{};
+    if (!*there) return port::AuditRow{.n = *counted};
     auto const n = static_cast<std::uint64_t>(row.integer(0));
     auto const hash = digest(row.text(1));
     if (!hash) return damaged("line " + std::to_string(n) + " of the audit");
-    return port::AuditRow{n, {}, *hash};
+    return port::AuditRow{std::max(n, *counted), {}, *hash};
 }
 
 }  // namespace dormouse::store::sqlite

@@ -412,7 +412,11 @@ constexpr auto last_known_of_programs =
            "coalesce(json_extract(event.value, '$[5]'), (j.k & 16777215) + event.key)",
            messages_of_last_known);
 
-constexpr std::array<char const*, 13> steps_of_this_release{tables,
+// How many lines the audit ever had: lines that are lost at its end are missed by it.
+constexpr char const* lines_of_the_audit =
+    "INSERT INTO meta(name, value) SELECT 'audited', coalesce(max(n), 0) FROM audit;";
+
+constexpr std::array<char const*, 14> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -424,7 +428,8 @@ constexpr std::array<char const*, 13> steps_of_this_release{tables,
                                                             messages_view.data(),
                                                             posts_given_up,
                                                             cut_journals.data(),
-                                                            last_known_of_programs.data()};
+                                                            last_known_of_programs.data(),
+                                                            lines_of_the_audit};
 
 }  // namespace
 

@@ -280,6 +280,10 @@ Result<std::vector<port::AuditRow>> SqliteStore::audit(std::uint64_t after, std:
     return reader_->audit(after, limit);
 }
 
+Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
+    return reader_->feed_and_audit_findings();
+}
+
 Result<void> SqliteStore::ping() {
     if (writer_->stopped())
         return fail(Code::fail_stop, "a write could not be made durable: reopen the store");

@@ -110,6 +110,9 @@ public:
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit) override;
+    // Where the feed contradicts the sessions and the end of the audit is missing: a sentence each.
+    // Reads whole tables.
+    [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
     [[nodiscard]] Result<void> ping() override;
 
 private:

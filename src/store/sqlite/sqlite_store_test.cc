@@ -57,7 +57,8 @@ TEST(SqliteStore, a_second_opener_is_refused_and_told_who_holds_the_directory) {
     ASSERT_EQ(code(second), Code::wrong_state);
     EXPECT_THAT(second.error().detail, HasSubstr("is in use by pid " + std::to_string(getpid())));
     EXPECT_THAT(second.error().detail, HasSubstr("stop that process"));
-    EXPECT_EQ(directory.text("SELECT value FROM meta"), "1") << "the refused one counted no epoch";
+    EXPECT_EQ(directory.text("SELECT value FROM meta WHERE name = 'epoch'"), "1")
+        << "the refused one counted no epoch";
 }
 
 TEST(SqliteStore, another_process_is_refused_until_the_first_has_gone) {

@@ -110,6 +110,7 @@ constexpr auto writes = in_order<Write>({
      "DELETE FROM posts WHERE id IN (SELECT id FROM posts INDEXED BY posts_given_up WHERE" GIVEN_UP
      " LIMIT ?2)"},
     {Write::trim_audit, "DELETE FROM audit WHERE n <= ?1"},
+    {Write::audited, "UPDATE meta SET value = ?1 WHERE name = 'audited'"},
 });
 
 // What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
@@ -250,6 +251,7 @@ constexpr auto reads = in_order<Read>({
      " WHERE id > '' ORDER BY id"},
     {Read::audit, "SELECT n, line, hash FROM audit WHERE n > ?1 ORDER BY n LIMIT ?2"},
     {Read::audit_head, "SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit)"},
+    {Read::audited, "SELECT value FROM meta WHERE name = 'audited'"},
     // ?4: a state, or -1 for all.
     {Read::list_posts, POST_COLUMNS
      "FROM posts o" POST_SENDER "WHERE (o.k, o.n) < (?1, ?2) AND o.kind NOT IN ('session', 'held')"

@@ -59,6 +59,7 @@ enum class Write : std::uint8_t {
     drop_delivered,
     drop_given_up,
     trim_audit,
+    audited,
 };
 
 enum class Read : std::uint8_t {
@@ -109,6 +110,7 @@ enum class Read : std::uint8_t {
     tokens,
     audit,
     audit_head,
+    audited,
     list_posts,
     count_given_up,
 };

@@ -92,6 +92,10 @@ std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append
 }
 
 Result<void> Writer::end_transaction() {
+    if (auditing_.n != audit_.n) {
+        auto counted = query(Write::audited).bind(static_cast<std::int64_t>(auditing_.n)).run();
+        if (!counted) return counted;
+    }
     auto end = query(Write::commit);
     auto committed = end.run();
     // The log may hold the batch or not: only who reads it anew knows.
@@ -102,11 +106,11 @@ Result<void> Writer::end_transaction() {
 
 Result<void> Writer::transact(std::function<Result<void>()> const& work) {
     if (stopped_) return std::unexpected(stopped_error());
+    auditing_ = audit_;
     auto done = run(Write::begin);
     if (done) done = work();
-    if (done) {
-        done = end_transaction();
-    }
+    if (done) done = end_transaction();
+    if (done) audit_ = auditing_;
     if (!done) roll_back({Reach::batch, done.error()});
     return done;
 }

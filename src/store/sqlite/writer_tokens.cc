@@ -30,13 +30,10 @@ Result<void> Writer::write_audit(std::string const& line) {
 
 // The line first: its chain goes on from the newest one, which stays.
 Result<void> Writer::trim_audit(std::uint64_t through, std::string const& line) {
-    auditing_ = audit_;
-    auto done = transact([&]() -> Result<void> {
+    return transact([&]() -> Result<void> {
         if (auto added = write_audit(line); !added) return added;
         return query(Write::trim_audit).bind(static_cast<std::int64_t>(through)).run();
     });
-    if (done) audit_ = auditing_;
-    return done;
 }
 
 Result<void> Writer::write_tokens(port::TokenChange const& change) {
@@ -62,10 +59,7 @@ Result<void> Writer::write_tokens(port::TokenChange const& change) {
 }
 
 Result<void> Writer::change_tokens(port::TokenChange const& change) {
-    auditing_ = audit_;
-    auto done = transact([&] { return write_tokens(change); });
-    if (done) audit_ = auditing_;
-    return done;
+    return transact([&] { return write_tokens(change); });
 }
 
 }  // namespace dormouse::store::sqlite
