@@ -44,7 +44,12 @@ std::string encoded(std::string const& mime, std::string const& bytes) {
 
 std::string outcome_text(ViewCall const& call) {
     if (!call.error) return plain(call.output);
-    return "Error (" + std::string(text(*call.error)) + "): " + call.error_text;
+    std::string const word(text(*call.error));
+    std::string_view why = call.error_text;
+    // Denials say so themselves: "denied: nobody answered in time".
+    if (why == word) why = {};
+    if (why.starts_with(word + ": ")) why.remove_prefix(word.size() + 2);
+    return "Error (" + word + ")" + (why.empty() ? "" : ": " + std::string(why));
 }
 
 Json object_input(Json const& input) {
