@@ -279,6 +279,7 @@ DOCTOR = {
     'inDoubt': list,
     'orphaned': list,
     'bricked': list,
+    'unasked': list,
     'counts': dict,
     'lookedAt': int,
     'next': maybe(an_id('ses_')),

@@ -1,6 +1,7 @@
 #include "acp/driver.h"
 
 #include "acp/prompt.h"
+#include "acp/text.h"
 #include "acp/v1.h"
 #include "base/check.h"
 #include "base/text.h"
@@ -21,20 +22,6 @@ constexpr std::size_t replay_max = std::size_t{16} << 20;
 constexpr std::size_t asks_open_max = 64;
 constexpr std::size_t title_max = 200;
 constexpr std::size_t refusal_data_max = 300;
-
-std::string whole_characters(std::string text, std::size_t most) {
-    if (text.size() <= most) return text;
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-    text.resize(most);
-    return text;
-}
-
-std::string_view trimmed(std::string_view line) {
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t'))
-        line.remove_suffix(1);
-    return line;
-}
 
 // Of what the program calls its tool, that which a gate could name.
 std::vector<std::string> names_of(Question const& question) {
@@ -357,7 +344,15 @@ void Driver::cancel() {
     });
 }
 
+// Whoever chose it: the program itself, or a person at its screen.
+void Driver::on_mode(std::string mode) {
+    mode_ = std::move(mode);
+    if (phase_ == Phase::ready) told_.mode(mode_);
+}
+
 void Driver::on_said(Said said) {
+    if (auto* const change = std::get_if<ModeChange>(&said))
+        return on_mode(std::move(change->mode));
     if (replaying_) {
         auto const* const user = std::get_if<UserText>(&said);
         if (user) replay_ += user->text + "\n";

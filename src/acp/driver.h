@@ -46,6 +46,7 @@ public:
     struct Told {
         std::function<void()> rested, gone;
         std::function<void(agent::Program::About, Abilities)> about;  // what it said of itself
+        std::function<void(std::string const&)> mode;  // that its session is in; "": unknown
     };
     Driver(Settings const& settings, port::Processes& processes, port::Loop& loop,
            SessionId session, Told told);
@@ -105,6 +106,7 @@ private:
     void on_output(std::string_view bytes);
     void on_end(port::ProcessEnd const& end);
     void on_said(Said said);
+    void on_mode(std::string mode);
     void on_question(Question question);
     [[nodiscard]] bool too_many();
     void show(port::Delta delta, bool brief);

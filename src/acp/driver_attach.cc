@@ -191,7 +191,7 @@ bool Driver::misses_prompt() const {
 void Driver::attached(std::string how, bool told, Opened const& opened) {
     how_ = std::move(how);
     told_lost_ = told;
-    mode_ = mode_of(opened);
+    if (std::string mode = mode_of(opened); !mode.empty()) mode_ = std::move(mode);
     wishes_ = wishes_of(settings_, opened);
     grant_wishes();
 }
@@ -217,6 +217,7 @@ void Driver::grant_wishes() {
 
 void Driver::ready() {
     phase_ = Phase::ready;
+    told_.mode(mode_);
     // What was typed while nobody read it, as when the server was killed.
     if (how_ != "new" && visits_.empty()) read_screen();
     bool const first = how_ == "new" && !prompt_ && !visits_.empty();

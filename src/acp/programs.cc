@@ -1,16 +1,76 @@
 #include "acp/programs.h"
 
+#include "acp/text.h"
+
 #include <utility>
 
 namespace dormouse::acp {
 
 using namespace dormouse::session;
 
+Programs::Programs(Settings settings, port::Processes& processes, port::Loop& loop)
+    : settings_(std::move(settings)), processes_(processes), loop_(loop) {
+    if (!settings_.probe || !settings_.unavailable.empty()) return;
+    loop_.post([this, alive = alive_] {
+        if (*alive) probe();
+    });
+}
+
 Programs::~Programs() {
     *alive_ = false;
     for (auto const& [session, slot] : slots_)
         if (slot.driver) slot.driver->end();
     if (errand_) errand_->end();
+}
+
+// Run as its sessions run it: never with more rights.
+void Programs::probe() {
+    auto const folder = settings_.folder("");
+    if (!folder) return;
+    port::ProcessSpec spec = process_of(settings_, *folder, "");
+    spec.argv = {settings_.argv.front(), settings_.probe->option};
+    spec.time_limit = settings_.probe->limit;
+    processes_.start(std::move(spec), [this, alive = alive_](port::ProcessEnd const& end) {
+        if (*alive) probed(end);
+    });
+}
+
+void Programs::probed(port::ProcessEnd const& end) {
+    using enum port::ProcessEnd::How;
+    constexpr int not_executable = 126, not_found = 127;  // of a shell, and of env
+    constexpr std::size_t said_max = 300;
+    bool const cannot_run =
+        end.how == exited && (end.status == not_executable || end.status == not_found);
+    bool const failed =
+        settings_.probe->known && ((end.how == exited && end.status != 0) || end.how == signalled);
+    bool const not_run = end.how == not_started && !end.try_again;
+    if (!about_.version.empty() || (!cannot_run && !failed && !not_run)) return;
+    std::string how = end.how == signalled ? "was ended by signal " + std::to_string(end.status)
+                                           : "ended with status " + std::to_string(end.status);
+    if (not_run) how = "could not be started";
+    std::string_view said = trimmed(end.error);
+    said = trimmed(said.substr(said.rfind('\n') + 1));
+    broken_ = "Its program is broken: " + settings_.argv.front() + " " + settings_.probe->option +
+              " " + how + " when the server started";
+    if (!said.empty())
+        broken_ += ": " + without_secrets(settings_, whole_characters(std::string(said), said_max));
+    broken_ += ". Install it again (" + settings_.probe->repair + "), then start the server again.";
+}
+
+void Programs::in_mode(SessionId session, std::string const& mode) {
+    std::string why = settings_.unasked ? settings_.unasked(mode) : "";
+    if (why.empty()) {
+        unasked_.erase(session);
+        return;
+    }
+    std::string& known = unasked_[session];
+    if (std::exchange(known, why) != why && settings_.warn) settings_.warn(session, why);
+}
+
+std::vector<port::UnaskedEntry> Programs::unasked() const {
+    std::vector<port::UnaskedEntry> out;
+    for (auto const& [session, why] : unasked_) out.push_back({session, why});
+    return out;
 }
 
 void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
@@ -59,6 +119,10 @@ std::shared_ptr<Driver> Programs::make_driver(SessionId session) {
                           if (!*alive) return;
                           about_ = std::move(about);
                           removes_ = can.remove;
+                          broken_.clear();
+                      },
+                      [this, alive = alive_, session](std::string const& mode) {
+                          if (*alive) in_mode(session, mode);
                       }};
     return std::make_shared<Driver>(settings_, processes_, loop_, session, told);
 }
@@ -128,6 +192,7 @@ void Programs::send(Errand::Work work) {
 }
 
 void Programs::gone(SessionId session) {
+    unasked_.erase(session);
     auto const found = slots_.find(session);
     if (found == slots_.end()) return;
     found->second.driver.reset();

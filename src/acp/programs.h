@@ -13,8 +13,7 @@ namespace dormouse::acp {
 class Programs final : public agent::Program {
 public:
     // Both outlive this.
-    Programs(Settings settings, port::Processes& processes, port::Loop& loop)
-        : settings_(std::move(settings)), processes_(processes), loop_(loop) {}
+    Programs(Settings settings, port::Processes& processes, port::Loop& loop);
     ~Programs() override;
     Programs(Programs const&) = delete;
     Programs& operator=(Programs const&) = delete;
@@ -28,7 +27,10 @@ public:
     // Errors: wrong_kind (the program has no way to), agent_unavailable.
     void forget(Left left, port::Fn<void(Result<void>)> done) override;
     [[nodiscard]] std::string refusal(std::string const& project) const override;
-    [[nodiscard]] std::string unavailable() const override { return settings_.unavailable; }
+    [[nodiscard]] std::string unavailable() const override {
+        return settings_.unavailable.empty() ? broken_ : settings_.unavailable;
+    }
+    [[nodiscard]] std::vector<port::UnaskedEntry> unasked() const override;
     [[nodiscard]] Result<std::string> folder(std::string const& cwd) const override {
         return settings_.folder(cwd);
     }
@@ -50,6 +52,9 @@ private:
     void go_on(SessionId session);
     void gone(SessionId session);
     void send(Errand::Work work);
+    void probe();
+    void probed(port::ProcessEnd const& end);
+    void in_mode(SessionId session, std::string const& mode);
 
     Settings const settings_;
     port::Processes& processes_;
@@ -57,6 +62,9 @@ private:
     std::map<SessionId, Slot> slots_;
     std::shared_ptr<Errand> errand_;
     About about_;
+    std::string
+        broken_;  // how it failed when it was probed; empty: it did not, or has worked since
+    std::map<SessionId, std::string> unasked_;  // why gates are not asked
     bool removes_ = true;  // until its newest process has said that it does not
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -12,10 +12,20 @@
 #include "port/process.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dormouse::acp {
+
+// Whether an installed program works at all: it is run once, with this option. What it ends with
+// says so only if it knows the option; that it could not be run says so of each.
+struct Probe {
+    std::string option;
+    bool known = false;       // by the program
+    std::string repair = {};  // the command that installs it again
+    Duration limit{30'000};   // who takes longer is not judged
+};
 
 struct Settings {
     std::string agent;                          // its id
@@ -49,6 +59,12 @@ struct Settings {
     std::function<std::vector<std::string>(std::string const& folder)> before = {};
     // Told when a session's program has ended. May be empty.
     std::function<void(SessionId const&)> ended = {};
+    // Why gates are not asked for what its program does in that mode; empty: they are. May be
+    // empty.
+    std::function<std::string(std::string const& mode)> unasked = {};
+    // Told when that begins in a session. May be empty.
+    std::function<void(SessionId const&, std::string const& why)> warn = {};
+    std::optional<Probe> probe = {};
     std::string only_project = {};  // whose sessions it serves; empty: those of every one
     bool never_load = false;        // its session/load loses data
     Duration idle_stop{600'000};

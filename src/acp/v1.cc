@@ -1,6 +1,7 @@
 #include "acp/v1.h"
 
 #include "acp/iso_time.h"
+#include "acp/text.h"
 #include "base/text.h"
 
 #include <algorithm>
@@ -11,6 +12,33 @@ namespace dormouse::acp {
 using namespace dormouse::session;
 
 namespace {
+
+// What a program says of itself is kept, listed and counted, so it has bounds.
+constexpr std::size_t id_bytes_max = 1'024;
+constexpr std::size_t kind_bytes_max = 64;
+constexpr std::size_t title_bytes_max = 16'384;
+constexpr std::int64_t tokens_max = 1'000'000'000'000;  // of one prompt
+
+// "": it has none, or none that could be kept.
+std::string read_id(json::View id) {
+    std::string text = id.string_or("");
+    return text.size() <= id_bytes_max ? text : "";
+}
+
+// As gates name it: one word in lower case.
+std::string read_kind(std::string const& kind) {
+    std::string out = lower_case(kind);
+    bool const is_word =
+        !out.empty() && out.size() <= kind_bytes_max && std::ranges::all_of(out, [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+        });
+    return is_word ? out : "other";
+}
+
+std::string read_title(std::string title) {
+    if (title.size() <= title_bytes_max) return title;
+    return whole_characters(std::move(title), title_bytes_max) + " … [cut: it was longer]";
+}
 
 bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
 
@@ -138,9 +166,12 @@ FinishReason finish_of(std::string const& reason) {
 
 TurnEnd read_end(json::View result) {
     json::View const usage = result["usage"];
+    auto const tokens = [&](std::string_view of) {
+        return std::clamp<std::int64_t>(usage[of].integer_or(0), 0, tokens_max);
+    };
     return {finish_of(result["stopReason"].string_or("end_turn")),
-            {usage["inputTokens"].integer_or(0), usage["outputTokens"].integer_or(0),
-             usage["cachedReadTokens"].integer_or(0), usage["thoughtTokens"].integer_or(0)}};
+            {tokens("inputTokens"), tokens("outputTokens"), tokens("cachedReadTokens"),
+             tokens("thoughtTokens")}};
 }
 
 // "content": {"type":"text","text":…}; anything else is named.
@@ -193,11 +224,11 @@ std::optional<std::string> tool_name(json::View update) {
 }
 
 ToolChange tool_in(json::View update) {
-    ToolChange out{update["toolCallId"].string_or("")};
+    ToolChange out{read_id(update["toolCallId"])};
     out.name = tool_name(update);
     if (auto const status = update["status"].string()) out.status = parse<AgentToolStatus>(*status);
-    if (auto title = update["title"].string()) out.title = *std::move(title);
-    if (auto kind = update["kind"].string()) out.kind = *std::move(kind);
+    if (auto title = update["title"].string()) out.title = read_title(*std::move(title));
+    if (auto kind = update["kind"].string()) out.kind = read_kind(*kind);
     if (offers(update["rawInput"])) out.input = update["rawInput"].copy();
     if (offers(update["rawOutput"])) {
         out.output = update["rawOutput"].copy();
@@ -240,6 +271,16 @@ void read_input(json::View call, Question& question) {
         if (!is_empty(call[name])) out.member(name, json::compact(call[name].copy()));
     }
     question.input = out.end_object().json();
+}
+
+// Some programs have their mode among their options.
+Said mode_among(json::View options) {
+    std::string mode;
+    options.elements([&](json::View option) {
+        if (option["id"].string_or("") == "mode") mode = option["currentValue"].string_or("");
+    });
+    if (mode.empty()) return SaidOther{};
+    return ModeChange{std::move(mode)};
 }
 
 bool is_name(std::string_view text) {
@@ -294,6 +335,8 @@ Said said_in(json::View update) {
     if (kind == "user_message_chunk") return UserText{update["content"]["text"].string_or("")};
     if (kind == "tool_call" || kind == "tool_call_update") return tool_in(update);
     if (kind == "session_info_update") return Title{update["title"].string_or("")};
+    if (kind == "current_mode_update") return ModeChange{update["currentModeId"].string_or("")};
+    if (kind == "config_option_update") return mode_among(update["configOptions"]);
     if (kind != "plan") return SaidOther{};
     json::View const entries = update["entries"];
     return Plan{entries.exists() ? entries.copy() : Json::trusted("[]")};
@@ -351,7 +394,7 @@ void VersionOne::open(Place const& place, Then<Opened> then) {
     session_.clear();
     settle_in(place);
     auto read = [this](json::View result) {
-        session_ = result["sessionId"].string_or("");
+        session_ = read_id(result["sessionId"]);
         return read_opened(session_, result);
     };
     rpc_.call("session/new", place_of("", place), reading<Opened>(std::move(then), read));
@@ -426,14 +469,15 @@ void VersionOne::on_request(std::string const& method, Json const& id, json::Vie
 void VersionOne::on_question(Json const& id, json::View params) {
     json::View const call = params["toolCall"];
     Question out{.number = ++questions_,
-                 .call = call["toolCallId"].string_or(""),
-                 .kind = call["kind"].string_or("other"),
+                 .call = read_id(call["toolCallId"]),
+                 .kind = read_kind(call["kind"].string_or("other")),
                  .title = call["title"].string_or("")};
     // Programs say in different places how they call their tool: "bash", "Bash".
     for (json::View const name :
          {call["name"], call["_meta"]["claudeCode"]["toolName"], call["title"]})
         out.names.push_back(name.string_or(""));
     read_input(call, out);
+    out.title = read_title(std::move(out.title));  // all of it is in the input, if that is all
     json::View const options = params["options"];
     out.own = own_tool(call, options, servers_);
     open_[out.number] = {id, options.exists() ? options.copy() : Json()};

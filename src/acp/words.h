@@ -125,8 +125,12 @@ struct Plan {
 struct Title {
     std::string text;
 };
+// The session is in another mode now, whoever chose it.
+struct ModeChange {
+    std::string mode;
+};
 struct SaidOther {};  // nothing that is kept
-using Said = std::variant<SaidOther, SaidText, UserText, ToolChange, Plan, Title>;
+using Said = std::variant<SaidOther, SaidText, UserText, ToolChange, Plan, Title, ModeChange>;
 
 // It asks whether it may do something. Answered by `number`, once.
 struct Question {

@@ -27,6 +27,15 @@ std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
     return out;
 }
 
+std::vector<port::UnaskedEntry> RegistryCatalogue::unasked() const {
+    std::vector<port::UnaskedEntry> out;
+    for (Agent const& agent : registry_.agents()) {
+        if (!agent.program) continue;
+        for (port::UnaskedEntry& one : agent.program->unasked()) out.push_back(std::move(one));
+    }
+    return out;
+}
+
 std::optional<port::CallsEntry> RegistryCatalogue::calls(std::string const& agent) const {
     Agent const* const found = registry_.agent(calls_of(agent));
     if (!found) return std::nullopt;

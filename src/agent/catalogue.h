@@ -20,6 +20,7 @@ public:
     [[nodiscard]] Result<std::string> folder(std::string const& agent,
                                              std::string const& cwd) const override;
     void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) override;
+    [[nodiscard]] std::vector<port::UnaskedEntry> unasked() const override;
     [[nodiscard]] std::string tool_description(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> result_schema(std::string const& tool) const override;

@@ -41,6 +41,8 @@ public:
     [[nodiscard]] virtual Result<std::string> folder(std::string const& cwd) const { return cwd; }
     [[nodiscard]] virtual std::string path() const = 0;
     [[nodiscard]] virtual About about() const { return {}; }
+    // Its sessions in which it does not ask, and gates would be there for what it does.
+    [[nodiscard]] virtual std::vector<port::UnaskedEntry> unasked() const { return {}; }
     // To its own screen on the process that is prompted; as Catalogue::open_door.
     virtual void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) = 0;
 };

@@ -456,6 +456,7 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
     out += findings_text(report, "orphaned", "orphaned", Paint::red, style);
     out += findings_text(report, "held", "held", Paint::yellow, style);
     out += findings_text(report, "inDoubt", "in doubt", Paint::yellow, style);
+    out += findings_text(report, "unasked", "not asking", Paint::yellow, style);
     if (before) return out;
     return out + nodes_text(report["nodes"]) + queues_text(report["queues"], now);
 }

@@ -66,6 +66,12 @@ struct Offered {
 // Why it is refused; nullopt: it is not. Error: nobody knows, and another time it may be known.
 using Judged = Result<std::optional<std::string>>;
 
+// A session whose program does without asking what gates are there for.
+struct UnaskedEntry {
+    SessionId session;
+    std::string why;
+};
+
 class Catalogue {
 public:
     virtual ~Catalogue() = default;
@@ -88,6 +94,8 @@ public:
         (void)ask;
         then(fail(Code::wrong_kind, "The session's agent has no screen of its own."));
     }
+    // Of programs that run now.
+    [[nodiscard]] virtual std::vector<UnaskedEntry> unasked() const { return {}; }
     // What it says of itself; empty: nothing.
     [[nodiscard]] virtual std::string tool_description(std::string const& /*tool*/) const {
         return {};

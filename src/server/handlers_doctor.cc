@@ -87,6 +87,7 @@ struct Doctor {
     Findings in_doubt = {};
     Findings orphaned = {};
     Findings bricked = {};
+    Findings unasked = {};
     std::uint64_t owed = 0;
     std::optional<Time> next_wake = {};
 };
@@ -311,14 +312,26 @@ void write_findings(json::Writer& out, std::string_view name, Findings const& fi
     out.end_array();
 }
 
+// Of what runs now: said with the first answer.
+Findings find_unasked(port::Catalogue const& catalogue) {
+    Findings out;
+    for (port::UnaskedEntry& one : catalogue.unasked()) {
+        out.add(
+            {one.session,
+             {},
+             std::move(one.why),
+             "if that is not wanted, set session_mode in its [[agent]] to a mode that asks, and "
+             "restart the server: its programs then begin in that mode again"});
+    }
+    return out;
+}
+
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
     bool const ok = d.stuck.count + d.orphaned.count + d.bricked.count == 0;
-    std::pair<char const*, Findings const&> const all[] = {{"stuck", d.stuck},
-                                                           {"held", d.held},
-                                                           {"inDoubt", d.in_doubt},
-                                                           {"orphaned", d.orphaned},
-                                                           {"bricked", d.bricked}};
+    std::pair<char const*, Findings const&> const all[] = {
+        {"stuck", d.stuck},       {"held", d.held},       {"inDoubt", d.in_doubt},
+        {"orphaned", d.orphaned}, {"bricked", d.bricked}, {"unasked", d.unasked}};
     json::Writer out;
     out.begin_object().member("ok", ok);
     for (auto const& [name, findings] : all) write_findings(out, name, findings);
@@ -413,6 +426,7 @@ void get_doctor(Api& api, ExchangePtr const& x) {
     }
     if (query.error) return x->fail(*query.error);
     if (d->after || d->by_time) return look_on(d);  // the first answer told the rest
+    d->unasked = find_unasked(api.services().catalogue);
     auto question = [now = api.services().runner.now()](port::Store& store) {
         return look_at_times(store, now);
     };

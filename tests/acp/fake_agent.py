@@ -17,6 +17,7 @@ The last line of a prompt that is no marker decides:
   typed COMMAND   a tool call as opencode tells of it: its name first, its input later
   think           reasons first                     big N           N bytes of text
   refuse          answers with an error             title T         names the session
+  mode M          changes its mode by itself
   call METHOD {…} asks us for that, and says what came back
   run COMMAND     in a terminal of ours, waits for its end, says what it showed
 anything else is said back, with what it knows of the conversation.
@@ -233,6 +234,9 @@ def act(session, text):
         call(session, 'terminal/wait_for_exit', **terminal)
         session.say(json.dumps(call(session, 'terminal/output', **terminal)))
         call(session, 'terminal/release', **terminal)
+    elif word == 'mode':
+        session.update('current_mode_update', currentModeId=rest)
+        session.say(f'now {rest}')
     elif word == 'title':
         session.update('session_info_update', title=rest)
         session.say('named')

@@ -165,7 +165,9 @@ def screen(url, session):
 
 if __name__ == '__main__':
     words = sys.argv[1:]
-    if words[0] == 'acp':
+    if words == ['--version']:
+        print('1.0.0')
+    elif words[0] == 'acp':
         acp(int(words[words.index('--port') + 1]))
     else:
         screen(words[1], words[words.index('--session') + 1])

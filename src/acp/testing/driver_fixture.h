@@ -9,6 +9,10 @@ namespace dormouse::acp::testing {
 
 using namespace session;
 
+inline constexpr auto usual_options =
+    R"([{"optionId":"a","kind":"allow_always"},{"optionId":"b","kind":"allow_once"},)"
+    R"({"optionId":"c","kind":"reject_once"}])";
+
 inline Settings settings() {
     Settings out;
     out.agent = "fake";
@@ -66,6 +70,7 @@ protected:
             add("ask" + std::to_string(c->spec.ask) + ":" + c->spec.tool + ":" +
                 std::string(c->spec.input.text()));
         } else if (auto const* c = std::get_if<AgentReply>(&body)) {
+            last_usage = c->usage;
             add("reply:" + std::string(session::text(c->finish)) + ":" +
                 std::to_string(c->updates) +
                 (c->last ? ":" + std::string(c->last->body.text()) : ""));
@@ -121,6 +126,7 @@ protected:
     std::vector<ViewMessage> past;
     std::string said, streamed, why, attached_mode;
     AgentAsk last_ask;
+    Usage last_usage;
 };
 
 }  // namespace dormouse::acp::testing

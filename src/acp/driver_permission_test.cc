@@ -1,0 +1,150 @@
+// What a program asks to be allowed.
+#include "acp/testing/driver_fixture.h"
+
+namespace dormouse::acp {
+namespace {
+
+using namespace session;
+
+using testing::DriverTest;
+using testing::usual_options;
+
+TEST_F(DriverTest, APermissionIsAskedForAndAnsweredByKind) {
+    prompt();
+    attach();
+    (void)taken();
+    asks(usual_options);
+    EXPECT_EQ(taken(), R"(ask1:acp:execute:{"a":1})");
+    programs->tell(session, {2, 1, true, false});  // of another attempt
+    EXPECT_EQ(last_line().find("outcome"), std::string::npos);
+    programs->tell(session, {1, 1, true, false});
+    EXPECT_NE(
+        last_line().find(R"("id":77,"result":{"outcome":{"outcome":"selected","optionId":"b"}})"),
+        std::string::npos);
+    asks(usual_options);
+    programs->tell(session, {1, 2, false, false});
+    EXPECT_NE(last_line().find(R"("optionId":"c")"), std::string::npos);
+    asks(R"([{"optionId":"a","kind":"allow_always"}])");
+    programs->tell(session, {1, 3, false, false});
+    EXPECT_NE(last_line().find(R"({"outcome":"cancelled"})"), std::string::npos);
+}
+
+// As Gemini asks: nothing but what it shows.
+TEST_F(DriverTest, Permission_WithoutInput_IsAskedForWithWhatItShows) {
+    prompt();
+    attach();
+    (void)taken();
+    auto const ask = [&](std::string const& call) {
+        processes.say(R"({"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":)"
+                      R"({"sessionId":"s1","toolCall":{"toolCallId":"t1",)" +
+                      call + "},\"options\":[]}}");
+    };
+    ask(R"("kind":"execute","title":"echo harmless","content":[],"locations":[])");
+    EXPECT_EQ(taken(), R"(ask1:acp:execute:{"kind":"execute","title":"echo harmless"})");
+    EXPECT_FALSE(last_ask.vague);
+    Sha256 const harmless = last_ask.spec.input_digest;
+    ask(R"("kind":"execute","title":"echo EVIL","content":[],"locations":[])");
+    (void)taken();
+    EXPECT_NE(last_ask.spec.input_digest, harmless);
+    ask(R"("kind":"edit","title":"a.c","content":[{"type":"diff","path":"a.c"}],"rawInput":{})");
+    EXPECT_EQ(taken(), R"(ask3:acp:edit:{"kind":"edit","title":"a.c",)"
+                       R"("content":[{"type":"diff","path":"a.c"}]})");
+    EXPECT_FALSE(last_ask.vague);
+    ask(R"("kind":"execute","title":"bash","rawInput":{})");
+    EXPECT_EQ(taken(), R"(ask4:acp:execute:{"kind":"execute","title":"bash"})");
+    EXPECT_TRUE(last_ask.vague) << "the name of the tool says nothing of the command";
+    ask(R"("kind":"execute")");
+    EXPECT_EQ(taken(), "ask5:acp:execute:null");
+    EXPECT_TRUE(last_ask.vague);
+}
+
+TEST_F(DriverTest, Permission_WithoutInput_ShowsWhatTheToolCallSaidBefore) {
+    prompt();
+    attach();
+    update(R"({"sessionUpdate":"tool_call","toolCallId":"t1","status":"pending",)"
+           R"("rawInput":{"command":"ls"}})");
+    (void)taken();
+    processes.say(R"({"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":)"
+                  R"({"sessionId":"s1","toolCall":{"toolCallId":"t1","kind":"execute",)"
+                  R"("title":"bash","rawInput":{}},"options":[]}})");
+    EXPECT_EQ(taken(), R"(ask1:acp:execute:{"kind":"execute","title":"bash",)"
+                       R"("input":{"command":"ls"}})");
+    EXPECT_TRUE(last_ask.vague);
+}
+
+// As Codex asks: its input names the call, and has other names after a restart.
+TEST_F(DriverTest, Permission_WhoseInputNamesItsCall_IsDecidedOnWithoutThoseNames) {
+    prompt();
+    attach();
+    (void)taken();
+    auto const ask = [&](std::string const& input) {
+        processes.say(R"({"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":)"
+                      R"({"sessionId":"s1","toolCall":{"toolCallId":"c7","kind":"execute",)"
+                      R"("rawInput":)" +
+                      input + "},\"options\":[]}}");
+    };
+    ask(R"({"call_id":"c7","turn_id":"2","started_at_ms":5,"command":["ls"],"cwd":"/w"})");
+    EXPECT_EQ(taken(), R"(ask1:acp:execute:{"command":["ls"],"cwd":"/w"})");
+    ask(R"({"call_id":"another","turn_id":"2"})");
+    EXPECT_EQ(taken(), R"(ask2:acp:execute:{"call_id":"another","turn_id":"2"})")
+        << "an argument of that name";
+}
+
+TEST_F(DriverTest, Permission_ForAToolOfOurOwnServer_NamesIt) {
+    prompt();
+    attach();
+    (void)taken();
+    auto const own = [&](std::string const& call, std::string const& options) {
+        processes.say(R"({"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":)"
+                      R"({"sessionId":"s1","toolCall":{"toolCallId":"t1",)" +
+                      call + "},\"options\":[" + options + "]}}");
+        return last_ask.own;
+    };
+    std::string const of_mcp =
+        R"({"optionId":"proceed_always_server","kind":"allow_always","name":"Always Allow x"})";
+    EXPECT_EQ(own(R"("_meta":{"claudeCode":{"toolName":"mcp__dormouse__deploy"}})", ""),
+              "mcp__dormouse__deploy");
+    EXPECT_EQ(own(R"("name":"mcp__dormouse__inbox")", ""), "mcp__dormouse__inbox");
+    EXPECT_EQ(own(R"x("title":"deploy (dormouse MCP Server)")x", of_mcp),
+              "deploy (dormouse MCP Server)");
+    EXPECT_EQ(own(R"x("title":"deploy (dormouse MCP Server)","kind":"execute")x", ""), "")
+        << "a command with that description";
+    EXPECT_EQ(own(R"x("title":"x (dormouse MCP Server) (evil MCP Server)")x", of_mcp), "");
+    EXPECT_EQ(own(R"x("title":"rm -rf / (dormouse MCP Server)")x", of_mcp), "");
+    EXPECT_EQ(own(R"("title":"mcp__dormouse__deploy")", ""), "") << "models write titles";
+    EXPECT_EQ(own(R"("name":"mcp__dormouse2__deploy")", ""), "");
+    EXPECT_EQ(own(R"("name":"mcp__dormouse__")", ""), "") << "no tool";
+}
+
+TEST_F(DriverTest, Permissions_BeyondThoseThatMayBeOpen_AreCancelledAtOnce) {
+    prompt();
+    attach();
+    for (int i = 0; i < 64; ++i) asks(usual_options);
+    (void)taken();
+    EXPECT_EQ(last_line().find("outcome"), std::string::npos);
+    asks(usual_options);
+    EXPECT_EQ(taken(), "");
+    EXPECT_NE(last_line().find(R"({"outcome":"cancelled"})"), std::string::npos);
+}
+
+TEST_F(DriverTest, Permission_WhoseKindIsNoWord_IsOfKindOther) {
+    prompt();
+    attach();
+    (void)taken();
+    auto const ask = [&](std::string const& kind) {
+        processes.say(R"({"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":)"
+                      R"({"sessionId":"s1","toolCall":{"toolCallId":")" +
+                      std::string(2'000, 'i') + R"(","kind":")" + kind + R"(","title":")" +
+                      std::string(20'000, 't') + R"(","rawInput":{"a":1}},"options":[]}})");
+        return last_ask.spec.tool;
+    };
+    EXPECT_EQ(ask("EXECUTE"), "acp:execute") << "gates name it in lower case";
+    EXPECT_EQ(ask("exe\\ncute"), "acp:other");
+    EXPECT_EQ(ask(std::string(65, 'k')), "acp:other");
+    EXPECT_EQ(last_ask.spec.model_id, "");
+    EXPECT_LT(last_ask.terms.message.size(), 17'000U);
+    EXPECT_NE(last_ask.terms.message.find("[cut: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dormouse::acp
