@@ -4,6 +4,7 @@
 #include "app/confine.h"
 #include "app/tools.h"
 #include "base/text.h"
+#include "cli/known_agents.h"
 #include "config/read.h"
 
 #include <arpa/inet.h>
@@ -35,6 +36,7 @@ struct Preset {
     bool has_screen = false;  // `attach URL` shows it; `--port` says on which port it listens
     Names state;  // where it keeps its sessions and settings; seen from the home directory
     std::string_view mode = {};  // in which it asks for permissions, if it does not begin in it
+    bool says_version = true;    // with --version
 };
 
 std::array<Preset, 3> const& presets() {
@@ -62,7 +64,8 @@ std::array<Preset, 3> const& presets() {
                "Claude Code, an agent for code.",
                false,
                {".claude", ".claude.json"},
-               "default"},
+               "default",
+               false},
         Preset{"gemini",
                {"gemini"},
                {"--acp"},
@@ -113,13 +116,22 @@ Names folders_of(Preset const* preset) {
 }
 
 // Why there is none to run.
-std::string missing(std::string const& name) {
+std::string missing(std::string const& name, Preset const* preset) {
     std::error_code ignored;
-    bool const there = name.contains('/') && fs::exists(name, ignored);
-    if (there && fs::is_directory(name, ignored)) return "The program " + name + " is a folder.";
-    if (there)
-        return "The program " + name +
-               " is not executable; make it so (chmod +x), or name another.";
+    if (name.contains('/') && fs::is_directory(name, ignored))
+        return "The program " + name + " is a folder.";
+    Names places{name};
+    if (!name.contains('/')) {
+        places.clear();
+        for (std::string const& folder : folders_of(preset))
+            places.push_back((fs::path(folder) / name).string());
+    }
+    for (std::string const& place : places) {
+        if (fs::is_regular_file(place, ignored))
+            return "The program " + place +
+                   " is not executable; make it so (chmod +x), or name another.";
+    }
+    if (name.contains('/')) return "There is no program " + name + "; install it, or name another.";
     return "There is no program " + name +
            " in PATH, nor where its installer puts it; install it, or name it by its path.";
 }
@@ -258,6 +270,27 @@ void offer_files(acp::Settings& out, config::AgentProgram const& program, Means 
     out.writes_files = out.files && program.files == config::ProgramFiles::write;
 }
 
+// "": it is not there.
+std::string path_of(config::AgentProgram const& program, Preset const* preset) {
+    std::string const& named = program.command.front();
+    bool const any = preset && program.command.size() == 1 && named == preset->id;
+    return any ? find_first(preset->programs, preset) : find_program(named, preset);
+}
+
+acp::Probe probe_of(Preset const& preset) {
+    auto const* const known = std::ranges::find(cli::known_agents, preset.id, &cli::KnownAgent::id);
+    bool const named = known != cli::known_agents.end();
+    return {"--version", preset.says_version, named ? std::string(known->install) : ""};
+}
+
+// For people who think that they are asked.
+std::string unasked_text(std::string const& gate, std::string const& mode) {
+    if (gate.empty() || !asks_nobody(mode)) return {};
+    return "its program works in the mode \"" + mode +
+           "\", in which it does not ask for every permission, so [[gate]] " + gate +
+           " is not asked for what it does unasked";
+}
+
 acp::Settings settings_of(config::Agent const& from, ProgramContext const& around,
                           Means const& means) {
     config::AgentProgram const& program = from.program;
@@ -265,10 +298,8 @@ acp::Settings settings_of(config::Agent const& from, ProgramContext const& aroun
     bool const alone = preset && program.command.size() == 1;
     acp::Settings out;
     out.agent = from.id;
-    std::string const& named = program.command.front();
-    bool const any = alone && named == preset->id;
-    out.path = any ? find_first(preset->programs, preset) : find_program(named, preset);
-    if (out.path.empty()) out.unavailable = missing(named);
+    out.path = path_of(program, preset);
+    if (out.path.empty()) out.unavailable = missing(program.command.front(), preset);
     out.argv.push_back(out.path);
     Names const& arguments = alone ? preset->arguments : program.command;
     out.argv.insert(out.argv.end(), arguments.begin() + (alone ? 0 : 1), arguments.end());
@@ -295,6 +326,11 @@ acp::Settings settings_of(config::Agent const& from, ProgramContext const& aroun
     out.mode = program.mode;
     if (preset && out.mode.empty()) out.mode = preset->mode;
     out.mode_of_preset = program.mode.empty();
+    out.unasked = [gate = around.gate](std::string const& mode) {
+        return unasked_text(gate, mode);
+    };
+    out.warn = means.program_warning;
+    if (preset) out.probe = probe_of(*preset);
     out.options = program.options;
     offer_files(out, program, means);
     out.terminals = program.terminals;
@@ -311,7 +347,9 @@ ProgramContext program_context(config::Config const& config) {
     ProgramContext out{
         config.file.empty() ? here.string() : fs::absolute(config.file).parent_path().string(),
         config::only_project(config),
+        {},
         {}};
+    if (auto const* const gate = gate_of_programs(config)) out.gate = gate->id;
     for (config::Agent const& agent : config.agents) {
         if (agent.program.command.empty()) continue;
         for (std::string& root : roots_of(agent.program, out.folder))
@@ -342,6 +380,21 @@ agent::Agent make_program_agent(config::Agent const& from, ProgramContext const&
     out.program = std::make_shared<acp::Programs>(settings_of(from, around, means), means.processes,
                                                   *means.loop);
     return out;
+}
+
+std::string program_problem(config::AgentProgram const& program) {
+    Preset const* const preset = preset_of(program);
+    if (!path_of(program, preset).empty()) return {};
+    return missing(program.command.front(), preset);
+}
+
+config::Gate const* gate_of_programs(config::Config const& config) {
+    auto const of_programs = [](config::Gate const& gate) {
+        return std::ranges::any_of(
+            gate.tools, [](std::string const& tool) { return tool.starts_with("acp:"); });
+    };
+    auto const found = std::ranges::find_if(config.gates, of_programs);
+    return found == config.gates.end() ? nullptr : &*found;
 }
 
 bool asks_nobody(std::string_view mode) {

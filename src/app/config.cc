@@ -148,12 +148,6 @@ void check_targets(Warnings& out, config::Config const& config) {
     }
 }
 
-bool is_installed(std::string const& program) {
-    auto const known = installed_agents(config::Config());
-    return std::ranges::find(known, program, &config::Agent::id) != known.end() ||
-           config_world().is_program(program);
-}
-
 // Programs that are not there, and sandboxes that can not be built.
 void check_programs(Warnings& out, config::Config const& config, std::string const& data) {
     std::string const folder = program_context(config).folder;
@@ -164,8 +158,11 @@ void check_programs(Warnings& out, config::Config const& config, std::string con
         if (auto const confined = confine({.sandbox = program.sandbox, .run_as = program.run_as});
             !confined)
             why = confined.error().detail;
-        if (!is_installed(program.command.front()))
-            why = "there is no program " + program.command.front();
+        if (std::string missing = program_problem(program); !missing.empty())
+            why = std::move(missing);
+        if (std::string const exposed = data_problem(program.run_as, data); !exposed.empty())
+            out.push_back({agent.line, "[[agent]] " + agent.id +
+                                           ": the server does not start with it: " + exposed});
         if (!why.empty())
             out.push_back({agent.line, "[[agent]] " + agent.id + " can not be used: " + why});
     }
@@ -173,12 +170,8 @@ void check_programs(Warnings& out, config::Config const& config, std::string con
 
 // A gate is asked only for what the program itself asks for.
 void check_modes(Warnings& out, config::Config const& config) {
-    auto const of_programs = [](config::Gate const& gate) {
-        return std::ranges::any_of(
-            gate.tools, [](std::string const& tool) { return tool.starts_with("acp:"); });
-    };
-    auto const gate = std::ranges::find_if(config.gates, of_programs);
-    if (gate == config.gates.end()) return;
+    config::Gate const* const gate = gate_of_programs(config);
+    if (!gate) return;
     for (config::Agent const& agent : config.agents) {
         std::string const& mode = agent.program.mode;
         if (agent.program.command.empty() || !asks_nobody(mode)) continue;

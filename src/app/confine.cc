@@ -151,6 +151,35 @@ Words run_as_words(User const& user, bool sandbox) {
     return out;
 }
 
+// Whoever owns it can give himself the right.
+bool may_write(struct stat const& entry, io::FileRights const& who) {
+    bool const in_group =
+        entry.st_gid == who.gid || std::ranges::find(who.groups, entry.st_gid) != who.groups.end();
+    mode_t const right = in_group ? S_IWGRP : S_IWOTH;
+    return who.uid == 0 || entry.st_uid == who.uid || (entry.st_mode & right) != 0;
+}
+
+// The data directory, a file in it, or a folder around it in which the directory could be replaced;
+// empty: none of them.
+std::string exposed_part(fs::path const& data, io::FileRights const& who) {
+    struct stat entry{};
+    std::error_code error;
+    for (auto const& file : fs::directory_iterator(data, error)) {
+        bool const there = ::lstat(file.path().c_str(), &entry) == 0 && S_ISREG(entry.st_mode);
+        if (there && may_write(entry, who)) return file.path().string();
+    }
+    bool own_below = false;  // in a sticky folder only what is one's own can be replaced
+    for (fs::path at = data;; at = at.parent_path()) {
+        if (::lstat(at.c_str(), &entry) == 0) {
+            bool const kept = at != data && (entry.st_mode & S_ISVTX) != 0 && !own_below &&
+                              entry.st_uid != who.uid && who.uid != 0;
+            if (!kept && may_write(entry, who)) return at.string();
+            own_below = entry.st_uid == who.uid;
+        }
+        if (at == at.root_path() || at.empty()) return {};
+    }
+}
+
 }  // namespace
 
 Result<Confined> confine(Confinement how) {
@@ -193,6 +222,19 @@ std::optional<io::FileRights> rights_of(std::string const& name) {
     }
     groups.resize(static_cast<std::size_t>(count));
     return io::FileRights{user->uid, user->gid, std::move(groups)};
+}
+
+std::string data_problem(std::string const& user, std::string const& data) {
+    if (user.empty() || ::geteuid() != 0) return {};
+    auto const who = rights_of(user);
+    std::error_code ignored;
+    std::string const part = who ? exposed_part(real_path(fs::absolute(data, ignored)), *who) : "";
+    if (part.empty()) return {};
+    return "run_as: the user " + user + " may write to " + part +
+           ", and so take over the server's data in " + data +
+           " with its first token. Name another data directory (--data), or take the right away: "
+           "chown root " +
+           part + " && chmod go-w " + part;
 }
 
 bool overlap(std::string const& folder, std::string const& other) {

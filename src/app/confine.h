@@ -36,6 +36,10 @@ struct Confined {
 // nullopt: there is no such user.
 [[nodiscard]] std::optional<io::FileRights> rights_of(std::string const& user);
 
+// Why a program that runs as `user` (empty: ours) cannot be kept from the server's data in `data`,
+// which it may write to or replace, and what to do; empty: it can be.
+[[nodiscard]] std::string data_problem(std::string const& user, std::string const& data);
+
 // Whether one of the two lies in the other, or is it, links followed.
 [[nodiscard]] bool overlap(std::string const& folder, std::string const& other);
 

@@ -26,6 +26,7 @@ struct Means {
     // Of each session of such an agent. May be empty.
     std::function<std::vector<acp::McpServer>(SessionId const&)> mcp_servers = {};
     std::function<void(SessionId const&)> program_ended = {};
+    std::function<void(SessionId const&, std::string const&)> program_warning = {};
     std::string hidden = {};  // the data directory, which no agent in a sandbox sees
 };
 

@@ -3,6 +3,7 @@
 #include "app/confine.h"
 #include "app/observe.h"
 #include "app/programs.h"
+#include "app/start_checks.h"
 #include "app/webhooks.h"
 
 #include "agent/catalogue.h"
@@ -173,6 +174,7 @@ struct Secrets {
 struct ProgramSlot {
     std::function<std::vector<acp::McpServer>(SessionId const&)> servers = {};
     std::function<void(SessionId const&)> ended = {};
+    std::function<void(SessionId const&, std::string const&)> warn = {};
 };
 struct Slots {
     std::shared_ptr<agent::MailSlot> mail = std::make_shared<agent::MailSlot>();
@@ -189,6 +191,13 @@ std::function<std::vector<acp::McpServer>(SessionId const&)> servers_from(
 std::function<void(SessionId const&)> ended_from(std::shared_ptr<ProgramSlot> slot) {
     return [slot = std::move(slot)](SessionId const& session) {
         if (slot->ended) slot->ended(session);
+    };
+}
+
+std::function<void(SessionId const&, std::string const&)> warnings_from(
+    std::shared_ptr<ProgramSlot> slot) {
+    return [slot = std::move(slot)](SessionId const& session, std::string const& why) {
+        if (slot->warn) slot->warn(session, why);
     };
 }
 
@@ -250,6 +259,9 @@ public:
         slots_.programs->servers = [this](SessionId const& session) { return own_tools(session); };
         slots_.programs->ended = [this](SessionId const& session) {
             gate_.tokens().remove_program(session);
+        };
+        slots_.programs->warn = [this](SessionId const& session, std::string const& why) {
+            log_.warn(why, {{"sessionID", session.text()}});
         };
         for (port::TokenRow const& row : secrets.stored) gate_.tokens().add(row);
         runner_.on_outgoing([outgoing = pump_options().outgoing](auto const& state, auto records,
@@ -451,6 +463,7 @@ private:
             if (!named)
                 log_.info("agent " + agent.id + " was found: " + config::no_sandbox_text(config_));
         }
+        look_for_forgotten(journal_, registry_, [this](std::string const& why) { log_.warn(why); });
         std::string const& url = address_url_;
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;
@@ -567,16 +580,18 @@ int serve(cli::ServeOptions const& options) {
     if (!address) return complain(address.error());
     if (auto open = refuse_open(options, config->server, *address); !open)
         return complain(open.error());
+    if (auto safe = refuse_exposed_data(*config, options.data); !safe)
+        return complain(safe.error());
     auto tls = load_tls(*config);
     if (!tls) return complain(tls.error());
     World world(config->limits);
     Slots const slots;
-    auto registry =
-        assemble(*config, {world.http, world.processes, world.clock, world.validators, slots.mail,
-                           &world.loop, &world.entropy,
-                           [&world](std::string const& user) { return world.folders_of(user); },
-                           servers_from(slots.programs), ended_from(slots.programs),
-                           std::filesystem::absolute(options.data).string()});
+    auto registry = assemble(
+        *config,
+        {world.http, world.processes, world.clock, world.validators, slots.mail, &world.loop,
+         &world.entropy, [&world](std::string const& user) { return world.folders_of(user); },
+         servers_from(slots.programs), ended_from(slots.programs), warnings_from(slots.programs),
+         std::filesystem::absolute(options.data).string()});
     if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());

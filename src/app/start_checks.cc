@@ -1,0 +1,74 @@
+#include "app/start_checks.h"
+
+#include "agent/demo.h"
+#include "app/confine.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dormouse::app {
+
+namespace {
+
+// Of the oldest sessions, where those of the demo are: the start reads no more, however many sleep.
+constexpr std::uint32_t rows_max = 1'000;
+
+// Calls from outside of a model have an agent of their own.
+bool is_known(agent::Registry const& registry, std::string const& agent) {
+    return registry.agent(agent) || agent.starts_with("calls:");
+}
+
+// "": there are none.
+std::string forgotten_text(agent::Registry const& registry,
+                           std::vector<port::SessionRow> const& rows) {
+    std::map<std::string, std::uint64_t> sessions;  // of agents that are not there
+    for (port::SessionRow const& row : rows) {
+        bool const over = row.status == "deleted" || row.status == "completed";
+        if (!over && !is_known(registry, row.agent)) ++sessions[row.agent];
+    }
+    if (sessions.empty()) return {};
+    agent::Registry demo;
+    agent::add_demo_agents(demo);
+    std::uint64_t count = 0;
+    bool demos = false;
+    std::string names;
+    for (auto const& [name, number] : sessions) {
+        count += number;
+        demos = demos || demo.agent(name);
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    bool const one = count == 1;
+    std::string text = std::to_string(count) + (one ? " session belongs" : " sessions belong") +
+                       " to agents that the configuration does not have: " + names + ". " +
+                       (one ? "It is" : "They are") + " kept, and nothing goes on in " +
+                       (one ? "it" : "them") + ". ";
+    text += demos ? "Demo agents are left out once the configuration has agents of its own: demo = "
+                    "true in [server] brings them back. Or"
+                  : "Put the agents back into the configuration, or";
+    return text + " end the sessions: dormouse sessions, dormouse end SESSION";
+}
+
+}  // namespace
+
+Result<void> refuse_exposed_data(config::Config const& config, std::string const& data) {
+    for (config::Agent const& agent : config.agents) {
+        if (std::string why = data_problem(agent.program.run_as, data); !why.empty())
+            return fail(Code::bad_value, "[[agent]] " + agent.id + ": " + why);
+    }
+    return {};
+}
+
+void look_for_forgotten(port::Journal& journal, agent::Registry const& registry,
+                        std::function<void(std::string const&)> tell) {
+    auto question = [](port::Store& store) { return store.all_sessions(0, rows_max); };
+    port::ask(journal, std::move(question),
+              [&registry, tell = std::move(tell)](Result<std::vector<port::SessionRow>> rows) {
+                  std::string const text = rows ? forgotten_text(registry, *rows) : std::string();
+                  if (!text.empty()) tell(text);
+              });
+}
+
+}  // namespace dormouse::app
