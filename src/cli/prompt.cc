@@ -192,9 +192,26 @@ Outcome<std::string> make_session(Context const& context, Client& client,
     return json::View(reply->body)["id"].string_or("");
 }
 
+// A newcomer who has opencode and names no agent talks to the demo's script, and should know.
+void tell_of_demo(Context const& context, Client& client) {
+    auto const reply = client.get("/api/agents");
+    if (!reply) return;
+    std::string others;
+    json::View(reply->body)["items"].elements([&](json::View one) {
+        bool const usable = one["available"].boolean_or(true);
+        std::string const id = one["id"].string_or("");
+        if (usable && !id.starts_with("demo")) others += (others.empty() ? "" : ", ") + id;
+    });
+    if (others.empty()) return;
+    context.err
+        << "dormouse prompt: the agent is \"demo\", which follows a script. There are also: "
+        << escape_for_terminal(others) << "; name one with --agent.\n";
+}
+
 // Without a name it is the demo, or else the only one that the server has.
 Outcome<std::string> new_session(Context const& context, Client& client, std::string const& agent) {
     auto made = make_session(context, client, agent.empty() ? "demo" : agent);
+    if (made && agent.empty() && context.may_ask) tell_of_demo(context, client);
     if (made || !agent.empty() || code_of(made.error()) != "bad_value") return made;
     auto const reply = client.get("/api/agents");
     if (!reply) return std::unexpected(reply.error());
