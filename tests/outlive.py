@@ -16,6 +16,31 @@ def lives(pid):
     return stat.exists() and stat.read_text().rsplit(')', 1)[1].split()[0] != 'Z'
 
 
+DAEMON = '''
+import ctypes, os, signal, time
+def adopt():
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+for _ in range(3):
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    adopt()
+for number in set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}:
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except OSError:
+        pass
+os.closerange(0, 64)
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        break
+with open(PIDS, 'a') as out:
+    out.write(f'{os.getpid()}\\n')
+time.sleep(600)
+'''
+
+
 class Outlive(Tools):
     def stubborn(self, name, then='sleep 600'):
         """A line for a shell: writes down two processes, one of which wants to be left alone."""
@@ -89,6 +114,25 @@ class Outlive(Tools):
         pids = self.begun('program')
         self.assertStatus(self.server.post(f'/api/sessions/{session}/end', {}), 200)
         self.gone('the program', pids)
+
+    def test_daemon_that_left_its_group_and_session_ends_with_a_killed_server(self):
+        """It forks three times, adopts what its children leave, ignores signals, and closes all."""
+        pids = self.folder / 'daemon.pids'
+        daemon = self.folder / 'daemon.py'
+        daemon.write_text(DAEMON.replace('PIDS', repr(str(pids))))
+        state = self.folder / 'state'
+        state.mkdir()
+        line = f'{sys.executable} {daemon} &\nexec {sys.executable} {AGENT}'
+        program = self.script(line, 'agent.sh')
+        agent = f'[[agent]]\nid = "fake"\nacp = ["{program}"]\nenv_allow = ["FAKE_STATE"]\n'
+        self.serve(self.command('cat >/dev/null', 'deploy'), agent, FAKE_STATE=str(state))
+        self.server.at_rest(self.server.create('hello', agent='fake')['id'])
+        found = wait_for(lambda: len(self.pids('daemon')) == 4 and self.pids('daemon'),
+                         what='the daemon')
+        self.assertTrue(all(lives(pid) for pid in found))
+        self.server.kill()
+        self.gone('the daemon', found)
+        self.server.start()
 
 
 if __name__ == '__main__':
