@@ -216,10 +216,10 @@ std::optional<std::string> tool_name(json::View update) {
                std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
     };
     for (json::View const named : {update["name"], update["_meta"]["claudeCode"]["toolName"]}) {
-        if (auto name = named.string(); name && is_word(*name)) return *std::move(name);
+        if (auto name = named.string(); name && is_word(*name)) return name;
     }
     auto title = update["title"].string();
-    if (waits && title && is_word(*title)) return *std::move(title);
+    if (waits && title && is_word(*title)) return title;
     return std::nullopt;
 }
 
