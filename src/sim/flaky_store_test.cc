@@ -1,0 +1,35 @@
+#include "sim/flaky_store.h"
+
+#include "runner/reading.h"
+#include "runner/testing/runner_fixture.h"
+#include "store/memory/memory_store.h"
+
+// Reading beside a lane that writes, which the simulator's one loop does not reach.
+namespace dormouse::sim {
+namespace {
+
+using MemoryJournal = runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
+
+class BesideALane : public runner::testing::RunnerTestOn<MemoryJournal> {};
+
+TEST_F(BesideALane, PauseBetweenTwoQuestions_IsNoDamage) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    effects.reply({session::testing::job()});
+    loop.run();
+    int questions = 0;
+    FlakyStore store(*journal.store, [&] {
+        if (++questions == 2) {
+            effects.finish(session::PauseTerms());
+            loop.run();
+        }
+        return false;
+    });
+    auto const read = runner::read_session(store, session);
+    EXPECT_TRUE(read) << read.error().detail;
+    EXPECT_GE(questions, 2);
+    EXPECT_EQ(stored(session).waiting, 1U);
+}
+
+}  // namespace
+}  // namespace dormouse::sim
