@@ -133,7 +133,8 @@ void Driver::end() {
 }
 
 void Driver::put_away() {
-    if (phase_ != Phase::ready || !can_.close || acp_session_.empty() || ending_) return end();
+    if (ending_) return;  // it lets go of the session already, and ends then
+    if (phase_ != Phase::ready || !can_.close || acp_session_.empty()) return end();
     ending_ = true;
     dialect_->close_session(acp_session_, [this](Dialect::Answer<void> const&) { end(); });
     loop_.after(settings_.close_limit, [weak = weak_from_this()] {

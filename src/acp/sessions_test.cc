@@ -282,6 +282,21 @@ TEST_F(SessionsTest, WhatIsDeletedHereIsDeletedAtTheProgramByAProcessOfItsOwn) {
     EXPECT_EQ(processes.all.size(), 2U);
 }
 
+// A deletion ends the session's work, and then removes it at the program.
+TEST_F(SessionsTest, EndedAndThenForgotten_LetsGoOfTheSessionFirst) {
+    prompt();
+    ready(all);
+    processes.answer("session/new", R"({"sessionId":"s1"})");
+    processes.answer("session/prompt", "{}");
+    (void)taken();
+    programs->ended(session);
+    forget();
+    EXPECT_EQ(count("session/close"), 1U);
+    EXPECT_FALSE(processes.newest().asked_to_end) << "its answer is awaited";
+    processes.answer("session/close", "{}");
+    EXPECT_TRUE(processes.newest().asked_to_end);
+}
+
 TEST_F(SessionsTest, AProcessThatWorksAtTheSessionEndsFirst) {
     prompt();
     ready(all);
