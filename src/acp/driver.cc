@@ -133,7 +133,7 @@ void Driver::end() {
 }
 
 void Driver::put_away() {
-    if (ending_) return;  // it lets go of the session already, and ends then
+    if (ending_) return;  // session/close was sent already, and the process ends after it
     if (phase_ != Phase::ready || !can_.close || acp_session_.empty()) return end();
     ending_ = true;
     dialect_->close_session(acp_session_, [this](Dialect::Answer<void> const&) { end(); });
@@ -345,7 +345,7 @@ void Driver::cancel() {
     });
 }
 
-// Whoever chose it: the program itself, or a person at its screen.
+// The program has chosen it itself, or a person at its screen.
 void Driver::on_mode(std::string mode) {
     mode_ = std::move(mode);
     if (phase_ == Phase::ready) told_.mode(mode_);

@@ -1,4 +1,4 @@
-// What a program is told, and asked, after it or its session was lost.
+// What a program is sent after it or its session was lost.
 #include "acp/testing/driver_fixture.h"
 
 namespace dormouse::acp {

@@ -125,7 +125,7 @@ struct Plan {
 struct Title {
     std::string text;
 };
-// The session is in another mode now, whoever chose it.
+// The session is in another mode now, by the program's choice or a person's.
 struct ModeChange {
     std::string mode;
 };

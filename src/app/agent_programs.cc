@@ -136,7 +136,7 @@ std::string missing(std::string const& name, Preset const* preset) {
            " in PATH, nor where its installer puts it; install it, or name it by its path.";
 }
 
-// "": it is not there.
+// Empty: there is none.
 std::string find_program(std::string const& name, Preset const* preset) {
     if (name.contains('/')) return is_runnable(name) ? name : "";
     for (std::string const& folder : folders_of(preset)) {
@@ -270,7 +270,7 @@ void offer_files(acp::Settings& out, config::AgentProgram const& program, Means 
     out.writes_files = out.files && program.files == config::ProgramFiles::write;
 }
 
-// "": it is not there.
+// Empty: there is none.
 std::string path_of(config::AgentProgram const& program, Preset const* preset) {
     std::string const& named = program.command.front();
     bool const any = preset && program.command.size() == 1 && named == preset->id;

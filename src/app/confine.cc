@@ -151,7 +151,7 @@ Words run_as_words(User const& user, bool sandbox) {
     return out;
 }
 
-// Whoever owns it can give himself the right.
+// An owner can give himself the right.
 bool may_write(struct stat const& entry, io::FileRights const& who) {
     bool const in_group =
         entry.st_gid == who.gid || std::ranges::find(who.groups, entry.st_gid) != who.groups.end();

@@ -30,7 +30,6 @@
 #include "server/api.h"
 #include "server/metrics.h"
 #include "server/metrics_face.h"
-#include "server/proxies.h"
 #include "server/token_file.h"
 #include "server/transport.h"
 #include "server/webhooks.h"
@@ -95,22 +94,6 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     add(server.allowed_hosts, options.allowed_hosts);
     add(server.allowed_origins, options.allowed_origins);
     return {};
-}
-
-// Beyond this machine nobody may listen in.
-Result<void> refuse_open(cli::ServeOptions const& options, config::Server const& server,
-                         config::Address const& address) {
-    for (std::string const& proxy : server.trusted_proxies) {
-        if (!server::Network::parse(proxy))
-            return fail(Code::bad_value, "trusted_proxies: " + proxy +
-                                             " is no address and no network like 10.0.0.0/8");
-    }
-    bool const guarded = !server.tls_cert.empty() || !server.trusted_proxies.empty();
-    if (address.loopback || options.insecure || guarded) return {};
-    return fail(Code::forbidden,
-                server.listen +
-                    " is reachable from other machines without TLS; set tls_cert and tls_key, or "
-                    "name the proxy in front of it in trusted_proxies, or say --insecure");
 }
 
 // Names of files are seen from the folder of the configuration. nullptr: plain HTTP.
@@ -578,7 +561,7 @@ int serve(cli::ServeOptions const& options) {
     }
     auto const address = parse_address(config->server.listen);
     if (!address) return complain(address.error());
-    if (auto open = refuse_open(options, config->server, *address); !open)
+    if (auto open = refuse_open(options.insecure, config->server, *address); !open)
         return complain(open.error());
     if (auto safe = refuse_exposed_data(*config, options.data); !safe)
         return complain(safe.error());

@@ -2,6 +2,7 @@
 
 #include "agent/demo.h"
 #include "app/confine.h"
+#include "server/proxies.h"
 
 #include <cstdint>
 #include <map>
@@ -24,7 +25,8 @@ bool is_known(agent::Registry const& registry, std::string const& agent) {
 // "": there are none.
 std::string forgotten_text(agent::Registry const& registry,
                            std::vector<port::SessionRow> const& rows) {
-    std::map<std::string, std::uint64_t> sessions;  // of agents that are not there
+    std::map<std::string, std::uint64_t>
+        sessions;  // by the name of an agent that the registry does not have
     for (port::SessionRow const& row : rows) {
         bool const over = row.status == "deleted" || row.status == "completed";
         if (!over && !is_known(registry, row.agent)) ++sessions[row.agent];
@@ -52,6 +54,21 @@ std::string forgotten_text(agent::Registry const& registry,
 }
 
 }  // namespace
+
+Result<void> refuse_open(bool insecure, config::Server const& server,
+                         config::Address const& address) {
+    for (std::string const& proxy : server.trusted_proxies) {
+        if (!server::Network::parse(proxy))
+            return fail(Code::bad_value, "trusted_proxies: " + proxy +
+                                             " is no address and no network like 10.0.0.0/8");
+    }
+    bool const guarded = !server.tls_cert.empty() || !server.trusted_proxies.empty();
+    if (address.loopback || insecure || guarded) return {};
+    return fail(Code::forbidden,
+                server.listen +
+                    " is reachable from other machines without TLS; set tls_cert and tls_key, or "
+                    "name the proxy in front of it in trusted_proxies, or say --insecure");
+}
 
 Result<void> refuse_exposed_data(config::Config const& config, std::string const& data) {
     for (config::Agent const& agent : config.agents) {

@@ -3,6 +3,7 @@
 
 #include "agent/tool.h"
 #include "config/config.h"
+#include "config/values.h"
 #include "port/world.h"
 
 #include <functional>
@@ -10,12 +11,17 @@
 
 namespace dormouse::app {
 
+// Error: other machines can reach the address without TLS, or a trusted proxy is no network.
+// `insecure`: the command line permits the first.
+[[nodiscard]] Result<void> refuse_open(bool insecure, config::Server const& server,
+                                       config::Address const& address);
+
 // Error: an agent's program, confined by `run_as`, could change the server's data all the same.
 [[nodiscard]] Result<void> refuse_exposed_data(config::Config const& config,
                                                std::string const& data);
 
 // Looks among the oldest sessions for those whose agents are not in the registry any more, and
-// tells one sentence if there are some. The registry outlives the journal.
+// reports one sentence if there are some. The registry outlives the journal.
 void look_for_forgotten(port::Journal& journal, agent::Registry const& registry,
                         std::function<void(std::string const&)> tell);
 
