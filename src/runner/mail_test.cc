@@ -1,79 +1,10 @@
-#include "runner/postmaster.h"
-#include "runner/testing/runner_fixture.h"
-#include "store/memory/memory_store.h"
-#include "wire/history.h"
+#include "runner/testing/mail_fixture.h"
 
 // Mail between sessions of one runner, with crashes in between (spec 004).
 namespace dormouse::runner::testing {
 namespace {
 
 using namespace session;
-
-using Journal = TestJournal<store::MemoryStore, store::MemoryDisk>;
-using Status = port::MailFate::Status;
-
-class RunnerMail : public RunnerTestOn<Journal> {
-protected:
-    RunnerMail() { begin(); }
-
-    void begin() {
-        post = std::make_unique<Postmaster>(loop, journal, *runner);
-        runner->start();
-        loop.run();
-    }
-    // Another process on the same data.
-    void restart_all() {
-        post.reset();
-        restart();
-        begin();
-        loop.advance(Duration(1'000));
-    }
-    SessionId named(std::string const& alias) {
-        Create create = demo();
-        create.alias = alias;
-        ask_for_session(std::move(create), ann());
-        loop.run();
-        return answers.back() == "applied" ? created.back() : SessionId();
-    }
-    void send(SessionId from, std::vector<std::string> to, std::string text, std::string key = {}) {
-        port::Letter letter{std::move(to), std::move(text)};
-        post->send(from, std::move(letter), {{ActorType::agent, "demo"}, key, "d"}, Duration(2'000),
-                   [this](Result<port::MailPosted> got) { posted.push_back(std::move(got)); });
-    }
-    // "delivered failed": of the newest.
-    [[nodiscard]] std::string fates() const {
-        std::string out;
-        if (posted.empty() || !posted.back()) return "none";
-        for (port::MailFate const& fate : posted.back()->fates)
-            out += (out.empty() ? "" : " ") + std::string(port::text(fate.status));
-        return out;
-    }
-    [[nodiscard]] wire::History history(SessionId session) {
-        wire::History out(session);
-        auto const records = read_records(*journal.store, session, 1, UINT32_MAX).value();
-        for (auto const& record : records) out.add(*record);
-        return out;
-    }
-    // The texts that came, in order.
-    [[nodiscard]] std::string inbox(SessionId session) {
-        std::string out;
-        auto const mails = history(session).mails();
-        for (auto const& [seq, mail] : mails) out += (out.empty() ? "" : " ") + mail.what.mail.text;
-        return out;
-    }
-    [[nodiscard]] std::size_t rows() {
-        return journal.store->due_posts("session", Time::max(), 100'000).value().size();
-    }
-    void answer_all() {
-        for (int i = 0; i < 1'000 && !effects.asked.empty(); ++i) {
-            effects.reply();
-            loop.run();
-        }
-    }
-
-    std::unique_ptr<Postmaster> post;
-    std::vector<Result<port::MailPosted>> posted;
-};
 
 TEST_F(RunnerMail, AnIdleAgentIsAskedWithTheMailThatWokeIt) {
     SessionId const alice = named("alice");
