@@ -4,10 +4,10 @@
 //
 // Threads: commit(), update_posts(), change_tokens(), keep() and drop_kept() are called by one
 // thread at a time (the writer); all other members by one thread at a time (the reader), at the
-// same moment as a commit. What a commit returned as done, a later read sees. Errors:
-// store_unavailable (may come back), store_full (the disk), fail_stop (a sync failed: nothing is
-// ever written again by this object), internal (damage found: the row and file are named in
-// `detail`).
+// same moment as a commit. Later reads see what a commit returned as done; of one that failed they
+// see all or nothing, and always the same. Errors: store_unavailable (may come back), store_full
+// (the disk), fail_stop (a sync failed: nothing is ever written again by this object), internal
+// (damage found: the row and file are named in `detail`).
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -199,7 +199,7 @@ struct Append {
     std::vector<KeyRow> keys;
     std::vector<ArtifactRow> artifacts;
     std::vector<PostRow> posts;       // key.from == session; they stay when the session goes
-    std::vector<PostKey> taken = {};  // posts of others that this append takes up: their rows go
+    std::vector<PostKey> taken = {};  // posts that it receives or gets back: their rows go
     std::vector<SecretRow> secrets = {};
     // Remembered for every session; none of them is kept any more. Those that are known stay.
     std::vector<DeliveredRow> delivered = {};

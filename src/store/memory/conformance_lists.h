@@ -89,6 +89,49 @@ TEST_P(StoreConformance, a_post_goes_with_the_append_that_takes_it_up) {
     EXPECT_TRUE(store().post(first.posts[1].key).value());
 }
 
+// Whoever asks finds either the post or what took it up: by that it is known whether it came.
+TEST_P(StoreConformance, TakenPost_IsFoundByNobody_WhateverBecomesOfItsTaker) {
+    auto first = create(1, "acme");
+    for (std::uint32_t n = 0; n < 4; ++n) first.posts.push_back(post(1, 1, n, "session", 0));
+    commit_one(first);
+    auto const stands = [&] {
+        std::string out;
+        for (auto const& row : first.posts) out += store().post(row.key).value() ? 'y' : 'n';
+        return out;
+    };
+    auto taker = create(2, "acme");
+    taker.taken = {first.posts[0].key};
+    commit_one(taker);
+    EXPECT_EQ(stands(), "nyyy");
+    auto deleted = append(2, 1);  // takes one up and deletes its session
+    deleted.taken = {first.posts[1].key};
+    deleted.erase = true;
+    commit_one(deleted);
+    EXPECT_EQ(stands(), "nnyy");
+    auto sender = append(1, 1);  // gets one back and is deleted
+    sender.taken = {first.posts[2].key};
+    sender.erase = true;
+    commit_one(sender);
+    EXPECT_EQ(stands(), "nnny");
+    reopen();
+    EXPECT_EQ(stands(), "nnny") << "it outlives its sender";
+}
+
+TEST_P(StoreConformance, TakenPost_OfARefusedAppend_Stands) {
+    auto first = create(1, "acme");
+    first.posts = {post(1, 1, 0, "session", 0)};
+    commit_one(first);
+    commit_one(create(2, "acme"));
+    auto stale = append(2, 7);
+    stale.taken = {first.posts[0].key};
+    auto other = append(1, 1);
+    std::vector<port::Append> const both{stale, other};
+    auto const results = store().commit(both);
+    EXPECT_FALSE(results[0]);
+    EXPECT_TRUE(results[1]) << "the others of the batch are written";
+    EXPECT_EQ(store().post(first.posts[0].key).value(), first.posts[0]);
+}
+
 TEST_P(StoreConformance, posts_outlive_their_sender) {
     auto first = create(1, "acme");
     commit_one(first);
