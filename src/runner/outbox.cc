@@ -14,13 +14,13 @@ Outbox::Outbox(World world, Send send) : world_(world), send_(std::move(send)) {
 void Outbox::add(std::vector<port::PostRow> posts) {
     if (settled_ != doubts_) return;  // the scan brings them, in order with what came before them
     if (known_.size() + posts.size() > known_max) return doubt();
-    for (port::PostRow& post : posts) enqueue(std::move(post));
+    for (port::PostRow& post : posts) enqueue(std::move(post), true);
 }
 
-void Outbox::enqueue(port::PostRow post) {
+void Outbox::enqueue(port::PostRow post, bool stands) {
     auto const to = SessionId::parse(post.target);
     if (!to) return;  // the row is damaged: it stays, and is delivered to nobody
-    if (!known_.insert(post.key).second) return;
+    if (!known_.try_emplace(post.key, stands).second) return;
     Pair const pair{post.key.from, *to};
     Queue& queue = queues_[pair];
     queue.push_back(std::move(post));
@@ -47,14 +47,14 @@ void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
     bool const all = found->size() < limit;
     if (all) settled_ = std::max(settled_, doubts);
     for (port::PostRow& post : *found) {
-        if (known_.size() < known_max) enqueue(std::move(post));
+        if (known_.size() < known_max) enqueue(std::move(post), false);
     }
 }
 
 void Outbox::begin(Pair const& pair) {
     if (on_their_way_ >= on_their_way_max) return ready_.push_back(pair);
     ++on_their_way_;
-    deliver(pair);
+    attempt(pair);
 }
 
 // From the loop: what is begun here may have an answer at once.
@@ -67,6 +67,24 @@ void Outbox::begin_next() {
         ready_.pop_front();
         begin(pair);
     });
+}
+
+// What may have been taken up already is neither given to its receiver nor sent back: a receiver
+// that was deleted meanwhile remembers nothing of it, and one that refused it may take it now.
+void Outbox::attempt(Pair const& pair) {
+    port::PostKey const key = queues_.at(pair).front().key;
+    if (std::exchange(known_.at(key), false)) return deliver(pair);
+    auto question = [key](port::Store& store) { return store.post(key); };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_, pair, key](Result<std::optional<port::PostRow>> row) {
+                  if (!*alive) return;
+                  if (!row) return again(pair);
+                  if (*row) return deliver(pair);
+                  if (told_)
+                      told_({key.from, key.seq, key.n},
+                            Answer{.outcome = Answer::Outcome::duplicate});
+                  next(pair, false);
+              });
 }
 
 void Outbox::deliver(Pair const& pair) {
@@ -135,7 +153,7 @@ void Outbox::next(Pair const& pair, bool remove) {
     bool const more = !queue->second.empty();
     if (!more) queues_.erase(queue);
     if (more) {
-        deliver(pair);
+        attempt(pair);
     } else {
         begin_next();
     }

@@ -1,15 +1,16 @@
 #pragma once
 // Delivers what sessions send to each other. A post stands in the store until the append that takes
-// it up, so a kill between the two delivers it again; the receiver remembers which ones it has.
-// From one session to another posts arrive in the order in which they were sent: one of them is on
-// its way at a time. Everything here runs on the loop.
+// it up, in which its receiver receives it or its sender gets it back; so a kill before that append
+// delivers it again. After an attempt of unknown end the store is asked first whether the post
+// still stands. The receiver remembers which ones it has. From one session to another posts arrive
+// in the order in which they were sent: one of them is on its way at a time. Everything here runs
+// on the loop.
 
 #include "runner/lane.h"
 
 #include <deque>
 #include <functional>
 #include <map>
-#include <set>
 
 namespace dormouse::runner {
 
@@ -45,13 +46,15 @@ private:
     using Pair = std::pair<SessionId, SessionId>;  // from, to
     using Queue = std::deque<port::PostRow>;
 
-    void enqueue(port::PostRow post);
+    // `stands`: its row is in the store for certain.
+    void enqueue(port::PostRow post, bool stands);
     void scanned(std::uint64_t doubts, std::uint32_t limit,
                  Result<std::vector<port::PostRow>> found);
     // At most so many are on their way at a time; the other pairs wait for their turn.
     static constexpr std::size_t on_their_way_max = 256;
     void begin(Pair const& pair);
     void begin_next();
+    void attempt(Pair const& pair);
     void deliver(Pair const& pair);
     void give(Pair const& pair, session::Deliver command);
     void delivered(Pair const& pair, Result<session::Answer> answer);
@@ -68,7 +71,9 @@ private:
     World world_;
     Send send_;
     std::map<Pair, Queue> queues_;  // oldest first; none is empty
-    std::set<port::PostKey> known_;
+    // Whether its row is in the store for certain: until the first attempt, of what add() brought.
+    // A scan may have read a row before the append that took it up.
+    std::map<port::PostKey, bool> known_;
     std::deque<Pair> ready_;
     std::size_t on_their_way_ = 0;
     Told told_;

@@ -100,6 +100,15 @@ TEST_F(OutboxTest, ThePostIsInTheAppendThatEndsTheRun) {
     EXPECT_EQ(ended.finish, FinishReason::stop);
 }
 
+// Says nothing of a single post.
+class SilentStore final : public store::MemoryStore {
+public:
+    using store::MemoryStore::MemoryStore;
+    [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const&) override {
+        return fail(Code::store_unavailable, "planted");
+    }
+};
+
 // Alone: what is sent is answered by the test.
 class OutboxAlone : public ::testing::Test {
 protected:
@@ -135,8 +144,21 @@ protected:
     Journal journal{loop};
     std::vector<std::string> sent;  // "<event>-><receiver's number>", "back <event>"
     std::vector<Lane::Reply> replies;
-    Outbox outbox{
-        {loop, journal}, [this](SessionId to, Command::Body body, Actor const&, Lane::Reply reply) {
+    // What is added stands in the store, as after the append that sends it.
+    class StoringOutbox : public Outbox {
+    public:
+        StoringOutbox(TestLoop& loop, Journal& journal, Send send)
+            : Outbox({loop, journal}, std::move(send)), disk_(*journal.disk) {}
+        void add(std::vector<port::PostRow> posts) {
+            for (port::PostRow const& post : posts) disk_.posts.emplace(post.key, post);
+            Outbox::add(std::move(posts));
+        }
+
+    private:
+        store::MemoryDisk& disk_;
+    };
+    StoringOutbox outbox{
+        loop, journal, [this](SessionId to, Command::Body body, Actor const&, Lane::Reply reply) {
             if (auto const* c = std::get_if<Deliver>(&body)) {
                 sent.push_back(std::to_string(c->key.seq) + "->" + std::to_string(to.number()));
             } else {
@@ -219,6 +241,65 @@ TEST_F(OutboxAlone, AScanDoesNotSendAgainWhatIsOnItsWay) {
     outbox.scan();
     loop.run();
     EXPECT_EQ(sent.size(), 1u);
+}
+
+// An append takes it up, whatever is answered.
+class OutboxInDoubt : public OutboxAlone {
+protected:
+    OutboxInDoubt() {
+        outbox.on_delivered([this](PostKey const& key, Result<Answer> const& answer) {
+            told.push_back(std::to_string(key.seq) +
+                           (answer ? " taken" : " " + std::string(info(answer.error().code).text)));
+        });
+    }
+    void take_up(Seq seq) { journal.disk->posts.erase({numbered(1), seq, 0}); }
+
+    std::vector<std::string> told;
+};
+
+TEST_F(OutboxInDoubt, TakenUpByAnAppendOfUnknownEnd_IsNotSentAgain) {
+    outbox.add({post(1), post(2)});
+    take_up(1);
+    answer(fail(Code::store_unavailable, "planted"));
+    loop.advance(Duration(1'000));
+    EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "2->2"}));
+    EXPECT_EQ(told, std::vector<std::string>{"1 taken"});
+}
+
+TEST_F(OutboxInDoubt, SentBackByAnAppendOfUnknownEnd_IsNotSentAgain) {
+    outbox.add({post(1), post(2)});
+    answer(fail(Code::not_found, "gone"));
+    take_up(1);
+    answer(fail(Code::store_unavailable, "planted"));
+    loop.advance(Duration(1'000));
+    EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "back 1", "2->2"}));
+    EXPECT_EQ(told.front(), "1 not_found");
+}
+
+TEST_F(OutboxInDoubt, TakenUpSinceTheScanRead_IsNotSentAgain) {
+    store({post(1)});
+    journal.hold_reads = true;
+    outbox.scan();
+    loop.run();
+    outbox.add({post(1)});
+    take_up(1);
+    answer(Answer{});
+    journal.release_reads();
+    EXPECT_EQ(sent.size(), 1u);
+    EXPECT_EQ(outbox.waiting(), 0u);
+}
+
+TEST_F(OutboxInDoubt, StoreDoesNotSay_WaitsForItBeforeWhatFollows) {
+    outbox.add({post(1), post(2)});
+    answer(fail(Code::store_unavailable, "planted"));
+    journal.store = std::make_unique<SilentStore>(journal.disk);
+    loop.advance(Duration(5'000));
+    EXPECT_EQ(sent.size(), 1u);
+    journal.reopen();
+    loop.advance(Duration(1'000));
+    EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "1->2"}));
+    answer(Answer{});
+    EXPECT_EQ(sent.back(), "2->2");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct MemoryDisk {
     std::vector<port::AuditRow> audit;             // in order, without gaps
 };
 
-class MemoryStore final : public port::Store, public port::PieceReader {
+class MemoryStore : public port::Store, public port::PieceReader {
 public:
     // `feed_kept`: so many appends of the feed are kept.
     explicit MemoryStore(std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>(),
