@@ -168,6 +168,8 @@ void Webhooks::keep(port::KeptRow row, port::Fn<void(Result<void>)> done) {
                 Bits128 const key = shared->delivery.key;
                 add(std::move(*shared));
                 offer(kept_.at(key));
+            } else if (info(kept.error().code).next == Next::retry) {
+                look_again(shared->delivery.key);
             }
             done(std::move(kept));
         });
@@ -236,7 +238,7 @@ void Webhooks::offer_to(port::KeptRow const& row, webhook::Payload const& payloa
             [this, alive, key, pending = call->pending](Result<Answer> answer) {
                 if (!*alive) return;
                 bool const later = !answer && info(answer.error().code).next == Next::retry;
-                if (later) return offer_again(key);
+                if (later) return look_again(key);
                 bool const over = answer || info(answer.error().code).http != 422;
                 if (over) drop({key});
                 if (answer) return;
@@ -245,6 +247,32 @@ void Webhooks::offer_to(port::KeptRow const& row, webhook::Payload const& payloa
                     {{"pendingID", pending.text()}, {"code", info(answer.error().code).text}});
             });
     });
+}
+
+// After a write of unknown end. Whether it is still kept, or has been taken by a call, the store
+// knows: it is offered to no second one.
+void Webhooks::look_again(Bits128 const& key) {
+    auto question = [key](port::Store& store) -> Result<std::optional<port::KeptRow>> {
+        auto rows = store.kept(kept_max);
+        if (!rows) return std::unexpected(std::move(rows.error()));
+        for (port::KeptRow& row : *rows) {
+            if (row.delivery.key == key) return std::move(row);
+        }
+        return std::nullopt;
+    };
+    auto look = [this, alive = alive_, key, question] {
+        if (!*alive) return;
+        port::ask(services_.journal, question,
+                  [this, alive, key,
+                   known = kept_.contains(key)](Result<std::optional<port::KeptRow>> row) {
+                      if (!*alive) return;
+                      if (!row) return look_again(key);
+                      if (*row && !kept_.contains(key)) add(std::move(**row));
+                      if (*row) return offer(kept_.at(key));
+                      if (known) remove(key);
+                  });
+    };
+    services_.loop.after(again_after, std::move(look));
 }
 
 void Webhooks::enter(Bits128 const& key, port::Fn<void()> work) {

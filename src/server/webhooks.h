@@ -67,6 +67,7 @@ private:
                   PendingId const& pending);
     void offer_again(Bits128 const& key);
     void sweep();
+    void look_again(Bits128 const& key);
     [[nodiscard]] webhook::Source const* source(std::string const& id) const;
 
     Services& services_;
