@@ -50,6 +50,34 @@ class Hostile(Unruly):
         self.ended(session)
         self.assertEqual(sorted(said for _, said in self.answers()), ['no', 'yes'])
 
+    def asked_for_another(self, what):
+        """What a person approved while it was dead, and what it asks for then."""
+        self.state.joinpath('other').unlink(missing_ok=True)
+        self.state.joinpath('log.jsonl').unlink(missing_ok=True)
+        session = self.begin(f'other {what}')
+        first = self.asked(session)
+        wait_for(lambda: 'detached' in self.types(session), 20, 'its death')
+        self.assertStatus(self.server.decide(first, True), 200)
+        wait_for(lambda: self.server.open_calls(session) or self.answers(), 20, 'a question')
+        return session, first
+
+    def test_approval_holds_for_nothing_that_shows_something_else(self):
+        for what in ('name', 'told', 'title', 'locations', 'content', 'option'):
+            with self.subTest(what):
+                session, first = self.asked_for_another(what)
+                second = self.asked(session)
+                self.assertEqual((second['tool'], second['input']), (first['tool'], first['input']))
+                self.assertIn('does not hold for this', second['message'])
+                self.assertNotIn('agent_granted', self.types(session))
+                self.assertStatus(self.server.decide(second, False), 200)
+                self.ended(session)
+                self.assertNotIn(('b', 'yes'), self.answers())
+
+    def test_approval_holds_for_the_same_by_another_id(self):
+        session, _ = self.asked_for_another('nothing')
+        self.ended(session)
+        self.assertEqual(self.answers(), [('b', 'yes')])
+
     def test_questions_and_answers_after_a_cancel_change_nothing(self):
         session = self.begin('cancel')
         wait_for(lambda: self.log('prompt'), what='the prompt')
@@ -88,6 +116,70 @@ class Hostile(Unruly):
         self.assertLess(len(json.dumps(self.server.events(session))), 100_000)
         usage = self.server.session(session)['usage']
         self.assertEqual((usage['inputTokens'], usage['outputTokens']), (0, 0))
+
+
+class GatedByName(Unruly):
+    """The two tools are of one kind, and other people decide on the second."""
+
+    more = (
+        '[[gate]]\nid = "deletes"\ntools = ["acp:delete"]\nask = "Delete {input.command}?"\n'
+        'answerers = ["alice"]\n'
+    )
+    asked_for_another = Hostile.asked_for_another
+    answers = Hostile.answers
+
+    def test_approval_of_a_tool_without_a_gate_holds_for_none_with_one(self):
+        session, _ = self.asked_for_another('name')
+        second = self.asked(session)
+        self.assertTrue(second['message'].startswith('Delete x?'), second['message'])
+        self.assertEqual(second['answer']['from'], ['alice'])
+        self.assertProblem(self.server.decide(second, True), 403, 'not_an_answerer')
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel', {}), 200)
+
+
+class Reconfigured(Unruly):
+    """Between the approval and the next request the configuration changes."""
+
+    more = 'on_restart = "ask"\n[[gate]]\ntools = ["acp:execute"]\nask = "Run it?"\n'
+    answers = Hostile.answers
+
+    def approved_before(self, old, new):
+        """A person approved; then the configuration said `new` for `old`. What is asked then."""
+        session = self.begin('other nothing')
+        call = self.asked(session)
+        wait_for(lambda: self.server.session(session)['status'] == 'paused', 20, 'its death')
+        self.assertStatus(self.server.decide(call, True), 200)
+        config = self.folder / 'dormouse.toml'
+        self.assertIn(old, config.read_text())
+        config.write_text(config.read_text().replace(old, new))
+        self.server.restart()
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/resume'), 200)
+        wait_for(lambda: self.server.open_calls(session) or self.answers(), 20, 'a question')
+        return session, self.server.open_calls(session)
+
+    def assertAskedAgain(self, old, new):
+        session, (call,) = self.approved_before(old, new)
+        self.assertIn('does not hold for this', call['message'])
+        self.assertNotIn('agent_granted', self.types(session))
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel', {}), 200)
+        return call
+
+    def test_approval_holds_when_nothing_did(self):
+        session, calls = self.approved_before('Run it?', 'Run it?')
+        self.assertEqual(calls, [])
+        self.ended(session)
+        self.assertEqual(self.answers(), [('b', 'yes')])
+
+    def test_approval_of_who_was_asked_then_holds_for_nobody_else(self):
+        gate = 'ask = "Run it?"'
+        call = self.assertAskedAgain(gate, gate + '\nanswerers = ["alice"]')
+        self.assertEqual(call['answer']['from'], ['alice'])
+
+    def test_approval_holds_for_no_other_question(self):
+        self.assertAskedAgain('Run it?', 'Delete it?')
+
+    def test_approval_holds_for_no_other_program(self):
+        self.assertAskedAgain('hostile_agent.py"', 'hostile_agent.py", "--other"')
 
 
 class LongId(Unruly):

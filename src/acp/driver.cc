@@ -43,6 +43,17 @@ Json with_input(Question const& question, Json const& known) {
     return out.member("input", known).end_object().json();
 }
 
+Json words_of(port::ProcessSpec const& spec) {
+    json::Writer out;
+    out.begin_array();
+    for (auto const* const words : {&spec.sandbox, &spec.argv}) {
+        out.begin_array();
+        for (std::string const& word : *words) out.value(word);
+        out.end_array();
+    }
+    return out.end_array().json();
+}
+
 }  // namespace
 
 Driver::Driver(Settings const& settings, port::Processes& processes, port::Loop& loop,
@@ -91,6 +102,7 @@ void Driver::start() {
     cwd_ = *folder;
     if (!settings_.password_variable.empty()) password_ = settings_.random();
     port::ProcessSpec spec = process_of(settings_, cwd_, password_);
+    started_ = words_of(spec);
     if (!settings_.door.empty()) {
         port_ = settings_.free_port();
         spec.argv.insert(spec.argv.end(), {"--port", std::to_string(port_)});
@@ -418,6 +430,23 @@ void Driver::keep(std::vector<News> news) {
     }
 }
 
+// What a person approves is approved of this program, in this folder and sandbox. A request that
+// says little is the rest of what was said of its tool call before.
+std::optional<Sha256> Driver::shown_by(Question const& question) const {
+    auto const known = scribe_.said_of(question.call);
+    if (question.vague || question.input.is_null() || question.shown.is_null() || !known)
+        return std::nullopt;
+    json::View const request(question.shown);
+    json::Writer out;
+    out.begin_object().member("request", question.shown).key("known").begin_object();
+    json::View(*known).members([&](std::string_view name, json::View value) {
+        if (!request[name].exists()) out.member(name, value.copy());
+    });
+    out.end_object().member("program", program_).member("started", started_);
+    out.member("folder", cwd_);
+    return sha256(json::canonical(out.end_object().json()));
+}
+
 void Driver::on_question(Question question) {
     bool const at_screen = !prompt_ && leased_ && screen_asks_.size() < asks_open_max;
     if (at_screen) return screen_asks_.push_back(question.number);
@@ -425,12 +454,13 @@ void Driver::on_question(Question question) {
         return dialect_->answer(question.number, Decision::cancelled);
     keep(scribe_.flush());
     scribe_.end_message();
+    scribe_.complete(question);
     Json const known = question.vague ? scribe_.input_of(question.call) : Json();
     if (!known.is_null()) question.input = with_input(question, known);
     AskModel const& owed = prompt_->request.ask;
     AgentAsk out{owed.turn, owed.step, owed.attempt, updates_, {}, {}, names_of(question)};
-    out.vague = question.vague;
     out.own = std::move(question.own);
+    out.spec.shown = shown_by(question);
     out.spec.model_id = std::move(question.call);
     out.spec.tool = "acp:" + question.kind;
     out.spec.input = std::move(question.input);

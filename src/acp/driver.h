@@ -108,6 +108,7 @@ private:
     void on_said(Said said);
     void on_mode(std::string mode);
     void on_question(Question question);
+    [[nodiscard]] std::optional<Sha256> shown_by(Question const& question) const;
     [[nodiscard]] bool too_many();
     void show(port::Delta delta, bool brief);
     void show_held();
@@ -198,6 +199,7 @@ private:
     std::deque<LateNews> held_news_;  // it may answer what the screen is read for
 
     std::string cwd_;
+    Json started_;  // the words of the sandbox, and those of the command
     std::string acp_session_;
     std::string program_;  // name and version
     std::vector<Login> logins_;

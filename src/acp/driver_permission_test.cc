@@ -1,6 +1,8 @@
 // What a program asks to be allowed.
 #include "acp/testing/driver_fixture.h"
 
+#include <algorithm>
+
 namespace dormouse::acp {
 namespace {
 
@@ -41,7 +43,7 @@ TEST_F(DriverTest, Permission_WithoutInput_IsAskedForWithWhatItShows) {
     };
     ask(R"("kind":"execute","title":"echo harmless","content":[],"locations":[])");
     EXPECT_EQ(taken(), R"(ask1:acp:execute:{"kind":"execute","title":"echo harmless"})");
-    EXPECT_FALSE(last_ask.vague);
+    EXPECT_TRUE(last_ask.spec.shown);
     Sha256 const harmless = last_ask.spec.input_digest;
     ask(R"("kind":"execute","title":"echo EVIL","content":[],"locations":[])");
     (void)taken();
@@ -49,13 +51,13 @@ TEST_F(DriverTest, Permission_WithoutInput_IsAskedForWithWhatItShows) {
     ask(R"("kind":"edit","title":"a.c","content":[{"type":"diff","path":"a.c"}],"rawInput":{})");
     EXPECT_EQ(taken(), R"(ask3:acp:edit:{"kind":"edit","title":"a.c",)"
                        R"("content":[{"type":"diff","path":"a.c"}]})");
-    EXPECT_FALSE(last_ask.vague);
+    EXPECT_TRUE(last_ask.spec.shown);
     ask(R"("kind":"execute","title":"bash","rawInput":{})");
     EXPECT_EQ(taken(), R"(ask4:acp:execute:{"kind":"execute","title":"bash"})");
-    EXPECT_TRUE(last_ask.vague) << "the name of the tool says nothing of the command";
+    EXPECT_FALSE(last_ask.spec.shown) << "the name of the tool says nothing of the command";
     ask(R"("kind":"execute")");
     EXPECT_EQ(taken(), "ask5:acp:execute:null");
-    EXPECT_TRUE(last_ask.vague);
+    EXPECT_FALSE(last_ask.spec.shown);
 }
 
 TEST_F(DriverTest, Permission_WithoutInput_ShowsWhatTheToolCallSaidBefore) {
@@ -69,7 +71,24 @@ TEST_F(DriverTest, Permission_WithoutInput_ShowsWhatTheToolCallSaidBefore) {
                   R"("title":"bash","rawInput":{}},"options":[]}})");
     EXPECT_EQ(taken(), R"(ask1:acp:execute:{"kind":"execute","title":"bash",)"
                        R"("input":{"command":"ls"}})");
-    EXPECT_TRUE(last_ask.vague);
+    EXPECT_FALSE(last_ask.spec.shown);
+}
+
+// As the protocol's own example asks: a request is an update of its tool call.
+TEST_F(DriverTest, Permission_ThatNamesItsCallAlone_IsOfWhatThatWasSaidToBe) {
+    prompt();
+    attach();
+    update(R"({"sessionUpdate":"tool_call","toolCallId":"t1","kind":"execute","name":"Bash",)"
+           R"("title":"List it","rawInput":{"command":"ls"}})");
+    (void)taken();
+    processes.say(R"({"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":)"
+                  R"({"sessionId":"s1","toolCall":{"toolCallId":"t1"},"options":[]}})");
+    EXPECT_EQ(taken(), R"(ask1:acp:execute:{"kind":"execute","title":"List it",)"
+                       R"("input":{"command":"ls"}})");
+    EXPECT_EQ(last_ask.terms.message, "List it");
+    EXPECT_NE(std::ranges::find(last_ask.names, "acp:bash"), last_ask.names.end())
+        << "gates know it";
+    EXPECT_FALSE(last_ask.spec.shown);
 }
 
 // As Codex asks: its input names the call, and has other names after a restart.
@@ -114,6 +133,113 @@ TEST_F(DriverTest, Permission_ForAToolOfOurOwnServer_NamesIt) {
     EXPECT_EQ(own(R"("title":"mcp__dormouse__deploy")", ""), "") << "models write titles";
     EXPECT_EQ(own(R"("name":"mcp__dormouse2__deploy")", ""), "");
     EXPECT_EQ(own(R"("name":"mcp__dormouse__")", ""), "") << "no tool";
+}
+
+// What a request is about, in a process of its own: two that are the same may differ in ids alone.
+class Shown : public DriverTest {
+protected:
+    static constexpr auto plain =
+        R"("title":"Run it","kind":"execute","name":"look","rawInput":{"a":1},)"
+        R"("locations":[{"path":"/a"}],"content":[{"type":"diff","path":"/a","newText":"x"}])";
+
+    std::optional<Sha256> of(std::string const& call, std::string const& id = "t1",
+                             std::string const& before = "",
+                             std::string const& options = usual_options) {
+        programs.reset();
+        programs = std::make_unique<Programs>(own, processes, loop);
+        context.acp_session.clear();
+        prompt();
+        ready();
+        processes.answer("session/new", R"({"sessionId":"s1"})");
+        if (!before.empty())
+            update(R"({"sessionUpdate":"tool_call","toolCallId":")" + id + "\"," + before + "}");
+        processes.say(R"({"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":)"
+                      R"({"sessionId":"s1","toolCall":{"toolCallId":")" +
+                      id + "\"," + call + R"(},"options":)" + options + "}}");
+        return last_ask.spec.shown;
+    }
+};
+
+TEST_F(Shown, Request_ByAnotherId_IsTheSame) {
+    auto const first = of(plain);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(of(plain, "t2"), first);
+    EXPECT_EQ(of(std::string(plain) + R"(,"status":"pending","_meta":{"trace":"7"})"), first);
+    EXPECT_EQ(of(plain, "t1", R"("status":"in_progress","title":"Running")"), first)
+        << "the request says more than the update before";
+}
+
+TEST_F(Shown, Request_ThatDiffersInAnything_IsAnother) {
+    auto const first = of(plain);
+    std::pair<char const*, char const*> const changes[] = {
+        {"Run it", "Run  it"},      {"execute", "edit"},
+        {"\"look\"", "\"delete\""}, {R"("a":1)", R"("a":2)"},
+        {"\"/a\"}]", "\"/b\"}]"},   {R"("newText":"x")", R"("newText":"y")"},
+        {R"("name":"look",)", ""},  {R"("title")", R"("risk":"none","title")"},
+    };
+    for (auto const& [from, to] : changes) {
+        std::string call = plain;
+        call.replace(call.find(from), std::string_view(from).size(), to);
+        auto const other = of(call);
+        EXPECT_TRUE(other) << call;
+        EXPECT_NE(other, first) << call;
+    }
+    EXPECT_NE(of(std::string(plain) + R"(,"_meta":{"claudeCode":{"toolName":"Bash"}})"), first);
+    EXPECT_NE(of(std::string(plain) + R"(},"reason":"because","beside":{"a":1)"), first)
+        << "a member of the request itself";
+}
+
+TEST_F(Shown, Request_ThatYesWouldAnswerOtherwise_IsAnother) {
+    auto const with = [&](std::string const& options) { return of(plain, "t1", "", options); };
+    auto const first = with(R"([{"optionId":"b","kind":"allow_once","name":"Yes"}])");
+    EXPECT_EQ(with(R"([{"optionId":"n","kind":"reject_once"},)"
+                   R"({"optionId":"b","kind":"allow_once","name":"Yes"}])"),
+              first)
+        << "yes is the same";
+    EXPECT_NE(with(R"([{"optionId":"b","kind":"allow_always","name":"Yes"}])"), first);
+    EXPECT_NE(with(R"([{"optionId":"b","kind":"allow_once","name":"Yes, and all others"}])"),
+              first);
+    EXPECT_NE(with("[]"), first);
+}
+
+TEST_F(Shown, Request_ThatSaysLittle_IsAboutWhatWasSaidOfItsCallBefore) {
+    auto const before = [&](std::string const& said) {
+        return of(R"("title":"Run it","kind":"execute")", "t1", said);
+    };
+    auto const first = before(R"("rawInput":{"command":"ls"},"name":"bash")");
+    ASSERT_TRUE(first);
+    EXPECT_EQ(before(R"("rawInput":{"command":"ls"},"name":"bash","title":"Bash")"), first);
+    EXPECT_NE(before(R"("rawInput":{"command":"rm"},"name":"bash")"), first);
+    EXPECT_NE(before(R"("rawInput":{"command":"ls"},"name":"sudo")"), first);
+    EXPECT_NE(before(""), first);
+    std::string const big(300'000, 'x');
+    EXPECT_FALSE(before(R"("rawInput":{"command":")" + big + "\"}")) << "it is not kept whole";
+    EXPECT_FALSE(of(plain, std::string(2'000, 'i'))) << "of such an id nothing is kept";
+}
+
+TEST_F(Shown, Request_WithATerminal_FitsNoOther) {
+    EXPECT_FALSE(of(R"("title":"Run it","content":[{"type":"terminal","terminalId":"1"}])"))
+        << "its command is not in the request";
+}
+
+TEST_F(Shown, Request_OfAnotherProgramFolderOrSandbox_IsAnother) {
+    auto const first = of(plain);
+    context.cwd = "/elsewhere";
+    EXPECT_NE(of(plain), first);
+    context.cwd.clear();
+    EXPECT_EQ(of(plain), first);
+    own.argv.emplace_back("--yolo");
+    EXPECT_NE(of(plain), first);
+    own.argv.pop_back();
+    own.before = [](std::string const& folder) {
+        return std::vector<std::string>{"bwrap", folder, "--"};
+    };
+    auto const confined = of(plain);
+    EXPECT_NE(confined, first);
+    own.before = nullptr;
+    EXPECT_EQ(of(plain), first);
+    own.random = [] { return std::string("another password"); };
+    EXPECT_EQ(of(plain), first) << "what is random in each process does not count";
 }
 
 TEST_F(DriverTest, Permissions_BeyondThoseThatMayBeOpen_AreCancelledAtOnce) {

@@ -94,6 +94,8 @@ Scribe::Heard Scribe::hear_tool(ToolChange change, bool brief) {
     if (change.title) call.title = *std::move(change.title);
     if (change.kind) call.kind = *std::move(change.kind);
     if (change.name) call.name = *std::move(change.name);
+    call.cut = call.cut || change.input.size() > value_bytes_max ||
+               change.places.size() > value_bytes_max / 4;
     if (!change.input.is_null()) call.input = within(change.input, value_bytes_max);
     if (!change.output.is_null()) call.output = within(change.output, value_bytes_max);
     if (!change.places.is_null()) call.locations = within(change.places, value_bytes_max / 4);
@@ -109,6 +111,35 @@ Scribe::Heard Scribe::hear_tool(ToolChange change, bool brief) {
     out.news.push_back(std::move(news));
     if (!is_open(call.status)) tools_.erase(at);
     return out;
+}
+
+void Scribe::complete(Question& question) const {
+    if (auto const found = tools_.find(question.call); found != tools_.end()) {
+        ToolCall const& known = found->second;
+        if (question.kind.empty()) question.kind = known.kind;
+        question.names.push_back(known.name);
+        if (question.title.empty()) {
+            question.title = known.title;
+            question.names.push_back(known.title);
+        }
+    }
+    if (question.kind.empty()) question.kind = "other";
+}
+
+std::optional<Json> Scribe::said_of(std::string const& call) const {
+    auto const found = tools_.find(call);
+    bool const heard = !call.empty() && tools_.size() < tools_max;  // if it had said something
+    if (found == tools_.end()) return heard ? std::optional(Json::trusted("{}")) : std::nullopt;
+    ToolCall const& known = found->second;
+    if (known.cut) return std::nullopt;
+    json::Writer out;
+    out.begin_object();
+    if (!known.name.empty()) out.member("name", known.name);
+    if (!known.kind.empty()) out.member("kind", known.kind);
+    if (!known.title.empty()) out.member("title", known.title);
+    if (!known.input.is_null()) out.member("input", known.input);
+    if (!known.locations.is_null()) out.member("locations", known.locations);
+    return out.end_object().json();
 }
 
 News Scribe::news_of(std::string const& id, ToolCall const& call) {

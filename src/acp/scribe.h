@@ -41,6 +41,11 @@ public:
         auto const found = tools_.find(call);
         return found == tools_.end() ? Json() : found->second.input;
     }
+    // With what was said of its tool call before, where the request leaves it out.
+    void complete(Question& question) const;
+    // What such a call is to do as far as it said so: an object with some of name, kind, title,
+    // input and locations. nullopt: not all of it was kept.
+    [[nodiscard]] std::optional<Json> said_of(std::string const& call) const;
     [[nodiscard]] bool has_more() const { return !parts_.empty() || plan_; }  // for flush()
     // Another prompt begins.
     void reset() { *this = {}; }
@@ -54,6 +59,7 @@ private:
         session::AgentToolStatus status = session::AgentToolStatus::pending;
         std::string title, kind, name;
         Json input, output, locations;
+        bool cut = false;       // the input or the locations are not whole
         std::string told = {};  // what was kept of it last
     };
 

@@ -313,16 +313,51 @@ std::string own_tool(json::View call, json::View options, std::vector<std::strin
     return "";
 }
 
-// By kind, never by id: each program names them as it likes. Once is preferred to always.
-std::string chosen(json::View options, bool allowed) {
-    std::string once, always;
+// By kind, never by id: each program names them as it likes. Once is preferred to always. nullopt:
+// there is none.
+std::optional<json::View> chosen(json::View options, bool allowed) {
+    std::optional<json::View> once, always;
     options.elements([&](json::View option) {
         std::string const kind = option["kind"].string_or("");
-        std::string const id = option["optionId"].string_or("");
-        if (kind == (allowed ? "allow_once" : "reject_once") && once.empty()) once = id;
-        if (kind == (allowed ? "allow_always" : "reject_always") && always.empty()) always = id;
+        if (option["optionId"].string_or("").empty()) return;
+        if (kind == (allowed ? "allow_once" : "reject_once") && !once) once = option;
+        if (kind == (allowed ? "allow_always" : "reject_always") && !always) always = option;
     });
-    return once.empty() ? always : once;
+    return once ? once : always;
+}
+
+// A terminal has an id that another one has after a restart, and what it does is said elsewhere.
+bool shows_terminal(json::View content) {
+    bool found = false;
+    content.elements(
+        [&](json::View item) { found = found || item["type"].string_or("") == "terminal"; });
+    return found;
+}
+
+// What one has said yes to: all of it but ids and states, which are others when it is asked again
+// (also members that nobody knows), and the option that yes chooses. Beside that what a person
+// sees, by the names that Scribe::said_of has; empty is not told.
+Json shown_in(json::View params, Question const& question) {
+    constexpr std::string_view passing[] = {"sessionId", "toolCall", "toolCallId", "options",
+                                            "status",    "rawInput", "rawOutput",  "_meta"};
+    json::View const call = params["toolCall"];
+    json::Writer out;
+    auto const write = [&](std::string_view name, json::View value) {
+        if (std::ranges::find(passing, name) == std::end(passing)) out.member(name, value.copy());
+    };
+    out.begin_object().key("call").begin_object();
+    call.members(write);
+    out.end_object().key("beside").begin_object();
+    params.members(write);
+    out.end_object();
+    if (auto const option = chosen(params["options"], true)) out.member("allows", option->copy());
+    json::View const named = call["_meta"]["claudeCode"]["toolName"];
+    if (!is_empty(named)) out.member(is_empty(call["name"]) ? "name" : "toolName", named.copy());
+    for (std::string_view const name : {"name", "kind", "title", "locations"}) {
+        if (!is_empty(call[name])) out.member(name, call[name].copy());
+    }
+    if (!is_empty(call["rawInput"])) out.member("input", question.input);
+    return out.end_object().json();
 }
 
 }  // namespace
@@ -470,7 +505,7 @@ void VersionOne::on_question(Json const& id, json::View params) {
     json::View const call = params["toolCall"];
     Question out{.number = ++questions_,
                  .call = read_id(call["toolCallId"]),
-                 .kind = read_kind(call["kind"].string_or("other")),
+                 .kind = offers(call["kind"]) ? read_kind(call["kind"].string_or("")) : "",
                  .title = call["title"].string_or("")};
     // Programs say in different places how they call their tool: "bash", "Bash".
     for (json::View const name :
@@ -480,6 +515,7 @@ void VersionOne::on_question(Json const& id, json::View params) {
     out.title = read_title(std::move(out.title));  // all of it is in the input, if that is all
     json::View const options = params["options"];
     out.own = own_tool(call, options, servers_);
+    if (!shows_terminal(call["content"])) out.shown = shown_in(params, out);
     open_[out.number] = {id, options.exists() ? options.copy() : Json()};
     ears_.asked(std::move(out));
 }
@@ -489,15 +525,15 @@ void VersionOne::answer(std::uint64_t question, Decision decision) {
 }
 
 void VersionOne::respond(Open const& open, Decision decision) {
-    std::string option;
+    std::optional<json::View> option;
     if (decision != Decision::cancelled)
         option = chosen(json::View(open.options), decision == Decision::allowed);
     json::Writer out;
     out.begin_object().key("outcome").begin_object();
-    if (option.empty()) {
+    if (!option) {
         out.member("outcome", "cancelled");
     } else {
-        out.member("outcome", "selected").member("optionId", option);
+        out.member("outcome", "selected").member("optionId", (*option)["optionId"].string_or(""));
     }
     rpc_.respond(open.id, out.end_object().end_object().json());
 }

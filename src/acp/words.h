@@ -135,13 +135,16 @@ using Said = std::variant<SaidOther, SaidText, UserText, ToolChange, Plan, Title
 // It asks whether it may do something. Answered by `number`, once.
 struct Question {
     std::uint64_t number = 0;
-    std::string call;  // its tool call
-    std::string kind;
-    std::string title;
+    std::string call;                     // its tool call
+    std::string kind;                     // empty: the request does not say
+    std::string title;                    // perhaps empty too
     std::vector<std::string> names = {};  // how it calls the tool, in several spellings
     Json input = {};                      // null: the request says nothing at all
     bool vague = false;                   // `input` does not say what exactly it wants to do
     std::string own = {};  // its name of the tool, if that is surely one of a server in Place
+    // An object: all that a yes to it is about, but for what is said of its tool call elsewhere.
+    // null: the request does not say that.
+    Json shown = {};
 };
 enum class Decision : std::uint8_t { allowed, denied, cancelled };
 

@@ -116,6 +116,28 @@ Verdict ask_guarded(Gate const& gate, GateCall const& call) {
     }
 }
 
+void write_terms(json::Writer& out, PauseTerms const& terms) {
+    auto const names = [&](std::string_view name, std::vector<std::string> const& of) {
+        out.key(name).begin_array();
+        for (std::string const& one : of) out.value(one);
+        out.end_array();
+    };
+    out.begin_object().member("message", terms.message).member("form", terms.form);
+    out.member("need", terms.answer.need).member("forbids", terms.answer.forbid_requester);
+    names("from", terms.answer.from);
+    names("escalateTo", terms.escalate_to);
+    out.end_object();
+}
+
+// What is asked, and whom, is part of what an approval is about.
+Sha256 with_terms(Sha256 const& shown, AgentAsk const& ask) {
+    json::Writer out;
+    out.begin_object().member("shown", digest_text(shown)).key("asks").begin_array();
+    write_terms(out, ask.terms);
+    for (PauseTerms const& terms : ask.spec.then) write_terms(out, terms);
+    return sha256(json::canonical(out.end_array().end_object().json()));
+}
+
 Command::Body gone_outcome(port::ModelRequest const& request, Trouble const& gone) {
     AskModel const& ask = request.ask;
     if (request.program)
@@ -168,6 +190,7 @@ void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
             ask.spec.then.push_back(std::move(*terms));
         }
     }
+    if (ask.spec.shown) ask.spec.shown = with_terms(*ask.spec.shown, ask);
 }
 
 ToolCall AgentEffects::call_of(Tool const& tool, std::string agent, RunTool const& run) const {

@@ -106,6 +106,83 @@ TEST_F(EffectsTest, AnAgentThatIsGoneIsAFailureForGood) {
     EXPECT_TRUE(effects.terms("demo"));
 }
 
+// Asks once, when it is prompted.
+class AskingProgram final : public Program {
+public:
+    void prompt(port::ModelRequest, port::Fn<void(port::Delta)>, port::Outcome done) override {
+        AgentAsk ask;
+        ask.spec.tool = "acp:execute";
+        ask.spec.input = Json::trusted(R"({"a":1})");
+        if (says) ask.spec.shown = sha256("shown");
+        ask.terms.reason = PauseReason::approval;
+        ask.terms.message = "Run it";
+        ask.names = {"acp:bash"};
+        done(std::move(ask));
+    }
+    void tell(SessionId, TellAgent const&) override {}
+    void stop(SessionId, EffectId) override {}
+    [[nodiscard]] bool prompting(SessionId, EffectId) const override { return false; }
+    [[nodiscard]] std::string unavailable() const override { return {}; }
+    [[nodiscard]] std::string path() const override { return {}; }
+    void open_door(port::DoorAsk, port::Fn<void(Result<port::DoorEntry>)>) override {}
+
+    bool says = true;
+};
+
+// What an approval of a program's request is about, when these gates ask for it.
+std::optional<Sha256> shown_with(std::vector<PauseTerms> const& asks, bool says = true) {
+    Registry registry;
+    auto const program = std::make_shared<AskingProgram>();
+    program->says = says;
+    Agent agent;
+    agent.id = "coder";
+    agent.program = program;
+    registry.add(std::move(agent));
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+        Gate gate{"gate" + std::to_string(i),
+                  [terms = asks[i]](GateCall const&) -> Verdict { return terms; },
+                  {"acp:bash"}};
+        registry.add(std::move(gate));
+    }
+    FakeWorkers workers;
+    AgentEffects effects{registry, workers};
+    port::ModelRequest request;
+    request.agent = "coder";
+    request.program.emplace();
+    std::optional<AgentAsk> asked;
+    effects.ask_model(
+        std::move(request), [](port::Delta const&) {},
+        [&](Command::Body body) { asked = std::get<AgentAsk>(std::move(body)); });
+    return asked ? asked->spec.shown : std::nullopt;
+}
+
+TEST_F(EffectsTest, Permission_OfAProgram_IsAboutWhatGatesAskAndWhom) {
+    auto const asks = [](std::string const& message, std::vector<std::string> from = {}) {
+        PauseTerms terms;
+        terms.reason = PauseReason::approval;
+        terms.message = message;
+        terms.answer.from = std::move(from);
+        return terms;
+    };
+    auto const plain = shown_with({asks("Run it?", {"alice"})});
+    ASSERT_TRUE(plain);
+    PauseTerms later = asks("Run it?", {"alice"});
+    later.timeout = Duration(5'000);
+    EXPECT_EQ(shown_with({later}), plain) << "until when does not matter";
+    EXPECT_NE(shown_with({}), plain);
+    EXPECT_NE(shown_with({asks("Run it?", {"bob"})}), plain);
+    EXPECT_NE(shown_with({asks("Run it?")}), plain);
+    EXPECT_NE(shown_with({asks("Delete it?", {"alice"})}), plain);
+    EXPECT_NE(shown_with({asks("Run it?", {"alice"}), asks("Really?")}), plain);
+    PauseTerms two = asks("Run it?", {"alice"});
+    two.answer.need = 2;
+    EXPECT_NE(shown_with({two}), plain);
+    two.answer.need = 1;
+    two.answer.forbid_requester = true;
+    EXPECT_NE(shown_with({two}), plain);
+    EXPECT_FALSE(shown_with({asks("Run it?", {"alice"})}, false)) << "it says too little";
+}
+
 TEST_F(EffectsTest, AToolRunsOnAWorkerAndItsOutcomeNamesItsAttempt) {
     start("sleepy", {7, 1}, 3);
     EXPECT_TRUE(outcomes.empty());

@@ -305,7 +305,6 @@ struct AgentAsk {
     CallSpec spec;  // REQUIRES: ask and ask_attempt are set
     PauseTerms terms;
     std::vector<std::string> names = {};  // of the tool, by which gates know it besides spec.tool
-    bool vague = false;    // spec.input does not say what it would do: no earlier approval fits
     std::string own = {};  // a tool of Dormouse's own, which it gates itself: nobody is asked
 };
 

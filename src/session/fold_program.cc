@@ -170,6 +170,13 @@ void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool ca
                     approved,
                     cancelled};
     verdict.told = state.turn->request && state.turn->request->attempt == verdict.attempt;
+    verdict.shown = call.spec.shown;
+    bool const denied = !approved && !cancelled && verdict.shown;
+    if (denied) {  // a later no takes back what is left of an earlier yes
+        forget_verdicts(state, [&](Verdict const& v) {
+            return v.shown == verdict.shown && v.approved && !v.told && !v.granted;
+        });
+    }
     keep(state, std::move(verdict));
 }
 

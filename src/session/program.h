@@ -42,6 +42,7 @@ struct Verdict {
     bool cancelled = false;  // nobody said anything
     bool granted = false;  // an approval that was asked for again, and given without asking: spent
     bool told = false;     // the program that had asked was there: it may have done it
+    std::optional<Sha256> shown = {};  // CallSpec::shown
     friend bool operator==(Verdict const&, Verdict const&) = default;
 };
 

@@ -39,12 +39,12 @@ public:
         spec.input_digest = sha256(input);
         spec.ask = ask;
         spec.ask_attempt = turn().attempt;
+        if (!shown.empty()) spec.shown = sha256(shown + input);
         PauseTerms terms = pause_for(PauseReason::approval);
         terms.continuation = Continuation::tool_response;
         AgentAsk ask_for{
             turn().no,        turn().step, turn().attempt, turn().program.updates, std::move(spec),
             std::move(terms), {}};
-        ask_for.vague = vague;
         ask_for.own = own;
         return when(std::move(ask_for));
     }
@@ -60,7 +60,7 @@ public:
             AgentFailure{turn().no, turn().step, turn().attempt, {"agent_crashed", "exit 1"}, how});
     }
 
-    bool vague = false;
+    std::string shown = "rm it";  // beside the input; empty: nothing is known of it
     std::string own;
 };
 
@@ -267,8 +267,76 @@ TEST(Program, Approval_OfAnInputThatSaysNothing_FitsNoLaterRequest) {
     (void)vague.asks();
     (void)vague.restart();
     (void)vague.submit(vague.pending(1), decision(true));
-    vague.vague = true;
+    vague.shown.clear();
     EXPECT_EQ(types(vague.asks(1)), "agent_asked");
+}
+
+TEST(Program, Approval_OfAnotherToolWithTheSameInput_AsksAgainAndSaysSo) {
+    Program given;
+    given.shown = "look at it";
+    (void)given.asks();
+    (void)given.restart();
+    (void)given.submit(given.pending(1), decision(true));
+    given.shown = "delete it";
+    Decision const other = given.asks(1);
+    EXPECT_EQ(types(other), "agent_asked");
+    std::string const& message = first<AgentAsked>(other).terms.message;
+    EXPECT_NE(message.find("does not hold for this"), std::string::npos);
+    EXPECT_EQ(message.find("may have run already"), std::string::npos) << "it was dead";
+    given.shown = "look at it";
+    EXPECT_EQ(types(given.asks(2)), "agent_granted") << "that is still what was approved";
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, Approval_OfAnotherToolThatWasTold_SaysThatItMayHaveRun) {
+    Program given;
+    given.shown = "look at it";
+    (void)given.asks();
+    (void)given.submit(given.pending(1), decision(true));
+    (void)given.restart();
+    given.shown = "delete it";
+    std::string const message = first<AgentAsked>(given.asks(1)).terms.message;
+    EXPECT_NE(message.find("does not hold for this"), std::string::npos);
+    EXPECT_NE(message.find("may have run already"), std::string::npos);
+}
+
+// As release 0.1 wrote it.
+TEST(Program, Approval_OfWhichNobodyWroteDownWhatWasShown_FitsNothing) {
+    for (std::string const now : {"rm it", ""}) {
+        Program given;
+        given.shown.clear();
+        (void)given.asks();
+        (void)given.restart();
+        (void)given.submit(given.pending(1), decision(true));
+        given.shown = now;
+        Decision const again = given.asks(1);
+        EXPECT_EQ(types(again), "agent_asked") << now;
+        EXPECT_NE(first<AgentAsked>(again).terms.message.find("does not hold for this"),
+                  std::string::npos);
+        EXPECT_EQ(given.broken(), "");
+    }
+}
+
+TEST(Program, ApprovalThatCameTooLate_ThenADenialOfTheSame_IsTakenBack) {
+    Program given;
+    (void)given.asks(1);
+    (void)given.asks(2);
+    (void)given.restart();
+    (void)given.submit(given.pending(1), decision(true));
+    (void)given.submit(given.pending(2), decision(false));
+    EXPECT_EQ(types(given.asks(1)), "agent_asked");
+    EXPECT_EQ(given.broken(), "");
+
+    Program other;  // what was denied is something else
+    (void)other.asks(1);
+    other.shown = "delete it";
+    (void)other.asks(2);
+    (void)other.restart();
+    (void)other.submit(other.pending(1), decision(true));
+    (void)other.submit(other.pending(2), decision(false));
+    other.shown = "rm it";
+    EXPECT_EQ(types(other.asks(1)), "agent_granted");
+    EXPECT_EQ(other.broken(), "");
 }
 
 TEST(Program, OwnTool_IsGrantedWithoutAPersonAndToldOnce) {

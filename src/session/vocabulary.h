@@ -185,6 +185,9 @@ struct CallSpec {
     // `model_id` is then the program's own id of its tool call.
     std::uint32_t ask = 0;
     std::uint32_t ask_attempt = 0;
+    // Of all that an approval of it is about: what the program showed and how it was asked for.
+    // nullopt: that says too little, or nobody wrote it down; then the approval fits nothing else.
+    std::optional<Sha256> shown = {};
     std::vector<PauseTerms> then = {};  // asked one after the other, once this one has allowed it
     friend bool operator==(CallSpec const&, CallSpec const&) = default;
 };

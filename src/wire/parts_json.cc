@@ -146,6 +146,7 @@ void write_call_spec(json::Writer& out, CallSpec const& spec) {
     optional_text(out, "webhookURL", spec.terms.webhook_url);
     if (spec.refused) out.member("refused", *spec.refused);
     if (spec.ask != 0) out.member("ask", spec.ask).member("askAttempt", spec.ask_attempt);
+    if (spec.shown) out.member("shown", digest_text(*spec.shown));
     if (!spec.then.empty()) {
         out.key("then").begin_array();
         for (PauseTerms const& terms : spec.then) {
@@ -181,6 +182,7 @@ CallSpec read_call_spec(json::View object) {
     if (auto refused = object["refused"].string()) spec.refused = *refused;
     spec.ask = static_cast<std::uint32_t>(object["ask"].integer_or(0));
     spec.ask_attempt = static_cast<std::uint32_t>(object["askAttempt"].integer_or(0));
+    if (object["shown"].exists()) spec.shown = read_digest(object["shown"]);
     object["then"].elements(
         [&](json::View terms) { spec.then.push_back(read_pause_terms(terms)); });
     if (object["atOnce"].exists()) spec.at_once = read_pause_terms(object["atOnce"]);

@@ -36,24 +36,29 @@ void write_verdict(json::Writer& out, Verdict const& verdict) {
     out.member("toolCallID", verdict.tool_call).member("tool", verdict.tool);
     out.member("digest", digest_text(verdict.input_digest)).member("approved", verdict.approved);
     out.member("cancelled", verdict.cancelled).member("granted", verdict.granted);
-    out.member("told", verdict.told).end_object();
+    out.member("told", verdict.told);
+    if (verdict.shown) out.member("shown", digest_text(*verdict.shown));
+    out.end_object();
 }
 
 Verdict read_verdict(json::View v) {
     auto const number = [&](std::string_view name) {
         return static_cast<std::uint32_t>(v[name].integer_or(0));
     };
-    return {number("call"),
-            static_cast<Seq>(v["seq"].integer_or(0)),
-            number("attempt"),
-            number("ask"),
-            v["toolCallID"].string_or(""),
-            v["tool"].string_or(""),
-            read_digest(v["digest"]),
-            v["approved"].boolean_or(false),
-            v["cancelled"].boolean_or(false),
-            v["granted"].boolean_or(false),
-            v["told"].boolean_or(true)};  // written before this was known: a person is asked again
+    Verdict out{
+        number("call"),
+        static_cast<Seq>(v["seq"].integer_or(0)),
+        number("attempt"),
+        number("ask"),
+        v["toolCallID"].string_or(""),
+        v["tool"].string_or(""),
+        read_digest(v["digest"]),
+        v["approved"].boolean_or(false),
+        v["cancelled"].boolean_or(false),
+        v["granted"].boolean_or(false),
+        v["told"].boolean_or(true)};  // written before this was known: a person is asked again
+    if (v["shown"].exists()) out.shown = read_digest(v["shown"]);
+    return out;
 }
 
 }  // namespace

@@ -146,6 +146,7 @@ CallSpec rich_call() {
     spec.refused = "no such tool";
     spec.ask = 2;
     spec.ask_attempt = 3;
+    spec.shown = sha256("all of it");
     spec.then = {rich_pause(), {}};
     spec.at_once = rich_pause();
     return spec;

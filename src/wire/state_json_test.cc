@@ -132,11 +132,13 @@ TEST(StateJson, AProgramInTheMiddleOfATurnStandsInIt) {
     AgentAsk ask{1, 1, 1, 1, plain("acp:execute"), pause_for(PauseReason::approval)};
     ask.spec.ask = ask.spec.ask_attempt = 1;
     ask.spec.input_digest = sha256(json::canonical(ask.spec.input));
+    ask.spec.shown = sha256("all of it");
     ask.terms.continuation = Continuation::tool_response;
     (void)given.when(ask);
     expect_same_after_a_round_trip(given);
     (void)given.submit(given.pending(1), decision(true));
     ASSERT_EQ(given.turn().program.verdicts.size(), 1U);
+    ASSERT_TRUE(given.turn().program.verdicts[0].shown);
     expect_same_after_a_round_trip(given);
     (void)given.when(AgentFailure{1, 1, 1, {"agent_crashed", "gone"}, AgentFailure::How::died});
     ASSERT_EQ(given.state.lifecycle, Lifecycle::paused);

@@ -3,6 +3,8 @@
 library. What it saw lies in the folder $FAKE_STATE. The first word of a prompt decides:
   again    asks for a command and dies; then asks for the same one twice, by other ids
   at-once  the same, but both times at the same moment
+  other W  asks and dies; then asks for what differs in W alone: name, told (its name is in an
+           update before), title, locations, content, option or nothing
   cancel   asks after it was cancelled, answers its prompt three times, and goes on
   leaves   asks, and ends the turn without waiting
   names    asks with names and a title that are far too long
@@ -44,13 +46,15 @@ def first_time(name):
         return False
 
 
-def ask(session, call, wait=True, **more):
+OPTIONS = [
+    {'optionId': 'no', 'name': 'No', 'kind': 'reject_once'},
+    {'optionId': 'yes', 'name': 'Yes', 'kind': 'allow_once'},
+]
+
+
+def ask(session, call, wait=True, options=OPTIONS, **more):
     number = len(waiting) + 1_000
     waiting[number] = [threading.Event(), None]
-    options = [
-        {'optionId': 'no', 'name': 'No', 'kind': 'reject_once'},
-        {'optionId': 'yes', 'name': 'Yes', 'kind': 'allow_once'},
-    ]
     called = {
         'toolCallId': call, 'title': 'Run', 'kind': 'execute', 'rawInput': {'command': 'x'}, **more
     }
@@ -89,6 +93,30 @@ def again(session, number, at_once):
         one.join()
 
 
+def of_another(what, second):
+    """The members of a request that tell the second one from the first."""
+    word = 'delete' if second else 'look'
+    return {
+        'name': {'name': word},
+        'title': {'title': f'{word} it'},
+        'locations': {'locations': [{'path': f'/{word}'}]},
+        'content': {'content': [{'type': 'diff', 'path': '/a', 'newText': word}]},
+        'option': {'options': [{'optionId': word, 'name': word, 'kind': 'allow_always'}]},
+    }.get(what, {})
+
+
+def other(session, rest):
+    if first_time('other'):
+        (STATE / 'other').write_text(rest)
+        die_soon()
+    what, second = (STATE / 'other').read_text(), not rest
+    call = 'b' if second else 'a'
+    if what == 'told':
+        name = 'delete' if second else 'look'
+        update(session, 'tool_call', toolCallId=call, name=name, status='pending')
+    ask(session, call, **of_another(what, second))
+
+
 def after_cancel(session, number):
     cancelled.wait()
     ask(session, 'late')
@@ -122,6 +150,8 @@ def prompt(number, params):
     usage = {'inputTokens': -5, 'outputTokens': 1e300}
     if word in ('again', 'at-once') or (STATE / 'began').exists():
         again(session, number, word == 'at-once' or (STATE / 'both').exists())
+    elif word == 'other' or (STATE / 'other').exists():
+        other(session, text.split()[1] if word == 'other' else '')
     elif word == 'cancel':
         return after_cancel(session, number)
     elif word == 'leaves':

@@ -100,11 +100,15 @@ void cancel_asks(Decider& d) {
         cancel_call(d, d.state.calls.begin()->first, "the agent went on without an answer");
 }
 
-// An approval of an attempt before this one, for the same tool with the same input.
+// An approval of an attempt before this one, for the same input of a tool of the same kind.
+bool resembles(Verdict const& v, AgentAsk const& c) {
+    return !c.spec.input.is_null() && v.call != 0 && v.approved && v.attempt < c.attempt &&
+           v.tool == c.spec.tool && v.input_digest == c.spec.input_digest;
+}
+
+// Such a one for exactly what is asked for now.
 bool fits(Verdict const& v, AgentAsk const& c) {
-    bool const says = !c.vague && !c.spec.input.is_null();
-    return says && v.call != 0 && v.approved && v.attempt < c.attempt && v.tool == c.spec.tool &&
-           v.input_digest == c.spec.input_digest;
+    return c.spec.shown && v.shown == c.spec.shown && resembles(v, c);
 }
 
 // One that came when the program had died already, so that it could not use it.
@@ -115,12 +119,26 @@ Verdict const* grant_for(State const& state, AgentAsk const& c) {
     return found == verdicts.end() ? nullptr : &*found;
 }
 
+std::string warning_of_repeat(State const& state, AgentAsk const& c) {
+    auto const& verdicts = state.turn->program.verdicts;
+    if (std::ranges::any_of(verdicts, [&](Verdict const& v) { return fits(v, c); }))
+        return "\nIt was approved before the agent's program ended, and may have run already.";
+    bool like = false, may_have_run = false;
+    for (Verdict const& v : verdicts) {
+        if (!resembles(v, c)) continue;
+        like = true;
+        may_have_run = may_have_run || v.told || v.granted;
+    }
+    if (!like) return "";
+    return std::string(
+               "\nAn approval of the same input, from before the agent's program ended, does "
+               "not hold for this: it may be something else than was shown then.") +
+           (may_have_run ? " What was approved may have run already." : "");
+}
+
 // A person who is asked again should know.
 void warn_of_repeat(State const& state, AgentAsk& c) {
-    auto const& verdicts = state.turn->program.verdicts;
-    if (std::ranges::none_of(verdicts, [&](Verdict const& v) { return fits(v, c); })) return;
-    std::string const warning =
-        "\nIt was approved before the agent's program ended, and may have run already.";
+    std::string const warning = warning_of_repeat(state, c);
     c.terms.message += warning;
     for (PauseTerms& terms : c.spec.then) terms.message += warning;
 }
