@@ -334,16 +334,19 @@ bool shows_terminal(json::View content) {
     return found;
 }
 
+std::string digest_of(Json const& value) { return digest_text(sha256(json::canonical(value))); }
+
 // What one has said yes to: all of it but ids and states, which are others when it is asked again
 // (also members that nobody knows), and the option that yes chooses. Beside that what a person
-// sees, by the names that Scribe::said_of has; empty is not told.
+// sees, by the names that Scribe::said_of has; empty is not told. As digests: it may be long.
 Json shown_in(json::View params, Question const& question) {
     constexpr std::string_view passing[] = {"sessionId", "toolCall", "toolCallId", "options",
                                             "status",    "rawInput", "rawOutput",  "_meta"};
     json::View const call = params["toolCall"];
     json::Writer out;
     auto const write = [&](std::string_view name, json::View value) {
-        if (std::ranges::find(passing, name) == std::end(passing)) out.member(name, value.copy());
+        if (std::ranges::find(passing, name) == std::end(passing))
+            out.member(name, digest_of(value.copy()));
     };
     out.begin_object().key("call").begin_object();
     call.members(write);
@@ -352,11 +355,12 @@ Json shown_in(json::View params, Question const& question) {
     out.end_object();
     if (auto const option = chosen(params["options"], true)) out.member("allows", option->copy());
     json::View const named = call["_meta"]["claudeCode"]["toolName"];
-    if (!is_empty(named)) out.member(is_empty(call["name"]) ? "name" : "toolName", named.copy());
+    if (!is_empty(named))
+        out.member(is_empty(call["name"]) ? "name" : "toolName", digest_of(named.copy()));
     for (std::string_view const name : {"name", "kind", "title", "locations"}) {
-        if (!is_empty(call[name])) out.member(name, call[name].copy());
+        if (!is_empty(call[name])) out.member(name, digest_of(call[name].copy()));
     }
-    if (!is_empty(call["rawInput"])) out.member("input", question.input);
+    if (!is_empty(call["rawInput"])) out.member("input", digest_of(question.input));
     return out.end_object().json();
 }
 
