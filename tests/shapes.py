@@ -88,6 +88,7 @@ TURN = {
     'finishReason': one_of(
         None, 'paused', 'stop', 'length', 'refusal', 'step_limit', 'cancelled', 'error'
     ),
+    'cancelReason': maybe(str),
     'cause': {
         'type': one_of('prompt', 'mail', 'task', 'result', 'external', 'timer'),
         'by': ACTOR,
@@ -237,6 +238,7 @@ PENDING = {
     'result': maybe({'title': maybe(str), 'output': ANY, 'metadata': ANY}),
     'error': maybe(str),
     'decision': maybe({'approved': bool, 'reason': maybe(str), 'arguments': ANY, 'content': ANY}),
+    'cancelReason': maybe(str),
     'receipt': maybe(RECEIPT),
 }
 OUTCOME = {

@@ -176,6 +176,11 @@ struct SubmitOptions {
     std::string delivery_id = {};  // of the message that brought it, kept in its receipt
 };
 
+struct CancelOptions {
+    std::string by = "program";
+    std::string reason = {};  // for people and the model; at most 1,000 bytes
+};
+
 // One of a batch: a result, or an error when `error` is set.
 struct Offer {
     PendingId pending;
@@ -191,6 +196,7 @@ struct CallView {
     std::optional<Receipt> receipt = {};  // nullopt: it waits
     Json output = {};                     // of a result
     std::string error = {};               // of an error
+    std::string cancel_reason = {};       // of a cancel; empty: none was given
     std::string title = {};
     Json metadata = {};
 };
@@ -380,10 +386,14 @@ public:
 
     // One call: the model is told that it was cancelled.
     [[nodiscard]] Result<Receipt> cancel(PendingId pending, std::string by = "program");
+    [[nodiscard]] Result<Receipt> cancel(PendingId pending, CancelOptions options);
     void cancel(PendingId pending, std::string by, Completion<Receipt> done);
+    void cancel(PendingId pending, CancelOptions options, Completion<Receipt> done);
     // The open turn, with all its calls.
     [[nodiscard]] Result<void> cancel(SessionId session, std::string by = "program");
+    [[nodiscard]] Result<void> cancel(SessionId session, CancelOptions options);
     void cancel(SessionId session, std::string by, Completion<void> done);
+    void cancel(SessionId session, CancelOptions options, Completion<void> done);
 
     [[nodiscard]] Result<SessionView> session(SessionId session);
     void session(SessionId session, Completion<SessionView> done);

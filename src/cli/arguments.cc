@@ -280,6 +280,9 @@ void Grammar::add_tasks() {
     auto* const message =
         t->add_option("--message", tasks->message, "The message")->type_name("TEXT")->needs(resume);
     resume->needs(message);
+    t->add_option("--reason", tasks->reason, "Why; both sessions are told")
+        ->type_name("TEXT")
+        ->needs(cancel);
     t->add_option("--wait", tasks->wait, "Wait for its end, so long at most")
         ->type_name("TIME")
         ->needs(output);
@@ -338,11 +341,12 @@ void Grammar::add_decisions() {
 
     auto const cancel = std::make_shared<CancelArgs>();
     auto* const c = add("cancel", "Cancel a pending call, or a session's turn",
-                        "dormouse cancel ses_AAAAAAE", cancel);
+                        "dormouse cancel ses_AAAAAAE --reason 'deploying another branch'", cancel);
     c->add_option("id", cancel->id, "Pending call or session; a unique beginning is enough")
         ->type_name("ID")
         ->required();
     c->add_flag("--all", cancel->all, "Of a session: the queued prompts too");
+    c->add_option("--reason", cancel->reason, "Why; the model is told")->type_name("TEXT");
 
     auto const attach = std::make_shared<AttachArgs>();
     add("attach", "Open the own screen of a session's agent program", "dormouse attach ses_AAAAAAE",

@@ -71,6 +71,7 @@ struct TasksArgs {
     std::string task;   // one that is there; whole ids
     enum class What : std::uint8_t { output, resume, cancel, clear } what = What::output;
     std::string message = {};  // resume
+    std::string reason = {};   // cancel
     std::string wait = "0s";   // output: how long at most, as written
 };
 struct AgentsArgs {};
@@ -102,6 +103,7 @@ struct ClaimArgs {
 struct CancelArgs {
     std::string id;  // of a session or a pending call
     bool all = false;
+    std::string reason = {};
 };
 // resume, retry and end: POST …/{id}/<move>.
 struct MoveArgs {

@@ -82,8 +82,12 @@ Outcome<int> of_one(Context const& context, Client& client, TasksArgs const& arg
             body.begin_object().member("message", args.message).end_object();
             return show(context, client.post(path + "/resume", body.json(), Keyed::yes));
         }
-        case TasksArgs::What::cancel:
-            return show(context, client.post(path + "/cancel", Json::trusted("{}")));
+        case TasksArgs::What::cancel: {
+            json::Writer body;
+            body.begin_object();
+            if (!args.reason.empty()) body.member("reason", args.reason);
+            return show(context, client.post(path + "/cancel", body.end_object().json()));
+        }
         case TasksArgs::What::clear: break;
     }
     auto const reply = client.remove(path);

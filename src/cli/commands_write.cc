@@ -78,9 +78,11 @@ Outcome<Json> decision_body(DecideArgs const& args, std::string const& id, json:
 }
 
 Outcome<int> cancel_session(Context const& context, Client& client, std::string const& id,
-                            bool all) {
-    auto const body = Json::trusted(all ? R"({"all":true})" : R"({"turn":true})");
-    auto const reply = client.post("/api/sessions/" + id + "/cancel", body);
+                            CancelArgs const& args) {
+    json::Writer body;
+    body.begin_object().member(args.all ? "all" : "turn", true);
+    if (!args.reason.empty()) body.member("reason", args.reason);
+    auto const reply = client.post("/api/sessions/" + id + "/cancel", body.end_object().json());
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
     return status::done;
@@ -138,10 +140,11 @@ Outcome<int> execute(Context const& context, CancelArgs const& args) {
     if (!client) return std::unexpected(client.error());
     auto const id = resolve_either(*client, context.global.project, args.id);
     if (!id) return std::unexpected(id.error());
-    if (!id->starts_with("pnd_")) return cancel_session(context, *client, *id, args.all);
+    if (!id->starts_with("pnd_")) return cancel_session(context, *client, *id, args);
     if (args.all)
         return failure(status::usage, "--all is for sessions", "Name the session instead.");
-    auto const reply = client->remove("/async-tool/pending/" + *id);
+    std::string const why = args.reason.empty() ? "" : "?reason=" + encode(args.reason);
+    auto const reply = client->remove("/async-tool/pending/" + *id + why);
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, submission_text(json::View(reply->body)));
     return status::done;

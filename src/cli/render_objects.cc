@@ -357,6 +357,8 @@ std::string pending_text(json::View call, Time now, Style style) {
     }
     if (auto const error = call["error"].string())
         out += "error     " + escape_for_terminal(*error) + "\n";
+    if (auto const reason = call["cancelReason"].string())
+        out += "cancelled " + escape_for_terminal(*reason) + "\n";
     out += decision_text(call["decision"], style);
     if (auto const receipt = call["receipt"]; receipt.exists() && !receipt.is_null()) {
         out += "settled   " + clock_text(receipt["at"].integer_or(0)) + " by " +

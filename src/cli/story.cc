@@ -158,7 +158,10 @@ std::string TurnStory::outcome(std::string_view type, json::View data) const {
         return good(json::View(R"("done")"));
     }
     if (type == "expired") return bad("expired");
-    if (type == "cancelled") return bad("cancelled");
+    if (type == "cancelled") {
+        auto const reason = data["reason"].string();
+        return bad(reason ? "cancelled: " + *reason : "cancelled");
+    }
     if (type == "in_doubt") return bad("may have run before a crash; its outcome is unknown");
     if (type == "progressed")
         return "  " + name + ": " + escape_for_terminal(plain(data["payload"])) + "\n";
@@ -212,6 +215,10 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
     if (type == "turn_ended") {
         told.finish = data["finishReason"].string_or("");
         told.text = end_line();
+        if (auto const reason = data["reason"].string()) {
+            told.text += style_(Paint::red, "the turn was cancelled: ") +
+                         escape_for_terminal(*reason) + "\n";
+        }
         if (auto const error = data["error"]["message"].string(); error && *error != failure_) {
             told.text +=
                 style_(Paint::red, "the turn failed: ") + escape_for_terminal(*error) + "\n";

@@ -348,6 +348,8 @@ public:
     }
     // What deleting the session would free: its journal, snapshot and artifacts. For retention.
     [[nodiscard]] virtual Result<std::uint64_t> session_bytes(SessionId /*session*/) { return 0; }
+    // Of its journal alone. For retention.
+    [[nodiscard]] virtual Result<std::uint64_t> journal_bytes(SessionId /*session*/) { return 0; }
     [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
         PendingFilter const& filter) = 0;
     // Counts waiting calls until there are `limit` of them: for metrics.

@@ -49,10 +49,9 @@ struct Place {
 // Reads a journal from its beginning and remembers the newest place.
 class Walk {
 public:
-    Walk(State base, std::uint64_t messages) : state_(std::move(base)), messages_(messages) {
-        base_messages_ = state_.messages;
-        from_ = state_.head;
-    }
+    // `gone`: messages that went with earlier cuts; so many more are to go.
+    Walk(State base, std::uint64_t gone, std::uint64_t messages)
+        : state_(std::move(base)), messages_(gone + messages), from_(state_.head) {}
 
     Result<void> take(port::Frame const& frame) {
         auto records = wire::unpack(state_.id, frame.first, frame.bytes);
@@ -81,7 +80,8 @@ private:
         if (started && maybe_) {
             if (!started->again) sure_ = std::move(maybe_);
             maybe_.reset();
-            bool const enough = sure_ && sure_->state.messages - base_messages_ >= messages_;
+            bool const enough =
+                sure_ && sure_->state.messages >= messages_ + sure_->state.queue.size();
             bool const many = sure_ && sure_->state.head - from_ >= events_max;
             done_ = enough || many;
             if (done_) return;
@@ -115,7 +115,7 @@ private:
     }
 
     State state_;
-    std::uint64_t messages_, base_messages_ = 0;
+    std::uint64_t messages_;  // of the place, those that stay aside
     Seq from_ = 0;
     std::vector<wire::RecordPtr> waiting_, artifacts_;
     std::optional<Place> maybe_, sure_;
@@ -145,15 +145,18 @@ std::uint64_t keep_artifacts(Walk const& walk, Place& place, std::vector<Seq>& k
     return gone;
 }
 
-Cut make_cut(Walk& walk, Seq after, std::uint64_t base_messages) {
+// `now`: the state with the newest cut.
+Cut make_cut(Walk& walk, HistoryBase const& now) {
     Place& place = *walk.place();
     Cut out;
     CutHistory& command = out.command;
-    command.after = after;
+    command.after = now.through;
     command.first = place.first;
     command.last = place.last;
     command.what.through = place.state.head;
-    command.what.messages = place.state.messages - base_messages;
+    // Prompts that were queued at the place stay.
+    std::uint64_t const gone = now.messages + place.state.queue.size();
+    command.what.messages = place.state.messages - std::min(place.state.messages, gone);
     command.what.turn = place.state.last_turn ? place.state.last_turn->no : 0;
     command.what.call = place.state.calls_ever;
     command.what.artifact_bytes = keep_artifacts(walk, place, command.artifacts);
@@ -171,12 +174,11 @@ Result<std::optional<Cut>> plan_cut(port::Store& store, SessionId session,
     if (!now) return std::unexpected(now.error());
     State const& state = now->state;
     bool const there = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
-    std::uint64_t const messages = state.messages - state.base.messages;
+    std::uint64_t const messages = message_count(state);
     if (!there || messages < messages_max) return std::nullopt;
     std::uint64_t const too_many =
         messages - messages_max + std::max<std::uint64_t>(1, messages_max / 10);
     std::optional<Walk> walk;
-    std::uint64_t base_messages = 0;
     for (Seq next = 1; next <= state.head && !(walk && walk->done());) {
         auto const frames = store.page(session, next, walk_bytes);
         if (!frames) return std::unexpected(frames.error());
@@ -186,8 +188,7 @@ Result<std::optional<Cut>> plan_cut(port::Store& store, SessionId session,
             if (!base) return std::unexpected(std::move(base.error()));
             State begin = *base ? **std::move(base) : State();
             begin.id = session;
-            base_messages = begin.messages;
-            walk.emplace(std::move(begin), too_many);
+            walk.emplace(std::move(begin), state.base.messages, too_many);
         }
         for (port::Frame const& frame : *frames) {
             if (walk->done()) break;
@@ -196,7 +197,7 @@ Result<std::optional<Cut>> plan_cut(port::Store& store, SessionId session,
         next = frames->back().first + frames->back().count;
     }
     if (!walk || !walk->place()) return std::nullopt;
-    return make_cut(*walk, state.base.through, base_messages);
+    return make_cut(*walk, state.base);
 }
 
 // One session, cut by cut.
@@ -218,7 +219,7 @@ HistoryCutter::~HistoryCutter() { *alive_ = false; }
 void HistoryCutter::appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) {
     if (!messages_max_) return;
     State const& state = lane.state();
-    if (state.messages - state.base.messages < *messages_max_) return;
+    if (message_count(state) < *messages_max_) return;
     bool const ended = std::ranges::any_of(records, [](wire::RecordPtr const& record) {
         return std::holds_alternative<TurnEnded>(record->event.body);
     });

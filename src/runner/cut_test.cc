@@ -150,6 +150,7 @@ void expect_whole(Kept& kept) {
         EXPECT_EQ(tasks.at(no).run, task.run);
         EXPECT_EQ(tasks.at(no).status, task.status);
     }
+    EXPECT_EQ(wire::testing::listed(history(kept.id, kept.stored())), message_count(kept.state));
     if (then.inbox.empty()) expect_same_end(kept);
 }
 

@@ -400,12 +400,25 @@ void Runtime::Engine::progress(PendingId pending, Json payload, std::string key,
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
 }
 
-void Runtime::Engine::cancel(PendingId pending, std::string const& by,
+namespace {
+
+Result<void> check_reason(CancelOptions const& options) {
+    if (options.reason.size() <= session::limits::cancel_reason_bytes_max) return {};
+    return dormouse::fail(Code::bad_value, "reason must be at most 1000 bytes");
+}
+
+}  // namespace
+
+void Runtime::Engine::cancel(PendingId pending, CancelOptions options,
                              runtime::Reply<Receipt> reply) {
+    if (auto const checked = check_reason(options); !checked)
+        return reply(std::unexpected(checked.error()));
     auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
-    auto then = [this, pending, held, by] {
-        runner_.command(pending.session, session::Cancel{session::Cancel::Scope::call, pending},
-                        asker(by, "", "", ""), [held, pending](Result<session::Answer> answer) {
+    std::string const by = std::move(options.by);
+    session::Cancel command{session::Cancel::Scope::call, pending, std::move(options.reason)};
+    auto then = [this, pending, held, by, command = std::move(command)]() mutable {
+        runner_.command(pending.session, std::move(command), asker(by, "", "", ""),
+                        [held, pending](Result<session::Answer> answer) {
                             if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
                             (*held)(runtime::receipt(*answer, pending));
                         });
@@ -414,13 +427,17 @@ void Runtime::Engine::cancel(PendingId pending, std::string const& by,
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
 }
 
-void Runtime::Engine::cancel(SessionId session, std::string const& by, runtime::Reply<void> reply) {
+void Runtime::Engine::cancel(SessionId session, CancelOptions options, runtime::Reply<void> reply) {
+    if (auto const checked = check_reason(options); !checked)
+        return reply(std::unexpected(checked.error()));
     PendingId none;
     none.session = session;
     auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
-    auto then = [this, session, held, by] {
-        runner_.command(session, session::Cancel{session::Cancel::Scope::turn, std::nullopt},
-                        asker(by, "", "", ""), [held](Result<session::Answer> answer) {
+    std::string const by = std::move(options.by);
+    session::Cancel command{session::Cancel::Scope::turn, {}, std::move(options.reason)};
+    auto then = [this, session, held, by, command = std::move(command)]() mutable {
+        runner_.command(session, std::move(command), asker(by, "", "", ""),
+                        [held](Result<session::Answer> answer) {
                             if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
                             (*held)({});
                         });

@@ -79,8 +79,8 @@ public:
                     runtime::Reply<std::vector<Result<Receipt>>> reply);
     void progress(PendingId pending, Json payload, std::string key, std::string const& by,
                   runtime::Reply<void> reply);
-    void cancel(PendingId pending, std::string const& by, runtime::Reply<Receipt> reply);
-    void cancel(SessionId session, std::string const& by, runtime::Reply<void> reply);
+    void cancel(PendingId pending, CancelOptions options, runtime::Reply<Receipt> reply);
+    void cancel(SessionId session, CancelOptions options, runtime::Reply<void> reply);
     void look(SessionId session, runtime::Reply<SessionView> reply);
     void rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply);
     void messages(SessionId session, runtime::Reply<std::vector<Message>> reply);

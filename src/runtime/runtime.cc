@@ -182,24 +182,42 @@ void Runtime::progress(PendingId pending, Json payload, std::string key, std::st
 }
 
 Result<Receipt> Runtime::cancel(PendingId pending, std::string by) {
-    return engine_->block<Receipt>([e = engine_.get(), pending, by = std::move(by)](auto reply) {
-        e->cancel(pending, by, std::move(reply));
-    });
+    return cancel(pending, CancelOptions{.by = std::move(by)});
+}
+Result<Receipt> Runtime::cancel(PendingId pending, CancelOptions options) {
+    return engine_->block<Receipt>(
+        [e = engine_.get(), pending, options = std::move(options)](auto reply) mutable {
+            e->cancel(pending, std::move(options), std::move(reply));
+        });
 }
 void Runtime::cancel(PendingId pending, std::string by, Completion<Receipt> done) {
-    engine_->run<Receipt>([e = engine_.get(), pending, by = std::move(by)](
-                              auto reply) { e->cancel(pending, by, std::move(reply)); },
-                          std::move(done));
+    cancel(pending, CancelOptions{.by = std::move(by)}, std::move(done));
+}
+void Runtime::cancel(PendingId pending, CancelOptions options, Completion<Receipt> done) {
+    engine_->run<Receipt>(
+        [e = engine_.get(), pending, options = std::move(options)](auto reply) mutable {
+            e->cancel(pending, std::move(options), std::move(reply));
+        },
+        std::move(done));
 }
 Result<void> Runtime::cancel(SessionId session, std::string by) {
-    return engine_->block<void>([e = engine_.get(), session, by = std::move(by)](auto reply) {
-        e->cancel(session, by, std::move(reply));
-    });
+    return cancel(session, CancelOptions{.by = std::move(by)});
+}
+Result<void> Runtime::cancel(SessionId session, CancelOptions options) {
+    return engine_->block<void>(
+        [e = engine_.get(), session, options = std::move(options)](auto reply) mutable {
+            e->cancel(session, std::move(options), std::move(reply));
+        });
 }
 void Runtime::cancel(SessionId session, std::string by, Completion<void> done) {
-    engine_->run<void>([e = engine_.get(), session, by = std::move(by)](
-                           auto reply) { e->cancel(session, by, std::move(reply)); },
-                       std::move(done));
+    cancel(session, CancelOptions{.by = std::move(by)}, std::move(done));
+}
+void Runtime::cancel(SessionId session, CancelOptions options, Completion<void> done) {
+    engine_->run<void>(
+        [e = engine_.get(), session, options = std::move(options)](auto reply) mutable {
+            e->cancel(session, std::move(options), std::move(reply));
+        },
+        std::move(done));
 }
 
 Result<WaitingCalls> Runtime::waiting(WaitingFilter filter) {

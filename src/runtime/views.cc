@@ -118,6 +118,8 @@ CallView call_view(wire::History const& history, wire::PauseView const& pause) {
     out.receipt = receipt(*pause.receipt);
     out.output = pause.what.output;
     out.error = pause.what.error;
+    if (pause.receipt->kind == session::SubmissionKind::cancel)
+        out.cancel_reason = pause.what.reason;
     out.title = pause.what.title;
     out.metadata = pause.what.metadata;
     return out;

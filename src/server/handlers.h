@@ -205,6 +205,8 @@ struct Input {
     bool only_text = true;
 };
 [[nodiscard]] std::optional<Input> read_input(Body& body);
+// Why something is cancelled; empty: nobody says.
+[[nodiscard]] std::string cancel_reason(Body& body);
 // An image or a file with its bytes: the members mime, name, alt and data. nullopt: `fields` says
 // why not.
 [[nodiscard]] std::optional<session::Artifact> read_file(Body& fields, std::string const& type);

@@ -318,6 +318,9 @@ void delete_pending(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
     Cancel command{Cancel::Scope::call, pending};
+    command.reason = x->request.query_value("reason").value_or("");
+    if (command.reason.size() > limits::cancel_reason_bytes_max)
+        return x->fail(bad_value("?reason", "must be at most 1000 bytes"));
     api.services().runner.command(pending->session, std::move(command), x->asker(),
                                   [&api, x, pending = *pending](Result<Answer> answer) {
                                       answer_outcome(api, x, pending, std::move(answer));

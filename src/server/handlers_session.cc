@@ -273,8 +273,9 @@ void delete_session(Api& api, ExchangePtr const& x) {
 }
 
 void cancel_session(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"turn", "all", "pendingID"});
+    Body body(json::View(x->body), "", {"turn", "all", "pendingID", "reason"});
     Cancel cancel;
+    cancel.reason = cancel_reason(body);
     bool const all = body.boolean("all").value_or(false);
     bool const turn = body.boolean("turn").value_or(false);
     auto const pending = body.string("pendingID");

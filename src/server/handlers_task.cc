@@ -140,9 +140,10 @@ void resume_task(Api& api, ExchangePtr const& x) {
 void cancel_task(Api& api, ExchangePtr const& x) {
     auto const id = task_in_path(x);
     if (!id) return;
-    Body body(json::View(x->body), "", {});
-    if (body.error()) return x->fail(*body.error());
+    Body body(json::View(x->body), "", {"reason"});
     TaskAsk ask;
+    ask.reason = cancel_reason(body);
+    if (body.error()) return x->fail(*body.error());
     ask.what = TaskAsk::What::cancel;
     ask.task = x->params[0];
     api.services().runner.command(

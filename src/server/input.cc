@@ -172,6 +172,13 @@ std::optional<Artifact> read_file(Body& fields, std::string const& type) {
     return std::move(file).artifact();
 }
 
+std::string cancel_reason(Body& body) {
+    std::string reason = body.string("reason").value_or("");
+    if (reason.size() > limits::cancel_reason_bytes_max)
+        body.refuse("reason", "must be at most 1000 bytes");
+    return reason;
+}
+
 std::optional<Input> read_input(Body& body) {
     auto const text = body.string("text");
     auto const parts = body.array("parts");

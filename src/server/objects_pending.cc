@@ -129,6 +129,8 @@ std::string pending_object(State const& state, wire::History const& history,
     out.member("completed", pause.receipt ? std::optional(to_ms(pause.receipt->at)) : std::nullopt)
         .end_object();
     write_outcome(out, pause);
+    bool const cancelled = pause.receipt && pause.receipt->kind == SubmissionKind::cancel;
+    out.member("cancelReason", text_or_null(cancelled ? pause.what.reason : std::string()));
     out.key("receipt");
     if (pause.receipt) {
         out.raw(receipt_object(*pause.receipt, history.consumed(pause.receipt->seq)));

@@ -109,7 +109,7 @@ std::string session_object(State const& state) {
         .member("cwd", text_or_null(state.cwd));
     out.member_raw("labels", state.labels.is_null() ? "{}" : state.labels.text());
     if (state.base.through != 0) out.member("historyAfter", state.base.through);
-    out.member("seq", state.head).member("messageCount", state.messages).key("usage");
+    out.member("seq", state.head).member("messageCount", message_count(state)).key("usage");
     write_usage(out, state.usage, state.steps);
     write_trouble(out, state.trouble);
     write_last_turn(out, state);
@@ -162,7 +162,11 @@ std::string turn_object(State const& state, wire::History const& history, TurnNo
         .member("sessionID", state.id.text())
         .member("status", status);
     write_finish(out, status, turn);
-    out.key("cause").begin_object().member("type", wire::source_text(turn.cause)).key("by");
+    out.member("cancelReason", text_or_null(turn.cancel_reason))
+        .key("cause")
+        .begin_object()
+        .member("type", wire::source_text(turn.cause))
+        .key("by");
     write_actor(out, turn.by);
     out.member_null("ref").end_object();
     out.member("step", turn.step)

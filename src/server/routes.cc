@@ -49,7 +49,7 @@ std::vector<Route> call_routes() {
         {"POST", {"a", "{}"}, usual, post_page, "", answer_id},
         {"GET", {"async-tool", "pending"}, usual, list_pending, pending_query, read_list},
         {"GET", {"async-tool", "pending", "{}"}, usual, get_pending, "wait", read_id},
-        {"DELETE", {"async-tool", "pending", "{}"}, usual, delete_pending, "", operate_id},
+        {"DELETE", {"async-tool", "pending", "{}"}, usual, delete_pending, "reason", operate_id},
         {"POST", {"async-tool", "pending", "{}", "claim"}, usual, post_claim, "", answer_id},
     };
 }

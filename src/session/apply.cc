@@ -52,8 +52,9 @@ struct Fold {
     }
 
     void operator()(InputDropped const& e) const {
-        std::erase_if(state.queue,
-                      [&](QueuedInput const& queued) { return queued.seq == e.input; });
+        auto const dropped = std::erase_if(
+            state.queue, [&](QueuedInput const& queued) { return queued.seq == e.input; });
+        state.messages -= std::min<std::uint64_t>(state.messages, dropped);
     }
 
     void operator()(TurnStarted const& e) const {
@@ -392,7 +393,7 @@ struct Fold {
     void operator()(MailSent const&) const {}
     void operator()(MailReceived const& e) const { receive_mail(state, event, e); }
     void operator()(MailReleased const& e) const { release_mail(state, event, e); }
-    void operator()(MailBounced const&) const { ++state.messages; }
+    void operator()(MailBounced const&) const { ++state.new_bounces; }
     void operator()(MailExpired const& e) const { expire_mail(state, e); }
     void operator()(RunReported const&) const {}
     void operator()(HistoryCut const& e) const {

@@ -97,6 +97,42 @@ TEST_F(CancelTest, AReplyToACancelledTurnIsDropped) {
     EXPECT_EQ(types(when(reply)), "") << "nor does it answer the next turn";
 }
 
+TEST_F(CancelTest, ReasonOfACall_IsInItsEvent) {
+    asks_for({with_policy(job(), CrashPolicy::ask)});
+    (void)restart();
+    auto const d = when(Cancel{Cancel::Scope::call, pending(1), "another branch"});
+    ASSERT_EQ(all<Cancelled>(d).size(), 2U) << "the question and the call";
+    EXPECT_EQ(all<Cancelled>(d)[0].reason, "another branch");
+    EXPECT_EQ(all<Cancelled>(d)[1].reason, "another branch");
+}
+
+TEST_F(CancelTest, OtherReason_IsStillADuplicate) {
+    waits_for({job(), job()});
+    PendingId const asked = pending(1);
+    (void)when(Cancel{Cancel::Scope::call, asked, "one"});
+    EXPECT_EQ(said(when(Cancel{Cancel::Scope::call, asked, "two"})), "duplicate");
+}
+
+TEST_F(CancelTest, ReasonForEverything_IsInEachEvent) {
+    waits_for({job()});
+    (void)prompt("later", PromptMode::queue);
+    auto const d = when(Cancel{Cancel::Scope::all, {}, "wrong repository"});
+    EXPECT_EQ(types(d), "cancelled turn_ended input_dropped");
+    EXPECT_EQ(first<Cancelled>(d).reason, "wrong repository");
+    EXPECT_EQ(first<Cancelled>(d).why, "the turn was cancelled");
+    EXPECT_EQ(first<TurnEnded>(d).reason, "wrong repository");
+    EXPECT_EQ(first<InputDropped>(d).reason, "wrong repository");
+}
+
+TEST_F(CancelTest, WithoutAReason_NoEventHasOne) {
+    waits_for({job()});
+    (void)prompt("later", PromptMode::queue);
+    auto const d = cancel_all();
+    EXPECT_EQ(first<Cancelled>(d).reason, "");
+    EXPECT_EQ(first<TurnEnded>(d).reason, "");
+    EXPECT_EQ(first<InputDropped>(d).reason, "");
+}
+
 TEST_F(CancelTest, QueuedInputsStartAfterATurnIsCancelled) {
     (void)create();
     (void)prompt("one");

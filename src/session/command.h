@@ -177,6 +177,7 @@ struct Cancel {
     enum class Scope : std::uint8_t { call, turn, all };
     Scope scope = Scope::turn;
     std::optional<PendingId> pending;
+    std::string reason = {};  // for people and the model; may be empty
 };
 
 struct Move {
@@ -331,6 +332,7 @@ struct Found {
         TurnNo turn = 0;
         std::string idem;
         TaskNo task = 0;
+        TurnNo behind = 0;  // InputReceived::behind
     };
     std::optional<Earlier> earlier;
     bool gone = false;   // it was taken before, and what it led to is not kept any more

@@ -43,12 +43,14 @@ struct InputReceived {
     // On the own screen of the agent's program, which has it already: when, by the program's clock
     // (ms). 0: it was not.
     std::int64_t typed_at = 0;
-    Json answer = {};  // what the program said to it while nobody listened: an array, or null
+    Json answer = {};   // what the program said to it while nobody listened: an array, or null
+    TurnNo behind = 0;  // the turn that was open when this was queued; 0: none was
 };
 
 struct InputDropped {
     Seq input = 0;
     std::string why;
+    std::string reason = {};  // as in Cancelled
 };
 
 // Opens (or, with `again`, reopens after a failure) the turn of the envelope with the message
@@ -213,6 +215,7 @@ struct Cancelled {
     std::optional<Receipt> receipt;  // for the generation that had a pendingID
     bool may_have_run = false;
     std::string why;
+    std::string reason = {};  // that the caller gave; empty: none
 };
 
 // After a crash in mid-run the outcome is unknown (rule 3). With `question` a person is asked under
@@ -243,6 +246,7 @@ struct TurnEnded {
     FinishReason finish = FinishReason::stop;
     Usage usage;
     std::optional<Trouble> error;
+    std::string reason = {};  // of a cancel, as in Cancelled
 };
 
 struct StatusChanged {
@@ -329,6 +333,7 @@ struct TaskChanged {
     std::string idem = {};
     Actor by = {};              // who asked for the run
     std::string progress = {};  // what the child has told of its run
+    std::string reason = {};    // of a cancel, as in Cancelled
 };
 
 // What this session, a task, tells its parent of the run that goes on.

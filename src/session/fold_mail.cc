@@ -2,6 +2,7 @@
 #include "session/limits.h"
 
 #include <algorithm>
+#include <utility>
 
 // Mail in the fold: what lies in the inbox, and how often conversations have woken the session.
 namespace dormouse::session {
@@ -59,7 +60,6 @@ void read_until(State& state, Seq view) {
 }  // namespace
 
 void receive_mail(State& state, Event const& event, MailReceived const& e) {
-    ++state.messages;
     state.mails = e.number;
     bool const wakes = e.hold == MailHold::none;
     if (wakes && !one_wakes_already(state)) count_wake(state, e.mail.conversation, event.at);
@@ -110,10 +110,14 @@ void expire_mail(State& state, MailExpired const& e) {
     set_mail_timer(state);
 }
 
+// A request sees all that has come, so what is new to it are messages of the turn from now on.
 void show_mail(State& state, Seq view) {
+    Seq const before = state.asked_view;
     state.asked_view = view;
+    state.messages += std::exchange(state.new_bounces, 0);
     for (InboxItem const& item : state.inbox) {
         if (item.seq > view) break;
+        if (item.seq > before) ++state.messages;
         auto& thread = turn_of(state).thread;
         if (!thread || item.thread.hops >= thread->hops) thread = item.thread;
     }

@@ -126,6 +126,7 @@ std::optional<Found::Earlier> earlier_in(Event const& event) {
     Found::Earlier earlier{.seq = event.seq, .idem = {}};
     if (auto const* input = std::get_if<InputReceived>(&event.body)) {
         earlier.turn = input->turn;
+        earlier.behind = input->behind;
         earlier.idem = input->idem;
     } else if (auto const* started = std::get_if<TaskStarted>(&event.body)) {
         earlier.task = started->task;

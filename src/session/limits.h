@@ -73,6 +73,8 @@ inline constexpr Duration capability_afterlife{std::int64_t{7} * 24 * 3600 * 100
 inline constexpr Duration claim_max{3'600'000};
 inline constexpr Duration mail_minute{60'000};
 
+inline constexpr std::size_t cancel_reason_bytes_max = 1'000;
+
 static_assert(tool_concurrency_max + 1 + untold_turns_max + verdicts_max <= owed_max,
               "tools and gates in work, one request, turns that have ended, and verdicts");
 static_assert(calls_per_reply_max <= open_calls_max);

@@ -1,4 +1,5 @@
 #include "session/testing/ledger.h"
+#include "session/testing/letters.h"
 #include "session/testing/world.h"
 
 #include <gtest/gtest.h>
@@ -8,50 +9,6 @@
 // and the session comes to rest.
 namespace dormouse::session::testing {
 namespace {
-
-SessionId sender(std::uint32_t number) {
-    SessionId id;
-    id.bytes[15] = static_cast<std::uint8_t>(100 + number);
-    return id;
-}
-
-class Letters {
-public:
-    explicit Letters(World& world) : given_(world.session) {}
-
-    void step(std::uint32_t a, std::uint32_t b) {
-        if (b % 8 == 0) return release(a);
-        if (b % 8 == 1) return send(a);
-        Mail mail;
-        SessionId const from = sender(a % 3);
-        mail.id = {from, ++sent_};
-        mail.project = "default";
-        mail.from = from;
-        mail.text = "hello";
-        mail.conversation = {from, 1 + a % 2};
-        mail.hops = b % 8 == 2 ? 40 : 0;
-        mail.wake = static_cast<Wake>(b / 8 % 3);
-        if (b / 24 % 2 == 1) mail.expires = given_.now + Duration(1 + a * 400);
-        (void)given_.when(Deliver{{from, mail.id.seq, 0}, mail});
-        if (a % 5 == 0) (void)given_.when(Deliver{{from, mail.id.seq, 0}, mail});  // once more
-    }
-
-private:
-    void release(std::uint32_t a) {
-        auto const& inbox = given_.state.inbox;
-        if (!inbox.empty()) (void)given_.when(ReleaseMail{inbox[a % inbox.size()].id});
-    }
-    void send(std::uint32_t a) {
-        Decision const sent = given_.when(SendMail{{{sender(a % 3), "x"}}, "answer"});
-        if (sent.posts.empty() || a % 2 == 0) return;
-        Post const& post = sent.posts.front();
-        (void)given_.when(
-            Undelivered{{given_.id, post.seq, post.n}, post.to, post.what, {"not_found", "gone"}});
-    }
-
-    Given& given_;
-    std::uint64_t sent_ = 0;
-};
 
 void play(World& world, std::vector<std::uint32_t> const& numbers) {
     Letters letters(world);

@@ -38,6 +38,7 @@ struct StopRun {
     std::uint32_t run = 0;
     bool ends = false;
     std::string why = {};
+    std::string reason = {};  // of a cancel
     friend bool operator==(StopRun const&, StopRun const&) = default;
 };
 

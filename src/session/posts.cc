@@ -65,7 +65,8 @@ struct Sends {
             send(task.child, run_of(e.task, e.run, task.agent, task.description, parts, by,
                                     task.fork && e.run == 1));
         }
-        if (e.stops) send(task.child, StopRun{e.task, e.run, false, "The run was cancelled."});
+        if (e.stops)
+            send(task.child, StopRun{e.task, e.run, false, "The run was cancelled.", e.reason});
     }
     void operator()(TaskCleared const& e) const {
         Task const& task = before.tasks.at(e.task);

@@ -44,6 +44,33 @@ TEST_F(PromptTest, QueueIsTheDefaultAndSaysWhatItWaitsBehind) {
     EXPECT_EQ(d.answer->behind, 1U);
 }
 
+TEST_F(PromptTest, QueuedAndRepeatedByItsKey_SaysTheSame) {
+    busy_with_the_model();
+    auto const send = [&] {
+        idem_key = "key";
+        idem_digest = "digest";
+        return prompt("second");
+    };
+    auto const first = send();
+    EXPECT_EQ(first.answer->behind, 1U);
+    for (int i = 0; i < 2; ++i) {
+        auto const again = send();
+        EXPECT_EQ(said(again), "duplicate");
+        EXPECT_EQ(again.answer->turn, first.answer->turn);
+        EXPECT_EQ(again.answer->behind, 1U);
+        (void)reply();  // also when its own turn has begun
+    }
+}
+
+TEST_F(PromptTest, NotQueuedAndRepeatedByItsKey_IsBehindNothing) {
+    (void)create();
+    for (int i = 0; i < 2; ++i) {
+        idem_key = "key";
+        idem_digest = "digest";
+        EXPECT_EQ(prompt("first").answer->behind, std::nullopt);
+    }
+}
+
 TEST_F(PromptTest, QueuedStartsInTheAppendThatEndsTheTurn) {
     busy_with_the_model();
     (void)prompt("second");

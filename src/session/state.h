@@ -6,6 +6,7 @@
 #include "session/effect.h"
 #include "session/event.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -216,7 +217,7 @@ struct HistoryBase {
     Seq through = 0;             // 0: the journal is whole
     TurnNo turn = 0;             // the newest that is gone
     CallNo call = 0;             // likewise
-    std::uint64_t messages = 0;  // that are gone
+    std::uint64_t messages = 0;  // that are gone, of State::messages
     friend bool operator==(HistoryBase const&, HistoryBase const&) = default;
 };
 
@@ -248,6 +249,8 @@ struct State {
     TurnNo turns = 0;  // counters over the session's life
     CallNo calls_ever = 0;
     TaskNo tasks_ever = 0;
+    // Those that lists show, or showed before they were cut: neither dropped prompts, nor mail and
+    // bounces that no request has seen.
     std::uint64_t messages = 0;
     std::uint64_t steps = 0;
     Usage usage;
@@ -257,6 +260,7 @@ struct State {
     std::vector<InboxItem> inbox;                  // oldest first
     std::uint64_t mails = 0;                       // that ever came
     Seq asked_view = 0;                            // view_seq of the newest request
+    std::uint64_t new_bounces = 0;                 // that no request has seen
     std::vector<ConversationState> conversations;  // the newest ones; whoever woke last is last
 
     Seq program_seen = 0;              // view_seq of the newest prompt that it surely had
@@ -301,6 +305,11 @@ void apply(State& state, Event const& event);
 [[nodiscard]] std::optional<Time> next_timer(State const& state);
 
 [[nodiscard]] Activity activity(State const& state);
+
+// How many messages its lists show.
+[[nodiscard]] inline std::uint64_t message_count(State const& state) {
+    return state.messages - std::min(state.messages, state.base.messages);
+}
 
 // That somebody gave it, or the one of its own making; perhaps empty.
 [[nodiscard]] inline std::string const& shown_title(State const& state) {

@@ -39,7 +39,8 @@ struct TaskAsk {
     // Set with `start`: the task is one call of a tool, which a program made that is the session's
     // agent. Of those with equal marks one is open at a time.
     std::string mark = {};
-    bool fork = false;  // with `start`: the child begins with what was said here so far
+    bool fork = false;        // with `start`: the child begins with what was said here so far
+    std::string reason = {};  // with `cancel`: Cancel::reason
 };
 
 struct Task {

@@ -50,6 +50,8 @@ void write_decision(json::Writer& out, Submission const& what) {
 void write_outcome(json::Writer& out, Event::Body const& body) {
     if (std::get_if<Expired>(&body)) return (void)out.member("error", "Tool execution timed out");
     auto const* const settled = std::get_if<Submitted>(&body);
+    if (auto const* const e = std::get_if<Cancelled>(&body); e && !e->reason.empty())
+        return (void)out.member("error", "cancelled: " + e->reason);
     if (!settled) return (void)out.member("error", "cancelled");
     switch (settled->what.kind) {
         case SubmissionKind::result: return write_result(out, settled->what);

@@ -82,6 +82,7 @@ template <class Visit> struct Fields {
         of("description", ask.description);
         of("parts", ask.parts);
         of("mark", ask.mark);
+        of("reason", ask.reason);
     }
     void of(std::string_view, News& news) const {
         of("body", news.body);
@@ -108,7 +109,10 @@ template <class Visit> struct Fields {
         of("said", run.said);
         of("error", run.error);
     }
-    void of(std::string_view, StopRun& run) const { of("why", run.why); }
+    void of(std::string_view, StopRun& run) const {
+        of("why", run.why);
+        of("reason", run.reason);
+    }
     void of(std::string_view, RunProgress& run) const { of("text", run.text); }
     void of(std::string_view name, MailLost& lost) const { of(name, lost.to); }
     void of(std::string_view name, PostBody& what) const {
@@ -160,6 +164,7 @@ template <class Visit> struct Fields {
         of("payload", c.payload);
         of("key", c.key);
     }
+    void operator()(Cancel& c) const { of("reason", c.reason); }
     void operator()(Move& c) const { of("why", c.why); }
     void operator()(Change& c) const {
         of("title", c.title);
@@ -203,7 +208,6 @@ template <class Visit> struct Fields {
     void operator()(Adopt&) const {}
     void operator()(Tick&) const {}
     void operator()(Claim&) const {}
-    void operator()(Cancel&) const {}
     void operator()(Delete&) const {}
     void operator()(CutHistory&) const {}
     void operator()(ReleaseMail&) const {}

@@ -80,8 +80,9 @@ struct Read {
         e.task = task();
         e.typed_at = data["typedAt"].integer_or(0);
         e.answer = value("answer");
+        e.behind = number("behind");
     }
-    void operator()(InputDropped& e) const { e = {message(), string("why")}; }
+    void operator()(InputDropped& e) const { e = {message(), string("why"), string("reason")}; }
     void operator()(TurnStarted& e) const {
         e.input = static_cast<Seq>(data["input"].integer_or(0));
         e.cause = parse_source(string("cause"));
@@ -168,6 +169,7 @@ struct Read {
         if (data["receipt"].exists()) e.receipt = receipt();
         e.may_have_run = data["mayHaveRun"].boolean_or(false);
         e.why = string("why");
+        e.reason = string("reason");
     }
     void operator()(InDoubt& e) const {
         e = {pending(),
@@ -186,6 +188,7 @@ struct Read {
         e.finish = word("finishReason", FinishReason::stop);
         e.usage = read_usage(data["usage"]);
         if (data["error"].exists()) e.error = trouble();
+        e.reason = string("reason");
     }
     void operator()(TurnChecked&) const {}
     void operator()(TurnTold&) const {}
@@ -239,6 +242,7 @@ struct Read {
         e.error = string("error");
         e.idem = string("idem");
         e.progress = string("progress");
+        e.reason = string("reason");
     }
     void operator()(RunReported& e) const { e = {number("run"), string("text")}; }
     void operator()(HistoryCut& e) const {

@@ -39,10 +39,12 @@ struct Write {
         if (e.task > 0) task_id(e.task);
         if (e.typed_at > 0) out.member("typedAt", e.typed_at);
         if (!e.answer.is_null()) out.member("answer", e.answer);
+        if (e.behind > 0) out.member("behind", e.behind);
     }
     void operator()(InputDropped const& e) const {
         message_id(e.input);
         out.member("why", e.why);
+        text_member("reason", e.reason);
     }
     void operator()(TurnStarted const& e) const {
         out.member("input", e.input).member("cause", source_text(e.cause));
@@ -177,6 +179,7 @@ struct Write {
             out.member("callID", call_text(e.call));
         }
         out.member("mayHaveRun", e.may_have_run).member("why", e.why);
+        text_member("reason", e.reason);
     }
     void operator()(InDoubt const& e) const {
         pause(e.pending);
@@ -199,6 +202,7 @@ struct Write {
         out.member("finishReason", text(e.finish)).key("usage");
         write_usage(out, e.usage);
         if (e.error) trouble(*e.error);
+        text_member("reason", e.reason);
     }
     void operator()(TurnChecked const&) const {}
     void operator()(TurnTold const&) const {}
@@ -251,6 +255,7 @@ struct Write {
         text_member("error", e.error);
         text_member("idem", e.idem);
         text_member("progress", e.progress);
+        text_member("reason", e.reason);
     }
     void operator()(RunReported const& e) const { out.member("run", e.run).member("text", e.text); }
     void operator()(HistoryCut const& e) const {

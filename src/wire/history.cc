@@ -120,6 +120,7 @@ struct HistoryFold {
         TurnView& turn = h.turns_.at(message.turn);
         turn.dropped = true;
         turn.finish = FinishReason::cancelled;
+        turn.cancel_reason = e.reason;
         turn.ended = event.at;
         turn.ended_seq = event.seq;
     }
@@ -130,6 +131,7 @@ struct HistoryFold {
         turn.step_limit = e.terms.step_limit;
         turn.finish.reset();
         turn.error.reset();
+        turn.cancel_reason.clear();
         turn.ended.reset();
         turn.ended_seq = 0;
         for (Seq const seq : turn.messages) {
@@ -257,14 +259,15 @@ struct HistoryFold {
     void operator()(Cancelled const& e) const {
         CallView& call = h.calls_.at(e.call);
         if (e.receipt) {
-            PauseView const& pause = close(*e.receipt);
+            PauseView& pause = close(*e.receipt);
+            pause.what.reason = e.reason;
             bool const question_only =
                 pause.terms.reason == PauseReason::elicitation && call.waiting_besides(pause);
             if (question_only) return;
         }
         settle(e.call);
         call.error = ErrorReason::cancelled;
-        call.error_text = "cancelled";
+        call.error_text = e.reason.empty() ? "cancelled" : "cancelled: " + e.reason;
     }
     void operator()(InDoubt const& e) const {
         PauseTerms terms;
@@ -286,6 +289,7 @@ struct HistoryFold {
         TurnView& turn = this->turn(e.turn);
         turn.finish = e.finish;
         turn.error = e.error;
+        turn.cancel_reason = e.reason;
         turn.ended = event.at;
         turn.ended_seq = event.seq;
         if (!h.steps_.empty() && h.steps_.back().reply == 0) h.steps_.pop_back();

@@ -35,7 +35,7 @@ struct PauseView {
     Time created{};
     Time started{};
     std::optional<session::Receipt> receipt;  // nullopt: waiting
-    session::Submission what;                 // what settled it
+    session::Submission what;                 // what settled it; of a cancel the reason
     bool in_doubt = false;
     std::string claimed_by;
     Time claimed_until{};
@@ -149,6 +149,7 @@ struct TurnView {
     Seq ended_seq = 0;
     std::optional<session::FinishReason> finish;
     std::optional<session::Trouble> error;
+    std::string cancel_reason;  // that the caller gave who cancelled it; empty: none
     bool dropped = false;
 };
 

@@ -1,5 +1,6 @@
 #include "wire/history.h"
 
+#include "session/testing/letters.h"
 #include "wire/testing/story.h"
 
 #include <gtest/gtest.h>
@@ -169,6 +170,18 @@ TEST_F(HistoryTest, AQueuedPromptThatIsDroppedHasATurnThatNeverRan) {
     EXPECT_TRUE(turn.ended);
 }
 
+TEST_F(HistoryTest, CancelWithAReason_IsToldToTheModelAndToPeople) {
+    waits_for({job()});
+    (void)prompt("later", PromptMode::queue);
+    (void)when(Cancel{Cancel::Scope::all, {}, "wrong repository"});
+    History const h = history();
+    EXPECT_EQ(h.calls().at(1).error, ErrorReason::cancelled);
+    EXPECT_EQ(h.calls().at(1).error_text, "cancelled: wrong repository");
+    EXPECT_EQ(pause_of(h, 1).what.reason, "wrong repository");
+    EXPECT_EQ(h.turns().at(1).cancel_reason, "wrong repository");
+    EXPECT_EQ(h.turns().at(2).cancel_reason, "wrong repository") << "a prompt that was queued";
+}
+
 TEST_F(HistoryTest, ARetriedTurnIsOpenAgain) {
     (void)create();
     (void)prompt("please");
@@ -230,7 +243,7 @@ TEST(HistoryProperty, AgreesWithTheStateInEveryStory) {
         auto const told = wire::testing::story(seed, 50);
         History const h = wire::testing::history_of(told);
         State const& state = told.state;
-        EXPECT_EQ(h.messages().size(), state.messages);
+        EXPECT_EQ(wire::testing::listed(h), message_count(state));
         EXPECT_EQ(h.calls().size(), state.calls_ever);
         EXPECT_EQ(h.turns().size(), state.turns);
         for (auto const& [no, call] : h.calls()) {
@@ -246,6 +259,32 @@ TEST(HistoryProperty, AgreesWithTheStateInEveryStory) {
             EXPECT_FALSE(state.turn && state.turn->no == no);
         }
     }
+}
+
+// Mail counts once a turn has read it.
+TEST(HistoryProperty, MessageCount_WithMail_IsThatOfTheList) {
+    std::size_t unread = 0, expired = 0;
+    for (std::uint32_t seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937 chance(seed);
+        World world(seed % 12);
+        Letters letters(world);
+        History h(world.session.id);
+        std::size_t added = 0;
+        for (int i = 0; i < 60; ++i) {
+            auto const a = static_cast<std::uint32_t>(chance() % 64);
+            auto const b = static_cast<std::uint32_t>(chance() % 64);
+            if (chance() % 2 == 0) letters.step(a, b);
+            world.step({static_cast<Deed>(chance() % 11), a, b});
+            auto const& log = world.session.archive.log;
+            for (; added < log.size(); ++added) h.add(*record(world.session.id, log[added]));
+            ASSERT_EQ(wire::testing::listed(h), message_count(world.session.state)) << "step " << i;
+        }
+        unread += world.session.state.inbox.size();
+        for (auto const& [seq, mail] : h.mails()) expired += mail.expired ? 1 : 0;
+    }
+    EXPECT_GT(unread, 10U);
+    EXPECT_GT(expired, 10U);
 }
 
 // From any place on: no message and no call that was seen whole is told otherwise than by the whole

@@ -40,6 +40,7 @@ struct WriteBody {
     void operator()(StopRun const& p) const {
         out.member("kind", "stop_run").member("task", p.task).member("run", p.run);
         out.member("ends", p.ends).member("why", p.why);
+        if (!p.reason.empty()) out.member("reason", p.reason);
     }
     void operator()(RunEnded const& p) const {
         out.member("kind", "run_ended").member("task", p.task).member("run", p.run);
@@ -100,7 +101,7 @@ Result<PostBody> read_post(std::string_view text) {
     }
     if (kind == "stop_run") {
         return StopRun{number(v, "task"), number(v, "run"), v["ends"].boolean_or(false),
-                       string(v, "why")};
+                       string(v, "why"), string(v, "reason")};
     }
     if (kind == "run_ended") {
         return RunEnded{

@@ -122,7 +122,7 @@ std::string pack(SessionId const& session, std::vector<RecordPtr> const& records
 std::string pack_base(State const& state, Time at, Seq first,
                       std::vector<RecordPtr> const& records) {
     std::string out = "[[\"" + std::string(base_type) + "\"," + std::to_string(to_ms(at)) + ",";
-    out += write_state(state) + "," + std::to_string(snapshot_format) + "]";
+    out += write_state(state) + "," + std::to_string(base_format) + "]";
     for (Seq seq = first; seq < state.head; ++seq) out += ",null";
     auto const add = [&](Record const& record) {
         out += ',';
@@ -145,7 +145,7 @@ Result<std::optional<State>> base_state(SessionId const& session, std::string_vi
     json::View(frame).elements([&](json::View item) {
         if (first.empty()) first = parts_of(item);
     });
-    if (is_base(first) && first[3].integer_or(0) == snapshot_format) {
+    if (is_base(first) && first[3].integer_or(0) == base_format) {
         if (auto state = read_state(session, first[2].raw())) return state;
         return fail(Code::internal,
                     "The state that the journal of " + session.text() + " begins with is damaged.");

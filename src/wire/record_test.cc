@@ -58,15 +58,15 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
         auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
     } else {
-        auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = body;
-        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+        auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
     }
 }
 
 // How many fields each event has, in the order of Event::Body.
 constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
-    9, 11, 2, 5, 4, 7, 4, 3, 7, 4,  3,  4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 4, 7, 6, 4, 3,
-    4, 3,  1, 1, 5, 2, 0, 1, 2, 12, 14, 2, 9, 5, 2, 3, 5, 5, 4, 5, 4, 6, 5, 3, 1, 2, 6};
+    9, 12, 3, 5, 4, 7, 4, 3, 7, 4,  3,  4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 5, 7, 6, 5, 3,
+    4, 3,  1, 1, 5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 4, 6, 5, 3, 1, 2, 6};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<Event::Body>) {
@@ -181,11 +181,21 @@ Submission result() {
 
 using Add = std::function<void(Event::Body)>;
 
+void add_reasons(Add const& add) {
+    InputReceived queued{2, {}, {}, Json::trusted("[]"), by, {}, {}};
+    queued.behind = 1;
+    add(queued);
+    add(InputDropped{12, "cancelled", "not \"needed\""});
+    add(Cancelled{9, receipt(SubmissionKind::cancel, CallStatus::cancelled), true, "asked for",
+                  "not\r\nneeded"});
+    add(TurnEnded{3, FinishReason::cancelled, {1, 2, 3}, std::nullopt, "not needed"});
+}
+
 void add_tasks_and_mail(Add const& add) {
     add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d", "mark",
                     true});
     add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
-                    "k.d", by, "half way"});
+                    "k.d", by, "half way", "not needed"});
     add(TaskCleared{3, "cleared"});
     MailTarget const bob{id(), "bob"};
     MailId const earlier{id(), 5};
@@ -209,6 +219,7 @@ void add_tasks_and_mail(Add const& add) {
     add(MailBounced{12, bob, {"not_found", "gone"}});
     add(MailExpired{{2, 3}});
     add(RunReported{2, "half \"way\""});
+    add_reasons(add);
 }
 
 // Each type with every field filled in.
@@ -312,6 +323,26 @@ TEST(Record, WhatIsLeftOutWhenUsualIsReadBackAsUsual) {
         ASSERT_TRUE(back);
         EXPECT_TRUE(same(back->front()->event, one)) << type_name(one.body);
     }
+}
+
+// As release 0.1 wrote them.
+TEST(Record, EventsWithoutLaterFields_ReadAsBefore) {
+    auto const records = unpack(
+        id(), 1,
+        R"([["input_received",7,{"turn":2,"parts":[],"source":"prompt","by":"token:ann"},1],)"
+        R"(["input_dropped",0,{"messageID":"msg_x_1","why":"cancelled with everything"},0],)"
+        R"(["cancelled",0,{"callID":"call_1","mayHaveRun":true,"why":"cancelled"},1],)"
+        R"(["turn_ended",0,{"finishReason":"cancelled","usage":{}},1],)"
+        R"(["task_changed",0,{"taskID":"tsk_x_1","status":"cancelled","run":1},0]])");
+    ASSERT_TRUE(records) << records.error().detail;
+    auto const body = [&]<class E>(std::size_t at, E const*) {
+        return std::get<E>((*records)[at]->event.body);
+    };
+    EXPECT_EQ(body(0, static_cast<InputReceived*>(nullptr)).behind, 0U);
+    EXPECT_EQ(body(1, static_cast<InputDropped*>(nullptr)).reason, "");
+    EXPECT_EQ(body(2, static_cast<Cancelled*>(nullptr)).reason, "");
+    EXPECT_EQ(body(3, static_cast<TurnEnded*>(nullptr)).reason, "");
+    EXPECT_EQ(body(4, static_cast<TaskChanged*>(nullptr)).reason, "");
 }
 
 TEST(Record, EventsOfWholeStoriesComeBackFromOneFrame) {

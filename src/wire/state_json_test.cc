@@ -172,10 +172,10 @@ TEST(StateJson, Base_OfAnotherFormat_IsRefusedAsNewer) {
     auto const read = base_state(told.id, frame);
     ASSERT_TRUE(read && *read);
     EXPECT_TRUE(**read == told.state);
-    std::string const format = "," + std::to_string(snapshot_format) + "]";
+    std::string const format = "," + std::to_string(base_format) + "]";
     std::size_t const at = frame.rfind(format);
     ASSERT_NE(at, std::string::npos);
-    frame.replace(at, format.size(), "," + std::to_string(snapshot_format + 1) + "]");
+    frame.replace(at, format.size(), "," + std::to_string(base_format + 1) + "]");
     auto const newer = base_state(told.id, frame);
     ASSERT_FALSE(newer);
     EXPECT_EQ(newer.error().code, Code::newer_format);

@@ -128,6 +128,7 @@ Thread read_thread(json::View v) { return {mail_id(v, "conversation"), number(v,
 void read_mail_state(State& state, json::View v) {
     state.mails = static_cast<std::uint64_t>(v["mails"].integer_or(0));
     state.asked_view = seq(v, "askedView");
+    state.new_bounces = seq(v, "newBounces");
     for (json::View item : list(v["inbox"])) {
         state.inbox.push_back(
             {mail_id(item, "mailID"), static_cast<std::uint64_t>(item["number"].integer_or(0)),

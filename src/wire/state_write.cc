@@ -182,6 +182,7 @@ void write_tasks(json::Writer& out, State const& state) {
 
 void write_mail_state(json::Writer& out, State const& state) {
     out.member("mails", state.mails).member("askedView", state.asked_view);
+    if (state.new_bounces != 0) out.member("newBounces", state.new_bounces);
     out.key("inbox").begin_array();
     for (InboxItem const& item : state.inbox) {
         out.begin_object().member("mailID", text(item.id)).member("number", item.number);

@@ -132,30 +132,30 @@ void start_tool(Decider& d, CallNo no) {
             CallPaused{pending, with_reminders(d, *at_once), deadline_of(*at_once, terms, d.at)});
 }
 
-void cancel_call(Decider& d, CallNo no, std::string const& why) {
+void cancel_call(Decider& d, CallNo no, std::string const& why, std::string const& reason) {
     static Sha256 const digest = sha256(R"({"error":"cancelled"})");
     Call const& call = d.state.calls.at(no);
     if (call.question) {
         auto question = d.receipt(call.question->pending, SubmissionKind::cancel,
                                   CallStatus::cancelled, digest);
-        d.emit(Cancelled{no, question, false, why});
+        d.emit(Cancelled{no, question, false, why, reason});
     }
     bool const ran =
         call.phase == CallPhase::running || call.phase == CallPhase::retry_wait || call.in_doubt;
-    Cancelled cancelled{no, std::nullopt, ran, why};
+    Cancelled cancelled{no, std::nullopt, ran, why, reason};
     if (ran || call.phase == CallPhase::waiting) {
         cancelled.receipt =
             d.receipt(call.pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
     }
     TaskNo const task = call.phase == CallPhase::waiting ? call.pause->terms.task : 0;
     d.emit(std::move(cancelled));
-    if (task != 0) stop_waiting(d, task);
+    if (task != 0) stop_waiting(d, task, reason);
 }
 
-void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error,
-              std::string const& why) {
-    while (!d.state.calls.empty()) cancel_call(d, d.state.calls.begin()->first, why);
-    d.emit(TurnEnded{d.state.turn->no, finish, d.state.turn->usage, std::move(error)});
+void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std::string const& why,
+              std::string const& reason) {
+    while (!d.state.calls.empty()) cancel_call(d, d.state.calls.begin()->first, why, reason);
+    d.emit(TurnEnded{d.state.turn->no, finish, d.state.turn->usage, std::move(error), reason});
 }
 
 void advance(Decider& d) {

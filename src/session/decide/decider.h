@@ -52,10 +52,11 @@ using Judged = Result<Answer>;
 // advance.cc: does what has become possible (rules 2 and 4), in the same append.
 void advance(Decider& d);
 // Settles everything that is open in the turn and ends it.
-void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error,
-              std::string const& why);
+// `reason`: of a cancel.
+void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std::string const& why,
+              std::string const& reason = {});
 // Settles the newest pause or run of one open call as cancelled.
-void cancel_call(Decider& d, CallNo call, std::string const& why);
+void cancel_call(Decider& d, CallNo call, std::string const& why, std::string const& reason = {});
 void start_tool(Decider& d, CallNo call);
 
 // program.cc: intent to prompt the agent's program; and what follows when the prompt that is under

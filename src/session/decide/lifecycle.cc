@@ -6,11 +6,11 @@ namespace dormouse::session {
 
 namespace {
 
-Judged cancel_pause(Decider& d, PendingId const& pending) {
+Judged cancel_pause(Decider& d, PendingId const& pending, std::string const& reason) {
     Call const* const call = open_pause(d.state, pending);
     if (call) {
         CallNo const no = call->no;
-        cancel_call(d, no, "cancelled");
+        cancel_call(d, no, "cancelled", reason);
         return Answer{.receipt = d.closed(pending), .seq = d.state.head};
     }
     auto const receipt = d.closed(pending);
@@ -21,8 +21,8 @@ Judged cancel_pause(Decider& d, PendingId const& pending) {
     return answer_closed(d, pending, std::nullopt);
 }
 
-void drop_queue(Decider& d, std::string const& why) {
-    while (!d.state.queue.empty()) d.emit(InputDropped{d.state.queue.front().seq, why});
+void drop_queue(Decider& d, std::string const& why, std::string const& reason = {}) {
+    while (!d.state.queue.empty()) d.emit(InputDropped{d.state.queue.front().seq, why, reason});
 }
 
 void settle_everything(Decider& d, std::string const& why) {
@@ -60,13 +60,14 @@ Judged retry(Decider& d, std::string const& why) {
 }  // namespace
 
 Judged judge(Decider& d, Cancel const& c) {
-    if (c.scope == Cancel::Scope::call) return cancel_pause(d, *c.pending);
+    if (c.scope == Cancel::Scope::call) return cancel_pause(d, *c.pending, c.reason);
     bool const ended = d.state.lifecycle == Lifecycle::completed;
     if (ended) return wrong_state(d.state, "cancel");
-    if (d.state.turn) end_turn(d, FinishReason::cancelled, std::nullopt, "the turn was cancelled");
+    if (d.state.turn)
+        end_turn(d, FinishReason::cancelled, std::nullopt, "the turn was cancelled", c.reason);
     if (c.scope == Cancel::Scope::all) {
-        drop_queue(d, "cancelled with everything");
-        cancel_tasks(d);
+        drop_queue(d, "cancelled with everything", c.reason);
+        cancel_tasks(d, c.reason);
     }
     return done(d);
 }

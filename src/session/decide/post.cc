@@ -33,10 +33,10 @@ Judged begin_run(Decider& d, Deliver const& c, StartRun const& run) {
 Judged stop_run(Decider& d, StopRun const& stop) {
     State& state = d.state;
     for (QueuedInput const& input : std::vector(state.queue)) {
-        if (input.run == stop.run) d.emit(InputDropped{input.seq, stop.why});
+        if (input.run == stop.run) d.emit(InputDropped{input.seq, stop.why, stop.reason});
     }
     if (state.turn && state.turn->run == stop.run)
-        end_turn(d, FinishReason::cancelled, std::nullopt, stop.why);
+        end_turn(d, FinishReason::cancelled, std::nullopt, stop.why, stop.reason);
     if (stop.ends && state.lifecycle != Lifecycle::completed)
         return judge(d, Move{Move::To::end, stop.why});
     return done(d);

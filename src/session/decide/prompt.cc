@@ -13,7 +13,9 @@ Judged answer_earlier(Decider const& d, Found::Earlier const& earlier) {
         return fail(Code::idempotency_mismatch,
                     "This Idempotency-Key was used with another request body.");
     }
-    return Answer{.outcome = Answer::Outcome::duplicate, .seq = earlier.seq, .turn = earlier.turn};
+    Answer answer{.outcome = Answer::Outcome::duplicate, .seq = earlier.seq, .turn = earlier.turn};
+    if (earlier.behind != 0) answer.behind = earlier.behind;
+    return answer;
 }
 
 std::unexpected<Error> ambiguous(State const& state) {
@@ -97,7 +99,9 @@ Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
     Answer answer;
     answer.turn = turn;
     if (own_turn && state.turn) answer.behind = state.turn->no;
-    d.emit(InputReceived{turn, InputSource::prompt, when, parts, d.command.by, {}, d.idem()});
+    InputReceived input{turn, InputSource::prompt, when, parts, d.command.by, {}, d.idem()};
+    input.behind = answer.behind.value_or(0);
+    d.emit(std::move(input));
     answer.seq = state.head;
     return answer;
 }

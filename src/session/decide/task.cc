@@ -215,22 +215,25 @@ void child_is_gone(Decider& d, SessionId child, TaskNo no) {
     if (Task const* const task = find(d.state, no, child)) child_is_gone(d, *task);
 }
 
-void cancel_task(Decider& d, TaskNo no) {
+void cancel_task(Decider& d, TaskNo no, std::string const& reason) {
     Task const& task = d.state.tasks.at(no);
-    TaskChanged changed = end_of(task, TaskStatus::cancelled, "The task was cancelled.");
+    std::string const why =
+        reason.empty() ? "The task was cancelled." : "The task was cancelled: " + reason;
+    TaskChanged changed = end_of(task, TaskStatus::cancelled, why);
+    changed.reason = reason;
     changed.stops = task.queued == 0;
     changed.gone = !task.begun();  // it never came to be
     bool const from_outside = std::holds_alternative<TaskAsk>(d.command.body);
     end_task_run(d, std::move(changed), from_outside);
 }
 
-void cancel_tasks(Decider& d) {
+void cancel_tasks(Decider& d, std::string const& reason) {
     std::vector<TaskNo> active;
     for (auto const& [no, task] : d.state.tasks) {
         if (task.active()) active.push_back(no);
     }
     for (TaskNo no : active) {
-        if (d.state.tasks.contains(no)) cancel_task(d, no);
+        if (d.state.tasks.contains(no)) cancel_task(d, no, reason);
     }
 }
 
@@ -243,11 +246,11 @@ void clear_one(Decider& d, TaskNo task, std::string const& why) {
     begin_waiting(d);
 }
 
-void stop_waiting(Decider& d, TaskNo no) {
+void stop_waiting(Decider& d, TaskNo no, std::string const& reason) {
     auto const found = d.state.tasks.find(no);
     if (found == d.state.tasks.end() || !found->second.active()) return;
     if (found->second.by_call) return clear_one(d, no, "Its call was cancelled.");
-    cancel_task(d, no);
+    cancel_task(d, no, reason);
 }
 
 void wait_is_over(Decider& d, Call const& call) {

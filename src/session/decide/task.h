@@ -15,12 +15,12 @@ void run_goes_on(Decider& d, SessionId from, RunProgress const& progress);
 void child_is_gone(Decider& d, SessionId child, TaskNo task);
 
 // The call that waited for this task's run was given up, or its time is up.
-void stop_waiting(Decider& d, TaskNo task);
+void stop_waiting(Decider& d, TaskNo task, std::string const& reason);
 void wait_is_over(Decider& d, Call const& call);
 
 // REQUIRES: it is there, and active.
-void cancel_task(Decider& d, TaskNo task);
-void cancel_tasks(Decider& d);
+void cancel_task(Decider& d, TaskNo task, std::string const& reason);
+void cancel_tasks(Decider& d, std::string const& reason);
 void clear_tasks(Decider& d, std::string const& why);
 void clear_one(Decider& d, TaskNo task, std::string const& why);
 // Notices that no turn has begun with yet.

@@ -202,7 +202,7 @@ Replied cancel(Decider& d, TaskAsk const& ask) {
     if (ask.task.empty()) {
         auto const active = [](auto const& entry) { return entry.second.active(); };
         auto const count = std::ranges::count_if(d.state.tasks, active);
-        cancel_tasks(d);
+        cancel_tasks(d, ask.reason);
         return Reply{.text = "Tasks cancelled: " + std::to_string(count)};
     }
     auto const found = find(d, ask.task);
@@ -213,7 +213,7 @@ Replied cancel(Decider& d, TaskAsk const& ask) {
                     Json::trusted(R"({"from":")" + word(task.status) + R"(","move":"cancel"})"));
     }
     Reply reply{.task = task.no, .text = name_of(d, task) + " is cancelled."};
-    cancel_task(d, task.no);
+    cancel_task(d, task.no, ask.reason);
     return reply;
 }
 

@@ -353,6 +353,15 @@ Result<std::uint64_t> MemoryStore::session_bytes(SessionId id) {
     return bytes;
 }
 
+Result<std::uint64_t> MemoryStore::journal_bytes(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const found = disk_->sessions.find(id.number());
+    if (found == disk_->sessions.end()) return 0;
+    std::uint64_t bytes = 0;
+    for (auto const& [seq, frame] : found->second.frames) bytes += frame.bytes.size();
+    return bytes;
+}
+
 Result<std::vector<port::SessionHead>> MemoryStore::heads(std::uint64_t after,
                                                           std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);

@@ -41,6 +41,7 @@ public:
                                                                 std::uint32_t limit);
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at, std::uint32_t limit);
     [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session);
+    [[nodiscard]] Result<std::uint64_t> journal_bytes(SessionId session);
     [[nodiscard]] Result<std::vector<port::SessionHead>> heads(std::uint64_t after,
                                                                std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
@@ -89,6 +90,7 @@ private:
     // REQUIRES of all: within a Transaction.
     // nullopt: no such session, or another one under its number.
     [[nodiscard]] Result<std::optional<port::SessionRow>> find(SessionId session);
+    [[nodiscard]] Result<std::uint64_t> bytes_of(SessionId session, Read of);
     // The frames that hold events after `after`.
     [[nodiscard]] Result<std::vector<port::Frame>> tail(SessionId session, Seq after);
     // The frames that hold events from `from` on, until `max_bytes` are reached.

@@ -93,8 +93,16 @@ Result<std::vector<port::SessionRow>> Reader::aliases(std::string const& project
 }
 
 Result<std::uint64_t> Reader::session_bytes(SessionId session) {
+    return bytes_of(session, Read::session_bytes);
+}
+
+Result<std::uint64_t> Reader::journal_bytes(SessionId session) {
+    return bytes_of(session, Read::journal_bytes);
+}
+
+Result<std::uint64_t> Reader::bytes_of(SessionId session, Read of) {
     if (session.number() >= number_end) return 0;
-    auto one = query(Read::session_bytes);
+    auto one = query(of);
     one.bind(static_cast<std::int64_t>(session.number()));
     auto const there = one.next();
     if (!there) return std::unexpected(there.error());

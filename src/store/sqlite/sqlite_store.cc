@@ -167,6 +167,10 @@ Result<std::vector<port::SessionRow>> SqliteStore::aliases(std::string const& pr
                                                            std::uint32_t limit) {
     return reader_->aliases(project, alias, limit);
 }
+Result<std::uint64_t> SqliteStore::journal_bytes(SessionId session) {
+    return reader_->journal_bytes(session);
+}
+
 Result<std::uint64_t> SqliteStore::session_bytes(SessionId session) {
     return reader_->session_bytes(session);
 }

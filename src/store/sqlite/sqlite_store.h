@@ -67,6 +67,7 @@ public:
                                                                 std::string const& alias,
                                                                 std::uint32_t limit) override;
     [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session) override;
+    [[nodiscard]] Result<std::uint64_t> journal_bytes(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::SessionHead>> heads(std::uint64_t after,
                                                                std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,

@@ -167,6 +167,9 @@ constexpr auto reads = in_order<Read>({
      "   WHERE k BETWEEN ?1 << 24 AND ?1 << 24 | 16777215)"
      " + (SELECT coalesce(sum(length(state)), 0) FROM snapshots WHERE no = ?1)"
      " FROM sessions WHERE no = ?1"},
+    {Read::journal_bytes,
+     "SELECT coalesce(sum(length(CAST(data AS BLOB))), 0) FROM journal"
+     " WHERE k BETWEEN ?1 << 24 AND ?1 << 24 | 16777215"},
     {Read::heads,
      "SELECT s.id, (SELECT (j.k & 16777215) + j.n - 1 FROM journal j"
      "   WHERE j.k BETWEEN s.no << 24 AND s.no << 24 | 16777215 ORDER BY j.k DESC LIMIT 1)"

@@ -80,6 +80,7 @@ enum class Read : std::uint8_t {
     sessions,
     all_sessions,
     session_bytes,
+    journal_bytes,
     heads,
     completed_until,
     aliases,

@@ -2,6 +2,7 @@
 // Random stories of sessions, told by the core's fake world, for tests of what is made of a
 // journal.
 
+#include "json/json.h"
 #include "session/testing/world.h"
 #include "wire/history.h"
 
@@ -41,6 +42,15 @@ namespace dormouse::wire::testing {
     History history(session.id);
     for (RecordPtr const& one : records_of(session)) history.add(*one);
     return history;
+}
+
+// How many messages a list of them has.
+[[nodiscard]] inline std::size_t listed(History const& history) {
+    auto count = json::View(history.forked_messages()).size();
+    for (auto const& [seq, message] : history.messages()) {
+        if (!message.dropped && message.turn != 0) ++count;
+    }
+    return count;
 }
 
 }  // namespace dormouse::wire::testing
