@@ -116,6 +116,11 @@ void print_summary(config::Config const& config, agent::Registry const& registry
               : "completed sessions are kept");
     if (auto const most = config.retention.messages_per_session)
         std::printf("           the oldest messages of a session go from %u on\n", *most);
+    if (auto const age = config.retention.message_age)
+        std::printf("           messages of a session go after %s\n",
+                    config::duration_text(age->count()).c_str());
+    if (auto const bytes = config.retention.session_bytes)
+        std::printf("           the oldest messages of a session go from %u bytes on\n", *bytes);
     for (config::Model const& model : config.models) {
         std::printf("model      %s (%s)\n", model.id.c_str(),
                     std::string(text(model.kind)).c_str());

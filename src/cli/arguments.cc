@@ -480,7 +480,9 @@ void Grammar::add_checks() {
     auto const retention = std::make_shared<RetentionArgs>();
     auto* const old =
         add("retention", "Delete what is old: completed sessions, messages, audit, dead webhooks",
-            "dormouse retention --dry-run --completed-after 30d", retention);
+            "dormouse retention --dry-run --completed-after 30d\n"
+            "  dormouse retention --older-than 90d --bytes 10MiB --session ses_AAAAAAE",
+            retention);
     old->add_flag("--dry-run", retention->dry_run, "Only say what would go");
     old->add_option("--completed-after", retention->completed_after,
                     "Sessions: so long ago; else completed_after of [retention]")
@@ -491,14 +493,18 @@ void Grammar::add_checks() {
     old->add_option("--dead-deliveries-after", retention->dead_deliveries_after,
                     "Webhooks that were given up: so long ago; else dead_deliveries_after")
         ->type_name("TIME");
-    auto* const messages =
-        old->add_option("--messages", retention->messages,
-                        "Instead: of sessions with so many messages the oldest tenth of these")
-            ->type_name("N")
-            ->check(CLI::Range(100, 16'777'215));
-    old->add_option("--session", retention->session, "Of this session only")
-        ->type_name("SESSION")
-        ->needs(messages);
+    old->add_option("--messages", retention->messages,
+                    "Instead: of sessions with so many messages the oldest tenth of these")
+        ->type_name("N")
+        ->check(CLI::Range(100, 16'777'215));
+    old->add_option("--older-than", retention->older_than,
+                    "Instead: of sessions the turns that ended so long ago")
+        ->type_name("TIME");
+    old->add_option("--bytes", retention->bytes,
+                    "Instead: of sessions with a larger journal the oldest turns")
+        ->type_name("SIZE");
+    old->add_option("--session", retention->session, "With one of these: of this session only")
+        ->type_name("SESSION");
     auto const deliveries = std::make_shared<DeliveriesArgs>();
     auto* const s = add("deliveries", "What is sent out: webhooks and word to people",
                         "dormouse deliveries --state dead", deliveries);

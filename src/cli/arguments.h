@@ -163,8 +163,11 @@ struct RetentionArgs {
     std::string audit_after = {};
     std::string dead_deliveries_after = {};
     std::string completed_after = {};  // empty: as the server is configured
-    std::int64_t messages = 0;         // not 0: the oldest messages go, and no session
-    std::string session = {};          // with that, of this one; empty: of all
+    // Of each session: with one of these its oldest turns go, and no session.
+    std::int64_t messages = 0;    // 0: not by their number
+    std::string older_than = {};  // as written; empty: not by their age
+    std::string bytes = {};       // as written, 10MiB; empty: not by the size of the journal
+    std::string session = {};     // with one of those, of this session; empty: of all
     bool dry_run = false;
 };
 // What is sent out; with `retry` or `forget`, that delivery.

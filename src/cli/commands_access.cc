@@ -183,7 +183,11 @@ Outcome<Swept> sweep(Context const& context, Client& client, Json const& body, b
 }  // namespace
 
 Outcome<int> execute(Context const& context, RetentionArgs const& args) {
-    if (args.messages > 0) return cut_messages(context, args);
+    bool const turns = args.messages > 0 || !args.older_than.empty() || !args.bytes.empty();
+    if (turns) return cut_messages(context, args);
+    if (!args.session.empty())
+        return failure(status::usage, "--session goes with --messages, --older-than or --bytes",
+                       "To delete a session: dormouse delete SESSION.");
     json::Writer body;
     body.begin_object().member("dryRun", args.dry_run);
     struct Age {

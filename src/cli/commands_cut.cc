@@ -1,4 +1,4 @@
-// dormouse retention --messages: the oldest messages of sessions that have too many.
+// dormouse retention --messages, --older-than, --bytes: the oldest turns of sessions.
 
 #include "cli/commands.h"
 
@@ -15,10 +15,54 @@ struct Gone {
     std::int64_t bytes = 0;
 };
 
-Json cut_body(RetentionArgs const& args, std::string const& after) {
+// "10MiB", "512KiB", "1GiB", "65536"; nullopt for anything else.
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+    std::uint64_t unit = 1;
+    struct Unit {
+        std::string_view name;
+        std::uint64_t bytes;
+    };
+    for (Unit const& one :
+         {Unit{"KiB", 1U << 10U}, Unit{"MiB", 1U << 20U}, Unit{"GiB", 1U << 30U}}) {
+        if (!text.ends_with(one.name)) continue;
+        unit = one.bytes;
+        text.remove_suffix(one.name.size());
+        break;
+    }
+    auto const number = parse_number(text);
+    if (!number || *number > (std::uint64_t{1} << 50U) / unit) return std::nullopt;
+    return *number * unit;
+}
+
+// What is cut, as the route takes it.
+struct Asked {
+    std::optional<Duration> age = {};
+    std::optional<std::uint64_t> bytes = {};
+};
+
+Outcome<Asked> read_asked(RetentionArgs const& args) {
+    Asked asked;
+    if (!args.older_than.empty()) {
+        asked.age = parse_duration(args.older_than);
+        if (!asked.age)
+            return failure(status::usage, "--older-than is not a time: " + args.older_than,
+                           "A number and ms, s, m, h or d: 12h, 30d.");
+    }
+    if (!args.bytes.empty()) {
+        asked.bytes = parse_bytes(args.bytes);
+        if (!asked.bytes)
+            return failure(status::usage, "--bytes is not a size: " + args.bytes,
+                           "A number of bytes, or with KiB, MiB or GiB: 512KiB, 10MiB.");
+    }
+    return asked;
+}
+
+Json cut_body(RetentionArgs const& args, Asked const& asked, std::string const& after) {
     json::Writer body;
     body.begin_object().member("dryRun", args.dry_run);
-    body.member("messagesPerSession", args.messages);
+    if (args.messages > 0) body.member("messagesPerSession", args.messages);
+    if (asked.age) body.member("messageAgeMs", asked.age->count());
+    if (asked.bytes) body.member("sessionBytes", *asked.bytes);
     if (!args.session.empty()) body.member("sessionID", args.session);
     if (!after.empty()) body.member("after", after);
     return body.end_object().json();
@@ -42,11 +86,13 @@ std::string counted(std::int64_t count, std::string const& what) {
 
 // A page of sessions at a time.
 Outcome<int> cut_messages(Context const& context, RetentionArgs const& args) {
+    auto const asked = read_asked(args);
+    if (!asked) return std::unexpected(asked.error());
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     Gone all;
     for (std::string after;;) {
-        auto const reply = client->post("/api/retention/messages", cut_body(args, after));
+        auto const reply = client->post("/api/retention/messages", cut_body(args, *asked, after));
         if (!reply) return std::unexpected(reply.error());
         json::View const report(reply->body);
         show_cuts(context, report);

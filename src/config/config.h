@@ -86,7 +86,10 @@ struct Retention {
     std::optional<Duration> completed_after = {};  // nullopt: completed sessions are kept
     std::optional<Duration> audit_after = {};      // nullopt: all lines of the audit are kept
     std::optional<Duration> dead_deliveries_after = std::chrono::days(30);  // nullopt: are kept
-    std::optional<std::uint32_t> messages_per_session = {};                 // nullopt: all are kept
+    // Of each session; nullopt: all are kept.
+    std::optional<std::uint32_t> messages_per_session = {};
+    std::optional<Duration> message_age = {};
+    std::optional<std::uint32_t> session_bytes = {};  // of its journal
     friend bool operator==(Retention const&, Retention const&) = default;
 };
 

@@ -78,6 +78,10 @@ constexpr std::string_view text =
 #completed_after = "none"
 # From so many messages on the oldest tenth of a session goes, by whole turns; unset: none does.
 #messages_per_session = 1000
+# Turns that ended so long ago go, for example "90d"; the newest one stays. "none" keeps them.
+#message_age = "none"
+# From so many bytes of journal on the oldest tenth of a session goes, by whole turns; unset: none.
+#session_bytes = 67108864
 # Lines of the audit that are so old are removed; what was, stands in a new line. "none" keeps them.
 #audit_after = "none"
 # Webhooks given up longer ago than this are forgotten.

@@ -58,8 +58,9 @@ TEST(Example, IsRightWhenAllOfItIsUsed) {
     }
     ASSERT_TRUE(config) << problems;
     EXPECT_EQ(config->limits, Limits{}) << "the example shows the defaults";
-    EXPECT_EQ(config->retention, Retention{.messages_per_session = 1'000})
-        << "all keys, but for a limit that is none unless it is set";
+    EXPECT_EQ(config->retention,
+              (Retention{.messages_per_session = 1'000, .session_bytes = 67'108'864}))
+        << "all keys, but for limits that are none unless they are set";
     EXPECT_EQ(config->projects.size(), 1U);
     EXPECT_EQ(config->tools.size(), 2U);
     EXPECT_EQ(config->gates.size(), 1U);

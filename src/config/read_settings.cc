@@ -73,9 +73,12 @@ Retention read_retention(Section const& section) {
     section.read("completed_after", out.completed_after);
     section.read("audit_after", out.audit_after);
     section.read("dead_deliveries_after", out.dead_deliveries_after);
-    for (auto* const age : {&out.completed_after, &out.audit_after, &out.dead_deliveries_after})
+    section.read("message_age", out.message_age);
+    for (auto* const age :
+         {&out.completed_after, &out.audit_after, &out.dead_deliveries_after, &out.message_age})
         if (*age == Duration::max()) age->reset();
     section.read("messages_per_session", out.messages_per_session);
+    section.read("session_bytes", out.session_bytes);
     return out;
 }
 

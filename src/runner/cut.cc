@@ -14,6 +14,33 @@ namespace {
 constexpr std::size_t walk_bytes = std::size_t{1} << 20;
 constexpr Seq events_max = 20'000;  // that one cut takes
 constexpr std::size_t waiting_max = 10'000;
+constexpr std::size_t seen_max = 10'000;
+constexpr Duration look_often_max = std::chrono::hours(1);
+constexpr std::uint64_t record_bytes = 48;  // of a record in a frame, beside its data; about
+
+// What is to go at least.
+struct TooMuch {
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;          // of the journal
+    std::optional<Time> before = {};  // turns that ended earlier
+
+    [[nodiscard]] bool nothing() const { return messages == 0 && bytes == 0 && !before; }
+};
+
+// With a tenth more, so that there is not a cut for each turn.
+std::uint64_t beyond(std::uint64_t there, std::uint64_t most) {
+    return there - most + std::max<std::uint64_t>(1, most / 10);
+}
+
+TooMuch too_much(State const& state, Keep const& keep, std::uint64_t bytes, Time now) {
+    TooMuch out;
+    std::uint64_t const messages = message_count(state);
+    if (keep.messages && messages >= *keep.messages)
+        out.messages = beyond(messages, *keep.messages);
+    if (keep.bytes && bytes > *keep.bytes) out.bytes = beyond(bytes, *keep.bytes);
+    if (keep.age) out.before = now - *keep.age;
+    return out;
+}
 
 // Whether `state` still has a use for the record, now that no turn is open.
 struct Needed {
@@ -49,9 +76,9 @@ struct Place {
 // Reads a journal from its beginning and remembers the newest place.
 class Walk {
 public:
-    // `gone`: messages that went with earlier cuts; so many more are to go.
-    Walk(State base, std::uint64_t gone, std::uint64_t messages)
-        : state_(std::move(base)), messages_(gone + messages), from_(state_.head) {}
+    // `gone`: messages that went with earlier cuts.
+    Walk(State base, std::uint64_t gone, TooMuch much)
+        : state_(std::move(base)), gone_(gone), much_(much), from_(state_.head) {}
 
     Result<void> take(port::Frame const& frame) {
         auto records = wire::unpack(state_.id, frame.first, frame.bytes);
@@ -70,6 +97,10 @@ public:
     // Enough goes, and more would be too much for one cut.
     [[nodiscard]] bool done() const { return done_; }
     [[nodiscard]] std::optional<Place>& place() { return sure_; }
+    // When the oldest turn that stays has ended; nullopt: none has.
+    [[nodiscard]] std::optional<Time> oldest() const {
+        return oldest_ || !maybe_ ? oldest_ : std::optional(maybe_->at);
+    }
     // Artifacts up to the place: those that what is kept does not name go.
     [[nodiscard]] std::vector<wire::RecordPtr> const& artifacts() const { return artifacts_; }
 
@@ -78,17 +109,34 @@ private:
         auto const* const started = std::get_if<TurnStarted>(&event.body);
         // A turn that failed may be taken up again: only the next one says that it is over.
         if (started && maybe_) {
-            if (!started->again) sure_ = std::move(maybe_);
+            if (!started->again) judge(*std::move(maybe_));
             maybe_.reset();
-            bool const enough =
-                sure_ && sure_->state.messages >= messages_ + sure_->state.queue.size();
-            bool const many = sure_ && sure_->state.head - from_ >= events_max;
-            done_ = enough || many;
             if (done_) return;
         }
         replayed_ = replay(state_, event);
         if (!replayed_) return;
         ended_ = std::holds_alternative<TurnEnded>(event.body);
+    }
+
+    // It ends a turn that is over.
+    void judge(Place place) {
+        bool const old = much_.before && place.at < *much_.before;
+        if (enough() && !old) {
+            oldest_ = place.at;
+            done_ = true;
+            return;
+        }
+        sure_ = std::move(place);
+        bool const many = sure_->state.head - from_ >= events_max;
+        done_ = many || (enough() && !much_.before);
+    }
+
+    // Does as much go as must by number and by bytes?
+    [[nodiscard]] bool enough() const {
+        if (!sure_) return much_.messages == 0 && much_.bytes == 0;
+        std::uint64_t const gone = gone_ + sure_->state.queue.size();
+        bool const messages = much_.messages == 0 || sure_->state.messages >= gone + much_.messages;
+        return messages && sure_->bytes >= much_.bytes;
     }
 
     void remember(wire::RecordPtr const& record) {
@@ -115,8 +163,10 @@ private:
     }
 
     State state_;
-    std::uint64_t messages_;  // of the place, those that stay aside
+    std::uint64_t gone_;
+    TooMuch much_;
     Seq from_ = 0;
+    std::optional<Time> oldest_ = {};
     std::vector<wire::RecordPtr> waiting_, artifacts_;
     std::optional<Place> maybe_, sure_;
     std::uint64_t bytes_ = 0;
@@ -166,29 +216,19 @@ Cut make_cut(Walk& walk, HistoryBase const& now) {
     return out;
 }
 
-}  // namespace
-
-Result<std::optional<Cut>> plan_cut(port::Store& store, SessionId session,
-                                    std::uint64_t messages_max) {
-    auto const now = read_session(store, session);
-    if (!now) return std::unexpected(now.error());
-    State const& state = now->state;
-    bool const there = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
-    std::uint64_t const messages = message_count(state);
-    if (!there || messages < messages_max) return std::nullopt;
-    std::uint64_t const too_many =
-        messages - messages_max + std::max<std::uint64_t>(1, messages_max / 10);
+// From the journal's beginning until it is done.
+Result<std::optional<Walk>> walk(port::Store& store, State const& now, TooMuch const& much) {
     std::optional<Walk> walk;
-    for (Seq next = 1; next <= state.head && !(walk && walk->done());) {
-        auto const frames = store.page(session, next, walk_bytes);
+    for (Seq next = 1; next <= now.head && !(walk && walk->done());) {
+        auto const frames = store.page(now.id, next, walk_bytes);
         if (!frames) return std::unexpected(frames.error());
         if (frames->empty()) break;
         if (!walk) {
-            auto base = read_base(session, *frames);
+            auto base = read_base(now.id, *frames);
             if (!base) return std::unexpected(std::move(base.error()));
             State begin = *base ? **std::move(base) : State();
-            begin.id = session;
-            walk.emplace(std::move(begin), state.base.messages, too_many);
+            begin.id = now.id;
+            walk.emplace(std::move(begin), now.base.messages, much);
         }
         for (port::Frame const& frame : *frames) {
             if (walk->done()) break;
@@ -196,36 +236,81 @@ Result<std::optional<Cut>> plan_cut(port::Store& store, SessionId session,
         }
         next = frames->back().first + frames->back().count;
     }
-    if (!walk || !walk->place()) return std::nullopt;
-    return make_cut(*walk, state.base);
+    return walk;
+}
+
+}  // namespace
+
+Result<Plan> plan_cut(port::Store& store, SessionId session, Keep const& keep, Time now) {
+    auto const read = read_session(store, session);
+    if (!read) return std::unexpected(read.error());
+    State const& state = read->state;
+    bool const there = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
+    Plan plan;
+    if (!there || keep.all()) return plan;
+    if (keep.bytes) {
+        auto const bytes = store.journal_bytes(session);
+        if (!bytes) return std::unexpected(bytes.error());
+        plan.bytes = *bytes;
+    }
+    TooMuch const much = too_much(state, keep, plan.bytes, now);
+    if (much.nothing()) return plan;
+    auto walked = walk(store, state, much);
+    if (!walked) return std::unexpected(std::move(walked.error()));
+    if (!*walked) return plan;
+    plan.oldest = (*walked)->oldest();
+    if ((*walked)->place()) plan.cut = make_cut(**walked, state.base);
+    return plan;
 }
 
 // One session, cut by cut.
 struct HistoryCutter::Job {
     SessionId session;
-    std::uint64_t messages_max = 0;
+    Keep keep = {};
     bool dry_run = false;
+    bool unasked = false;
     Asker asker;
     CutReport report;
     port::Fn<void(Result<CutReport>)> done;
 };
 
-HistoryCutter::HistoryCutter(Runner& runner, port::Loop& loop, port::Journal& journal,
-                             std::optional<std::uint64_t> messages_max)
-    : runner_(runner), loop_(loop), journal_(journal), messages_max_(messages_max) {}
+HistoryCutter::HistoryCutter(Runner& runner, port::Loop& loop, port::Journal& journal, Keep keep)
+    : runner_(runner), loop_(loop), journal_(journal), keep_(keep) {}
 
 HistoryCutter::~HistoryCutter() { *alive_ = false; }
 
 void HistoryCutter::appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) {
-    if (!messages_max_) return;
-    State const& state = lane.state();
-    if (message_count(state) < *messages_max_) return;
-    bool const ended = std::ranges::any_of(records, [](wire::RecordPtr const& record) {
-        return std::holds_alternative<TurnEnded>(record->event.body);
-    });
-    if (!ended || waiting_.size() >= waiting_max) return;
+    if (keep_.all()) return;
+    auto const seen = seen_.find(lane.id());
+    bool ended = false;
+    for (wire::RecordPtr const& record : records) {
+        if (seen != seen_.end()) seen->second.bytes += record->data.size() + record_bytes;
+        ended = ended || std::holds_alternative<TurnEnded>(record->event.body);
+    }
+    if (!ended || waiting_.size() >= waiting_max || !worth(lane)) return;
     waiting_.insert(lane.id());
     next();
+}
+
+bool HistoryCutter::worth(Lane const& lane) const {
+    if (keep_.messages && message_count(lane.state()) >= *keep_.messages) return true;
+    if (!keep_.age && !keep_.bytes) return false;
+    auto const seen = seen_.find(lane.id());
+    if (seen == seen_.end()) return true;
+    bool const old = keep_.age && runner_.now() >= seen->second.look_at;
+    return old || (keep_.bytes && seen->second.bytes > *keep_.bytes);
+}
+
+void HistoryCutter::see(SessionId session, Plan const& plan) {
+    if (!keep_.age && !keep_.bytes) return;
+    if (seen_.size() >= seen_max) seen_.clear();
+    Seen seen{.bytes = plan.bytes};
+    if (keep_.age) {
+        Time const now = runner_.now();
+        seen.look_at = now + std::min(*keep_.age / 10, look_often_max);
+        if (plan.oldest) seen.look_at = std::max(seen.look_at, *plan.oldest + *keep_.age);
+    }
+    seen_.insert_or_assign(session, seen);
 }
 
 // Not at once: the lane has just let its answers go, and others have their turn first.
@@ -236,45 +321,44 @@ void HistoryCutter::next() {
         if (!*alive) return;
         SessionId const session = *waiting_.begin();
         waiting_.erase(waiting_.begin());
-        cut(session, *messages_max_, false, {}, [this, session](Result<CutReport> cut) {
+        auto done = [this, session](Result<CutReport> const& cut) {
             busy_ = false;
             if (cut && cut->messages > 0 && told_) told_(session, *cut);
             next();
-        });
+        };
+        step(std::make_shared<Job>(Job{session, keep_, false, true, {}, {}, std::move(done)}));
     });
 }
 
-void HistoryCutter::cut(SessionId session, std::uint64_t messages_max, bool dry_run, Asker asker,
+void HistoryCutter::cut(SessionId session, Keep const& keep, bool dry_run, Asker asker,
                         port::Fn<void(Result<CutReport>)> done) {
-    auto const job = std::make_shared<Job>(
-        Job{session, messages_max, dry_run, std::move(asker), {}, std::move(done)});
-    job->asker.idem_key.clear();  // of the request, not of each cut
-    step(job);
+    asker.idem_key.clear();  // of the request, not of each cut
+    step(std::make_shared<Job>(
+        Job{session, keep, dry_run, false, std::move(asker), {}, std::move(done)}));
 }
 
 void HistoryCutter::step(std::shared_ptr<Job> const& job) {
-    auto plan = [session = job->session, max = job->messages_max](port::Store& store) {
-        return plan_cut(store, session, max);
-    };
-    port::ask(journal_, std::move(plan),
-              [this, alive = alive_, job](Result<std::optional<Cut>> cut) {
-                  if (!*alive) return;
-                  if (!cut) return job->done(std::unexpected(std::move(cut.error())));
-                  if (!*cut || runner_.draining()) return job->done(job->report);
-                  CutReport const gone{(*cut)->command.what.messages, (*cut)->bytes};
-                  if (job->dry_run) return job->done(gone);
-                  auto const applied = [this, alive, job, gone](Result<Answer> const& answer) {
-                      if (!*alive) return;
-                      if (!answer && info(answer.error().code).next == Next::retry)
-                          return job->done(std::unexpected(answer.error()));
-                      // Somebody else has cut it meanwhile, or it is gone: so be it.
-                      if (!answer) return job->done(job->report);
-                      job->report.messages += gone.messages;
-                      job->report.bytes += gone.bytes;
-                      step(job);
-                  };
-                  runner_.command(job->session, std::move((*cut)->command), job->asker, applied);
-              });
+    auto make = [session = job->session, keep = job->keep, now = runner_.now()](
+                    port::Store& store) { return plan_cut(store, session, keep, now); };
+    port::ask(journal_, std::move(make), [this, alive = alive_, job](Result<Plan> plan) {
+        if (!*alive) return;
+        if (!plan) return job->done(std::unexpected(std::move(plan.error())));
+        if (!plan->cut && job->unasked) see(job->session, *plan);
+        if (!plan->cut || runner_.draining()) return job->done(job->report);
+        CutReport const gone{plan->cut->command.what.messages, plan->cut->bytes};
+        if (job->dry_run) return job->done(gone);
+        auto const applied = [this, alive, job, gone](Result<Answer> const& answer) {
+            if (!*alive) return;
+            if (!answer && info(answer.error().code).next == Next::retry)
+                return job->done(std::unexpected(answer.error()));
+            // Somebody else has cut it meanwhile, or it is gone: so be it.
+            if (!answer) return job->done(job->report);
+            job->report.messages += gone.messages;
+            job->report.bytes += gone.bytes;
+            step(job);
+        };
+        runner_.command(job->session, std::move(plan->cut->command), job->asker, applied);
+    });
 }
 
 }  // namespace dormouse::runner

@@ -43,12 +43,12 @@ public:
     }
 
     // False: there was nothing to cut.
-    bool cut(std::uint64_t messages_max) {
-        auto const planned = plan_cut(store, id, messages_max);
+    bool cut(Keep const& keep) {
+        auto const planned = plan_cut(store, id, keep, now());
         EXPECT_TRUE(planned) << planned.error().detail;
-        if (!planned || !*planned) return false;
+        if (!planned || !planned->cut) return false;
         Command command;
-        command.body = (*planned)->command;
+        command.body = planned->cut->command;
         Beside const beside = take_beside(command);
         Event event{state.head + 1,
                     all.back()->event.at,
@@ -68,6 +68,8 @@ public:
         return true;
     }
 
+    // When the newest event happened.
+    [[nodiscard]] Time now() const { return all.back()->event.at; }
     [[nodiscard]] Records stored() { return read_records(store, id, 1, state.head).value(); }
 
     SessionId id;
@@ -161,12 +163,12 @@ TEST(Cut, WhateverHappenedWhatIsLeftIsTheSameSessionWithoutItsBeginning) {
         auto const told = wire::testing::story(seed, 240);
         if (told.state.lifecycle == Lifecycle::deleted) continue;
         Kept kept(told, seed);
-        if (!kept.cut(2 + seed % 30)) continue;
+        if (!kept.cut({.messages = 2 + seed % 30})) continue;
         ++cuts;
         expect_whole(kept);
         carried += kept.stored().front()->event.seq <= kept.state.base.through ? 1 : 0;
         Seq const first = kept.state.base.through;
-        if (!kept.cut(2)) continue;
+        if (!kept.cut({.messages = 2})) continue;
         ++again;
         EXPECT_GT(kept.state.base.through, first);
         expect_whole(kept);
@@ -177,13 +179,94 @@ TEST(Cut, WhateverHappenedWhatIsLeftIsTheSameSessionWithoutItsBeginning) {
     EXPECT_GT(carried, 3);
 }
 
+// Turns that ended before `then` and that another one followed.
+std::size_t old_turns(Records const& records, Time then) {
+    std::size_t old = 0;
+    bool ended = false, is_old = false;
+    for (wire::RecordPtr const& record : records) {
+        auto const* const started = std::get_if<TurnStarted>(&record->event.body);
+        if (started && ended && is_old && !started->again) ++old;
+        if (started) ended = false;
+        if (!std::holds_alternative<TurnEnded>(record->event.body)) continue;
+        ended = true;
+        is_old = record->event.at < then;
+    }
+    return old;
+}
+
+// After all cuts nothing is left that is too old, and what is left is the session without it.
+TEST(Cut, ByAge_LeavesNoTurnThatIsOlder) {
+    int cuts = 0, carried = 0;
+    for (std::uint32_t seed = 0; seed < 120; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        auto const told = wire::testing::story(seed, 240);
+        if (told.state.lifecycle == Lifecycle::deleted) continue;
+        Kept kept(told, seed);
+        Duration const lived = kept.now() - kept.all.front()->event.at;
+        Keep const keep{.age = lived * (seed % 8) / 8};
+        Time const then = kept.now() - *keep.age;
+        std::size_t const old = old_turns(kept.stored(), then);
+        bool const cut = kept.cut(keep);
+        EXPECT_EQ(cut, old > 0);
+        if (!cut) continue;
+        ++cuts;
+        expect_whole(kept);
+        EXPECT_FALSE(kept.cut(keep)) << "once is enough";
+        EXPECT_EQ(old_turns(kept.stored(), then), 0U);
+        carried += kept.stored().front()->event.seq <= kept.state.base.through ? 1 : 0;
+        if (HasFailure()) break;
+    }
+    EXPECT_GT(cuts, 30);
+    EXPECT_GT(carried, 3);
+}
+
+// Whatever limits hold together: what is left is the session without its beginning, and either it
+// is within its limit or nothing more can go.
+TEST(Cut, ByBytesAndMore_LeavesTheSessionWithoutItsBeginning) {
+    int cuts = 0, within = 0;
+    for (std::uint32_t seed = 0; seed < 120; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        auto const told = wire::testing::story(seed, 240);
+        if (told.state.lifecycle == Lifecycle::deleted) continue;
+        Kept kept(told, seed);
+        std::uint64_t const before = kept.store.journal_bytes(kept.id).value();
+        Keep keep{.bytes = before * (1 + seed % 7) / 8};
+        if (seed % 3 == 0) keep.messages = 4 + seed % 30;
+        if (seed % 4 == 0) keep.age = (kept.now() - kept.all.front()->event.at) / 2;
+        int rounds = 0;
+        for (Seq through = 0; kept.cut(keep); through = kept.state.base.through) {
+            ++cuts;
+            ++rounds;
+            EXPECT_GT(kept.state.base.through, through);
+            expect_whole(kept);
+            if (HasFailure()) return;
+        }
+        if (rounds == 0) continue;
+        bool const fits = kept.store.journal_bytes(kept.id).value() <= *keep.bytes;
+        within += fits ? 1 : 0;
+        Plan const all = plan_cut(kept.store, kept.id, {.age = Duration(0)}, Time::max()).value();
+        EXPECT_TRUE(fits || !all.cut) << "more could go";
+    }
+    EXPECT_GT(cuts, 40);
+    EXPECT_GT(within, 20);
+}
+
+TEST(Cut, WithoutALimit_NothingGoes) {
+    auto const told = wire::testing::story(3, 160);
+    Kept kept(told, 3);
+    EXPECT_FALSE(kept.cut({}));
+    EXPECT_FALSE(kept.cut({.bytes = kept.store.journal_bytes(kept.id).value()}));
+    EXPECT_FALSE(kept.cut({.age = kept.now() - kept.all.front()->event.at}));
+}
+
 TEST(Cut, FewerMessagesThanTheLimitAreLeftAlone) {
     auto const told = wire::testing::story(3, 160);
     Kept kept(told, 3);
-    EXPECT_FALSE(plan_cut(kept.store, kept.id, kept.state.messages + 1).value());
+    Keep const keep{.messages = kept.state.messages + 1};
+    EXPECT_FALSE(plan_cut(kept.store, kept.id, keep, kept.now()).value().cut);
     SessionId other = kept.id;
     other.bytes[15] ^= 1;
-    EXPECT_FALSE(plan_cut(kept.store, other, 1).value());
+    EXPECT_FALSE(plan_cut(kept.store, other, {.messages = 1}, kept.now()).value().cut);
 }
 
 class Cuts : public RunnerTestOn<TestJournal<store::MemoryStore, store::MemoryDisk>> {
@@ -199,9 +282,12 @@ protected:
         loop.run();
     }
     CutReport cut(SessionId session, std::uint64_t most, bool dry_run = false) {
-        HistoryCutter cutter(*runner, loop, journal, std::nullopt);
+        return cut(session, {.messages = most}, dry_run);
+    }
+    CutReport cut(SessionId session, Keep const& keep, bool dry_run = false) {
+        HistoryCutter cutter(*runner, loop, journal, {});
         std::optional<CutReport> out;
-        cutter.cut(session, most, dry_run, ann(), [&](Result<CutReport> report) {
+        cutter.cut(session, keep, dry_run, ann(), [&](Result<CutReport> report) {
             ASSERT_TRUE(report);
             out = *report;
         });
@@ -231,11 +317,11 @@ TEST_F(Cuts, TheLaneGoesOnWithWhatIsLeftAndSoDoesTheNextProcess) {
 
 TEST_F(Cuts, APlanThatComesTooLateChangesNothing) {
     SessionId const session = talk(12);
-    auto const plan = plan_cut(*journal.store, session, 10).value();
-    ASSERT_TRUE(plan);
+    auto const plan = plan_cut(*journal.store, session, {.messages = 10}, runner->now()).value();
+    ASSERT_TRUE(plan.cut);
     EXPECT_GT(cut(session, 10).messages, 0u);
     Seq const head = stored(session).head;
-    EXPECT_NE(ask(session, plan->command).find("precondition_failed"), std::string::npos);
+    EXPECT_NE(ask(session, plan.cut->command).find("precondition_failed"), std::string::npos);
     EXPECT_EQ(stored(session).head, head);
 }
 
@@ -309,11 +395,12 @@ TEST_F(Cuts, KeyOfACutRequest_SaysHistoryGoneAtOnce) {
 
 TEST_F(Cuts, CutTheStoreHasNoRoomFor_IsAnError) {
     SessionId const session = talk(12);
-    HistoryCutter cutter(*runner, loop, journal, std::nullopt);
+    HistoryCutter cutter(*runner, loop, journal, {});
     std::optional<Result<CutReport>> out;
     journal.fault = Fault::lost;
     journal.fault_code = Code::store_full;
-    cutter.cut(session, 10, false, ann(), [&](Result<CutReport> report) { out = report; });
+    cutter.cut(session, {.messages = 10}, false, ann(),
+               [&](Result<CutReport> report) { out = report; });
     loop.run();
     ASSERT_TRUE(out);
     ASSERT_FALSE(*out);
@@ -322,7 +409,7 @@ TEST_F(Cuts, CutTheStoreHasNoRoomFor_IsAnError) {
 }
 
 TEST_F(Cuts, SessionsAreCutByThemselvesWhenTheirTurnsEnd) {
-    HistoryCutter cutter(*runner, loop, journal, 10);
+    HistoryCutter cutter(*runner, loop, journal, {.messages = 10});
     std::uint64_t gone = 0;
     cutter.on_cut([&](SessionId, CutReport const& cut) { gone += cut.messages; });
     runner->on_append(
@@ -332,6 +419,88 @@ TEST_F(Cuts, SessionsAreCutByThemselvesWhenTheirTurnsEnd) {
     EXPECT_LT(now.messages - now.base.messages, 10u);
     EXPECT_EQ(gone, now.base.messages);
     runner->on_append({});
+}
+
+class CutsByThemselves : public Cuts {
+protected:
+    void TearDown() override { runner->on_append({}); }
+    void keep(Keep const& what) {
+        cutter.emplace(*runner, loop, journal, what);
+        runner->on_append(
+            [this](Lane const& lane, Records const& records) { cutter->appended(lane, records); });
+    }
+    std::optional<HistoryCutter> cutter;
+};
+
+TEST_F(CutsByThemselves, TurnsThatAreTooOld_GoWhenAnotherEnds) {
+    using std::chrono::minutes;
+    keep({.age = minutes(60)});
+    SessionId const session = talk(3);
+    loop.advance(minutes(30));
+    turn(session, "fourth");
+    EXPECT_EQ(stored(session).base.turn, 0U);
+    loop.advance(minutes(45));
+    turn(session, "fifth");
+    EXPECT_EQ(stored(session).base.turn, 3U) << "the fourth is 45 minutes old";
+    EXPECT_EQ(message_count(stored(session)), 4U);
+    loop.advance(minutes(600));
+    EXPECT_EQ(stored(session).base.turn, 3U) << "no turn ends";
+    turn(session, "sixth");
+    EXPECT_EQ(stored(session).base.turn, 5U) << "the newest stays";
+    EXPECT_TRUE(verify(*journal.store, [](std::uint64_t) {})->findings.empty());
+}
+
+TEST_F(CutsByThemselves, TurnsThatAreTooOld_GoAlsoInTheNextProcess) {
+    using std::chrono::minutes;
+    SessionId const session = talk(3);
+    loop.advance(minutes(90));
+    restart();
+    keep({.age = minutes(60)});
+    loop.run();
+    EXPECT_EQ(stored(session).base.turn, 0U) << "nothing is looked for at the start";
+    turn(session, "fourth");
+    EXPECT_EQ(stored(session).base.turn, 3U);
+}
+
+TEST_F(CutsByThemselves, JournalThatIsTooLarge_LosesItsOldestTurns) {
+    constexpr std::uint64_t most = 6'000;
+    keep({.bytes = most});
+    SessionId const session = talk(3);
+    EXPECT_EQ(stored(session).base.turn, 0U);
+    for (int i = 0; i < 60; ++i) {
+        turn(session, "message " + std::to_string(i));
+        ASSERT_LE(journal.store->journal_bytes(session).value(), most + 1'500) << "turn " << i;
+    }
+    State const now = stored(session);
+    EXPECT_GT(now.base.turn, 30U);
+    EXPECT_LT(now.base.turn, now.last_turn->no);
+    EXPECT_TRUE(verify(*journal.store, [](std::uint64_t) {})->findings.empty());
+}
+
+TEST_F(Cuts, AllTurnsAreOlder_TheNewestStays) {
+    SessionId const session = talk(5);
+    loop.advance(std::chrono::minutes(5));
+    Keep const keep{.age = std::chrono::minutes(1)};
+    EXPECT_EQ(cut(session, keep, true).messages, 8U) << "a dry run takes nothing";
+    EXPECT_EQ(stored(session).base.through, 0U);
+    EXPECT_EQ(cut(session, keep).messages, 8U);
+    EXPECT_EQ(cut(session, keep).messages, 0U);
+    EXPECT_EQ(message_count(stored(session)), 2U);
+}
+
+TEST_F(Cuts, ByAge_TheRunningTurnAndWhatIsQueuedStay) {
+    SessionId const session = talk(4);
+    (void)ask(session, prompt("runs"));
+    (void)ask(session, prompt("waits"));
+    loop.advance(std::chrono::minutes(5));
+    EXPECT_EQ(cut(session, {.age = std::chrono::minutes(1)}).messages, 8U);
+    State const now = stored(session);
+    ASSERT_TRUE(now.turn);
+    EXPECT_EQ(now.queue.size(), 1U);
+    EXPECT_EQ(message_count(now), 2U);
+    effects.reply();
+    loop.run();
+    EXPECT_EQ(stored(session).turn->no, 6U) << "the one that waited has begun";
 }
 
 }  // namespace

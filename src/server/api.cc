@@ -115,7 +115,7 @@ Api::Api(Services services)
       webhooks_(std::make_unique<Webhooks>(services_)),
       readiness_(std::make_unique<Readiness>(services_)),
       mail_(services.loop, services.journal, services.runner),
-      cutter_(services.runner, services.loop, services.journal, services.messages_max),
+      cutter_(services.runner, services.loop, services.journal, services.keep),
       routes_(all_routes()) {
     services_.runner.on_delta(
         [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {

@@ -51,8 +51,7 @@ struct Services {
     port::Entropy& entropy;
     std::vector<webhook::Source> sources = {};
     Ages ages = {};
-    // From so many messages on the oldest of a session go; nullopt: none does by itself.
-    std::optional<std::uint64_t> messages_max = {};
+    runner::Keep keep = {};  // of each session, by itself
     // For work on large bodies, which would hold up everybody else; null: it is done on the loop.
     port::Workers* workers = nullptr;
 };

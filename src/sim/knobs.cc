@@ -41,6 +41,10 @@ Knobs draw_knobs(World& world) {
     if (world.chance(100)) knobs.busy *= 20;  // with long silences
     if (world.chance(500)) knobs.resident = world.below(3);
     if (world.chance(400)) knobs.messages = 3 + static_cast<unsigned>(world.below(8));
+    // Some cut by age or by bytes instead; drawn from the same number, so that other seeds stay.
+    if (knobs.messages == 9) knobs.age = knobs.busy / 8;
+    if (knobs.messages == 10) knobs.bytes = 4'096;
+    if (knobs.messages >= 9) knobs.messages = 0;
     knobs.agents.model_fails = some(world, 300);
     knobs.agents.model_fails_for_good = some(world, 60);
     knobs.agents.slow = some(world, 100);
@@ -64,6 +68,8 @@ std::string Knobs::text() const {
     add("life_ms", life.count());
     add("resident", resident);
     add("messages", messages);
+    add("age_ms", age.count());
+    add("bytes", bytes);
     add("clock_steps", clock_steps ? 1 : 0);
     add("disk_breaks", disk_breaks ? 1 : 0);
     add("commit_lost", store.commit_lost);

@@ -17,7 +17,10 @@ struct Knobs {
     Duration life{10'000};  // of a process, about; zero: it is never killed
     std::size_t resident = 4'096;
     Duration scan{1'000};
-    unsigned messages = 0;  // from so many on the oldest go; 0: all stay
+    // What sessions keep at most; 0: all. Messages, age of turns, bytes of the journal.
+    unsigned messages = 0;
+    Duration age{};
+    unsigned bytes = 0;
     bool clock_steps = false;
     bool disk_breaks = false;  // at some time, whoever writes next
     StoreFaults store = {};

@@ -41,7 +41,7 @@ public:
           planted_effects_(outside.world, witness_, outside.bug),
           runner_({planted_loop_, outside.world, outside.world, planted_journal_, planted_effects_},
                   options(outside)),
-          cutter_(runner_, planted_loop_, planted_journal_, messages_max(outside.knobs)),
+          cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs)),
           post_(planted_loop_, planted_journal_, runner_),
           mail_(outside.mail) {
         mail_.mailer = &post_;
@@ -71,9 +71,12 @@ private:
     [[nodiscard]] Epoch epoch(Bug bug) const {
         return bug == Bug::epoch_not_counted ? 1 : store_.epoch();
     }
-    [[nodiscard]] static std::optional<std::uint64_t> messages_max(Knobs const& knobs) {
-        if (knobs.messages == 0) return std::nullopt;
-        return knobs.messages;
+    [[nodiscard]] static runner::Keep keep_of(Knobs const& knobs) {
+        runner::Keep keep;
+        if (knobs.messages != 0) keep.messages = knobs.messages;
+        if (knobs.age != Duration(0)) keep.age = knobs.age;
+        if (knobs.bytes != 0) keep.bytes = knobs.bytes;
+        return keep;
     }
     [[nodiscard]] runner::Options options(Outside const& outside) {
         runner::Options options;
