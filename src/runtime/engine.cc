@@ -389,12 +389,13 @@ void Runtime::Engine::progress(PendingId pending, Json payload, std::string key,
     auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
     auto then = [this, pending, held, by, payload = std::move(payload),
                  key = std::move(key)]() mutable {
-        runner_.command(pending.session,
-                        session::Progress{pending, std::move(payload), std::move(key)},
-                        asker(by, "", "", ""), [held](Result<session::Answer> answer) {
-                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
-                            (*held)({});
-                        });
+        runner_.command(
+            pending.session, session::Progress{pending, std::move(payload), std::move(key)},
+            asker(by, "", "", ""), [this, held, pending](Result<session::Answer> answer) {
+                if (answer) return (*held)({});
+                refuse_closed(pending, std::move(answer.error()),
+                              [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+            });
     };
     allow(Operation::progress, pending, by, std::move(then),
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
@@ -418,9 +419,11 @@ void Runtime::Engine::cancel(PendingId pending, CancelOptions options,
     session::Cancel command{session::Cancel::Scope::call, pending, std::move(options.reason)};
     auto then = [this, pending, held, by, command = std::move(command)]() mutable {
         runner_.command(pending.session, std::move(command), asker(by, "", "", ""),
-                        [held, pending](Result<session::Answer> answer) {
-                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
-                            (*held)(runtime::receipt(*answer, pending));
+                        [this, held, pending](Result<session::Answer> answer) {
+                            if (answer) return (*held)(runtime::receipt(*answer, pending));
+                            refuse_closed(pending, std::move(answer.error()), [held](Error error) {
+                                (*held)(std::unexpected(std::move(error)));
+                            });
                         });
     };
     allow(Operation::cancel, pending, by, std::move(then),

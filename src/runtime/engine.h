@@ -113,8 +113,7 @@ private:
     void count_by(port::Meter* meter);
     void offer(session::Submit command, std::string by,
                std::shared_ptr<runtime::Reply<Receipt>> const& reply);
-    void refuse_closed(PendingId pending, Error error,
-                       std::shared_ptr<runtime::Reply<Receipt>> const& reply);
+    void refuse_closed(PendingId pending, Error error, std::function<void(Error)> reply);
     void submit_one(Offer& offer, std::string const& by, runtime::Reply<Receipt> reply);
     [[nodiscard]] Result<void> assemble();
     void add(agent::Tool tool);

@@ -25,21 +25,25 @@ void Runtime::Engine::offer(session::Submit command, std::string by,
                  [this, reply, pending](Result<session::Answer> answer) {
                      if (meter_) meter_->submitted(answer);
                      if (answer) return (*reply)(runtime::receipt(*answer, pending));
-                     refuse_closed(pending, std::move(answer.error()), reply);
+                     refuse_closed(pending, std::move(answer.error()), [reply](Error error) {
+                         (*reply)(std::unexpected(std::move(error)));
+                     });
                  });
 }
 
 // With the receipt of what settled the call, which the core names by its digest only.
 void Runtime::Engine::refuse_closed(PendingId pending, Error error,
-                                    std::shared_ptr<runtime::Reply<Receipt>> const& reply) {
-    if (!names_what_stands(error.code)) return (*reply)(std::unexpected(std::move(error)));
-    door::read_history(
-        runner_, pending.session,
-        [reply, pending, error = std::move(error)](Result<door::Snapshot> snapshot) mutable {
-            auto const* const pause = snapshot ? snapshot->history.pause(pending) : nullptr;
-            if (pause && pause->receipt) error.extra = runtime::closed_extra(*pause->receipt);
-            (*reply)(std::unexpected(std::move(error)));
-        });
+                                    std::function<void(Error)> reply) {
+    if (!names_what_stands(error.code)) return reply(std::move(error));
+    door::read_history(runner_, pending.session,
+                       [reply = std::move(reply), pending,
+                        error = std::move(error)](Result<door::Snapshot> snapshot) mutable {
+                           auto const* const pause =
+                               snapshot ? snapshot->history.pause(pending) : nullptr;
+                           if (pause && pause->receipt)
+                               error.extra = runtime::closed_extra(*pause->receipt);
+                           reply(std::move(error));
+                       });
 }
 
 void Runtime::Engine::submit(PendingId pending, runtime::Offered offered,

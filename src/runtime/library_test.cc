@@ -271,6 +271,50 @@ TEST_F(LibraryTest, ConflictAndCancelled_HoldTheReceiptOfWhatStands) {
     EXPECT_TRUE(late.error().extra.text().contains(R"("status":"cancelled")"));
 }
 
+TEST_F(LibraryTest, CancelAndProgress_OfASettledCall_HoldItsReceipt) {
+    open();
+    auto const calls = start("twice").pending;
+    ASSERT_EQ(calls.size(), 2U);
+    auto const stands = runtime->submit(job, calls[0].id, {"live"});
+    ASSERT_TRUE(stands) << stands.error().detail;
+    auto const expect_receipt = [&](Error const& error) {
+        EXPECT_EQ(error.code, Code::conflict);
+        EXPECT_TRUE(error.extra.text().contains(stands->digest));
+        EXPECT_TRUE(error.extra.text().contains(R"("receipt":{"id":"rcp_)"));
+        EXPECT_FALSE(error.detail.contains("payload")) << error.detail;
+    };
+    auto const cancelled = runtime->cancel(calls[0].id);
+    ASSERT_FALSE(cancelled);
+    expect_receipt(cancelled.error());
+    auto const noted = runtime->progress(calls[0].id, output("half"));
+    ASSERT_FALSE(noted);
+    expect_receipt(noted.error());
+    auto const once = runtime->cancel(calls[1].id);
+    ASSERT_TRUE(once);
+    auto const again = runtime->cancel(calls[1].id);
+    ASSERT_TRUE(again) << "a repeated cancel is a duplicate";
+    EXPECT_TRUE(again->duplicate);
+    EXPECT_EQ(again->digest, once->digest);
+    auto const late = runtime->progress(calls[1].id, output("half"));
+    ASSERT_EQ(code_of(late), "cancelled");
+    EXPECT_TRUE(late.error().extra.text().contains(R"("status":"cancelled")"));
+}
+
+TEST_F(LibraryTest, CancelWithAReason_TellsTheModelAndReaders) {
+    open();
+    auto const call = start("job").pending.at(0);
+    CancelOptions options{.by = "ann", .reason = "another branch"};
+    auto const receipt = runtime->cancel(call.id, options);
+    ASSERT_TRUE(receipt) << receipt.error().detail;
+    EXPECT_EQ(receipt->by, "ann");
+    EXPECT_EQ(runtime->call(call.id)->cancel_reason, "another branch");
+    options.reason = std::string(1'001, 'x');
+    EXPECT_EQ(code_of(runtime->cancel(call.id, options)), "bad_value");
+    EXPECT_EQ(code_of(runtime->cancel(call.id.session, options)), "bad_value");
+    options.reason = "\xff";
+    EXPECT_EQ(code_of(runtime->cancel(call.id.session, options)), "bad_value");
+}
+
 TEST_F(LibraryTest, Call_ThatWaitsOrWasSettled_IsRead) {
     open();
     auto const call = start("job").pending.at(0);

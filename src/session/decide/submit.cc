@@ -193,8 +193,9 @@ Judged answer_closed(Decider& d, PendingId const& pending, std::optional<Sha256>
     if (receipt->status == CallStatus::cancelled) {
         return closed_error(Code::cancelled, "This call was cancelled.", *receipt);
     }
-    return closed_error(Code::conflict, "This call was settled before, with another payload.",
-                        *receipt);
+    char const* const what = digest ? "This call was settled before, with another payload."
+                                    : "This call was settled before.";
+    return closed_error(Code::conflict, what, *receipt);
 }
 
 Receipt settle(Decider& d, Call const& call, Offer const& offer) {
