@@ -298,6 +298,18 @@ class Settling(Cli):
         self.assertEqual(self.server.turns(session)[0]['finishReason'], 'cancelled')
         self.dm('cancel', call['id'], '--all', exits=USAGE)
 
+    def test_cancel_with_a_reason_tells_the_model_and_people(self):
+        _, session, call = self.asleep()
+        self.dm('cancel', call['id'], '--reason', 'another branch')
+        self.server.at_rest(session)
+        self.assertIn('another branch', self.server.said(session))
+        self.assertIn('cancelled another branch', self.dm('show', call['id']))
+        self.assertIn('another branch', self.dm('explain', call['id']))
+        self.assertIn('another branch', self.dm('show', session))
+        _, session, call = self.asleep()
+        self.dm('cancel', session, '--reason', 'wrong repository')
+        self.assertEqual(self.server.turns(session)[0]['cancelReason'], 'wrong repository')
+
     def test_what_expired_is_gone(self):
         _, session, call = self.asleep('deploy A within 400ms')
         self.server.get(f'/async-tool/pending/{call["id"]}?wait=10')

@@ -3,6 +3,7 @@
 import re
 import time
 import unittest
+import urllib.parse
 
 from dormouse import ROOT, Client, main, wait_for
 from shapes import (
@@ -293,8 +294,10 @@ class Objects(Contract):
     def test_a_queued_prompt_says_behind_what(self):
         session, call = self.waiting()
         (turn,) = self.server.turns(session['id'])
-        answer = self.server.prompt(session['id'], 'later', wait=0)
-        self.assertEqual(answer['queuedBehind'], turn['id'])
+        path = f'/api/sessions/{session["id"]}/prompt'
+        for _ in range(2):
+            answer = self.server.post(path, {'text': 'later'}, Idempotency_Key='later')
+            self.assertEqual(answer['queuedBehind'], turn['id'])
         queued = self.server.turns(session['id'])[1]
         self.assertShape(queued, TURN)
         self.assertEqual((queued['status'], queued['finishReason']), ('queued', None))
@@ -460,6 +463,49 @@ class Objects(Contract):
         gone = self.assertStatus(self.server.delete(path), 204)
         self.assertEqual(gone.raw, b'')
         self.assertProblem(self.server.get(path), 404, 'not_found')
+
+    def test_cancel_reason_is_in_the_call_the_turn_and_the_events(self):
+        session = self.server.create('deploy A and B')['id']
+        first, second = self.server.open_calls(session)
+        self.server.prompt(session, 'later', wait=0)
+        path = f'/async-tool/pending/{first["id"]}'
+        for reason in ('another branch', 'other words'):
+            answer = self.server.delete(path + '?reason=' + urllib.parse.quote(reason))
+            self.assertStatus(answer, 200)
+        self.assertTrue(answer['duplicate'], 'the reason is no part of what is compared')
+        self.assertShape(self.server.get(path).json, PENDING)
+        self.assertEqual(self.server.get(path)['cancelReason'], 'another branch')
+        body = {'all': True, 'reason': 'wrong repository'}
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel', body), 200)
+        (turn, dropped) = self.server.turns(session)
+        self.assertShape(turn, TURN)
+        for one in (turn, dropped):
+            self.assertEqual(one['cancelReason'], 'wrong repository')
+        said = {}
+        for event in self.server.events(session):
+            said.setdefault(event['type'], []).append(event['data'].get('reason'))
+        self.assertEqual(said['cancelled'], ['another branch', 'wrong repository'])
+        self.assertEqual(said['turn_ended'], ['wrong repository'])
+        self.assertEqual(said['input_dropped'], ['wrong repository'])
+        states = [p['state'] for m in self.server.items(f'/api/sessions/{session}/messages')
+                  for p in m['parts'] if p['type'] == 'tool']
+        self.assertEqual([s['error'] for s in states],
+                         ['cancelled: another branch', 'cancelled: wrong repository'])
+        self.assertEqual(
+            self.server.get(f'/async-tool/pending/{second["id"]}')['cancelReason'],
+            'wrong repository',
+        )
+
+    def test_a_cancel_reason_is_text_of_a_kilobyte(self):
+        session, call = self.waiting()
+        path = f'/api/sessions/{session["id"]}/cancel'
+        for reason in ('x' * 1_001, 7, ['x']):
+            answer = self.server.post(path, {'reason': reason})
+            self.assertProblem(answer, 400, 'bad_value', pointer='/reason')
+        path = f'/async-tool/pending/{call["id"]}?reason=' + 'x' * 1_001
+        self.assertProblem(self.server.delete(path), 400, 'bad_value')
+        self.assertEqual(self.server.get(f'/api/sessions/{session["id"]}')['activity']['type'],
+                         'waiting_async')
 
     def test_cancel_takes_a_call_the_turn_or_all(self):
         session = self.server.create('deploy A and B')

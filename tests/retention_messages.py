@@ -185,9 +185,83 @@ class ByHand(Cutting):
         self.assertIn('0 messages of 0 sessions', run(*flags, env=env).stdout)
         self.assertEqual(run(*flags[:-1], '99', env=env).returncode, 2)
 
+    def test_turns_that_are_older_go_and_the_newest_stays(self):
+        session = self.server.create()['id']
+        self.talk(session, 20, 'old')
+        time.sleep(2)
+        self.talk(session, 5, 'new')
+        told = self.cut(messageAgeMs=1_500, sessionID=session, dryRun=True)
+        self.assertEqual((told['messages'], told['messageAgeMs']), (40, 1_500))
+        self.assertIsNone(told['messagesPerSession'])
+        self.assertEqual(len(self.messages(session)), 50, 'a dry run changes nothing')
+        self.assertEqual(self.cut(messageAgeMs=1_500)['messages'], 40)
+        for _ in range(2):
+            self.assertEqual(self.texts(session), [f'new {n}' for n in range(5)])
+            self.assertEqual(self.session(session)['messageCount'], 10)
+            self.server.restart()
+        self.cut(messageAgeMs=0, sessionID=session)
+        self.assertEqual(self.texts(session), ['new 4'], 'the newest stays')
+
+    def test_a_journal_that_is_too_large_loses_its_oldest_turns(self):
+        session, small = self.server.create()['id'], self.server.create('hi')['id']
+        word = 'x' * 4_000
+        self.talk(session, 40, word)
+        before = self.messages(session)
+        told = self.cut(sessionBytes=100_000)
+        self.assertEqual([one['sessionID'] for one in told['found']], [session])
+        self.assertGreater(told['bytes'], 100_000)
+        left = self.messages(session)
+        self.assertEqual(left, before[len(before) - len(left):])
+        self.assertLess(len(left), 24)
+        self.assertGreater(len(left), 8)
+        self.assertEqual(self.cut(sessionBytes=100_000)['sessions'], 0, 'once is enough')
+        self.assertEqual(len(self.messages(small)), 2)
+        self.server.restart()
+        self.assertEqual(self.messages(session), left)
+
+    def test_what_waits_stays_when_turns_go_by_age(self):
+        session = self.server.create()['id']
+        self.talk(session, 4)
+        self.assertStatus(self.server.prompt(session, 'deploy A'), 200)
+        (call,) = self.server.open_calls(session)
+        for n in range(2):
+            self.server.prompt(session, f'queued {n}', wait=0, when='queue')
+        self.assertEqual(self.cut(messageAgeMs=0)['messages'], 8)
+        self.assertEqual(self.session(session)['messageCount'], len(self.messages(session)))
+        self.server.restart()
+        self.assertEqual(self.server.open_calls(session)[0]['id'], call['id'])
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.texts(session), ['deploy A', 'queued 0', 'queued 1'])
+        self.assertEqual(self.session(session)['messageCount'], len(self.messages(session)))
+
+    def test_the_command_takes_an_age_and_a_size(self):
+        session, other = self.server.create()['id'], self.server.create()['id']
+        for one in (session, other):
+            self.talk(one, 6)
+        url = f'http://127.0.0.1:{self.server.port}'
+        env = {'DORMOUSE_TOKEN': self.server.token}
+        flags = ('--server', url, 'retention')
+
+        def ask(*more):
+            return run(*flags, *more, env=env)
+
+        told = ask('--older-than', '0s', '--session', session, '--dry-run')
+        self.assertIn('10 messages of 1 session would go', told.stdout, told.stderr)
+        told = ask('--older-than', '1d', '--bytes', '10MiB')
+        self.assertIn('0 messages of 0 sessions are gone', told.stdout, told.stderr)
+        self.assertIn('10 messages of 1 session are gone',
+                      ask('--older-than', '0s', '--session', session).stdout)
+        self.assertEqual(len(self.messages(other)), 12)
+        for bad in (('--older-than', 'soon'), ('--bytes', '10MB'), ('--session', session)):
+            self.assertEqual(ask(*bad).returncode, 2, bad)
+
     def test_bad_input_is_named_and_changes_nothing(self):
         for body, field in (
             ({}, 'messagesPerSession'),
+            ({'messageAgeMs': -1}, 'messageAgeMs'),
+            ({'messageAgeMs': '1d'}, 'messageAgeMs'),
+            ({'sessionBytes': 65_535}, 'sessionBytes'),
             ({'messagesPerSession': 99}, 'messagesPerSession'),
             ({'messagesPerSession': '100'}, 'messagesPerSession'),
             ({'messagesPerSession': 100, 'after': 'x'}, 'after'),
@@ -202,11 +276,13 @@ class ByHand(Cutting):
 
 
 class ByItself(Cutting):
+    keys = 'messages_per_session = 100'
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix='dormouse-test-')
         self.addCleanup(folder.cleanup)
         path = pathlib.Path(folder.name, 'dormouse.toml')
-        path.write_text('[server]\ndemo = true\n[retention]\nmessages_per_session = 100\n')
+        path.write_text(f'[server]\ndemo = true\n[retention]\n{self.keys}\n')
         self.arguments = ('--config', str(path))
         super().setUp()
 
@@ -217,6 +293,31 @@ class ByItself(Cutting):
         kept = self.texts(session)
         self.assertEqual(kept, [f'hi {n}' for n in range(140 - len(kept), 140)])
         self.assertGreaterEqual(len(kept), 40)
+        self.assertIn('oldest messages removed', self.server.tail())
+
+
+class ByAge(ByItself):
+    keys = 'message_age = "2s"'
+
+    def test_a_session_that_has_too_many_loses_its_oldest_as_its_turns_end(self):
+        session = self.server.create()['id']
+        self.talk(session, 3, 'old')
+        time.sleep(2.5)
+        self.assertEqual(len(self.messages(session)), 6, 'no turn has ended since')
+        self.talk(session, 1, 'new')
+        wait_for(lambda: self.texts(session) == ['new 0'])
+        self.assertIn('oldest messages removed', self.server.tail())
+
+
+class ByBytes(ByItself):
+    keys = 'session_bytes = 65536'
+
+    def test_a_session_that_has_too_many_loses_its_oldest_as_its_turns_end(self):
+        session = self.server.create()['id']
+        for n in range(30):
+            self.assertStatus(self.server.prompt(session, f'{n} ' + 'x' * 4_000), 200)
+        wait_for(lambda: len(self.messages(session)) < 20)
+        self.assertTrue(self.texts(session)[-1].startswith('29 '))
         self.assertIn('oldest messages removed', self.server.tail())
 
 

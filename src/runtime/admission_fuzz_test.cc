@@ -149,8 +149,14 @@ protected:
             case 0:
                 (void)runtime->progress(call, noise.json({}), noise.text("k"), noise.text("ann"));
                 break;
-            case 1: (void)runtime->cancel(call, noise.text("ann")); break;
-            case 2: (void)runtime->cancel(call.session, noise.text("ann")); break;
+            case 1:
+                (void)runtime->cancel(
+                    call, {.by = noise.text("ann"), .reason = noise.text("not needed")});
+                break;
+            case 2:
+                (void)runtime->cancel(
+                    call.session, {.by = noise.text("ann"), .reason = noise.text("not needed")});
+                break;
             case 3:
                 (void)runtime->pause(call.session, noise.text("ann"));
                 // Only a valid name is sure to wake it again.
