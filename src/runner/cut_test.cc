@@ -197,7 +197,7 @@ std::size_t old_turns(Records const& records, Time then) {
 // After all cuts nothing is left that is too old, and what is left is the session without it.
 TEST(Cut, ByAge_LeavesNoTurnThatIsOlder) {
     int cuts = 0, carried = 0;
-    for (std::uint32_t seed = 0; seed < 120; ++seed) {
+    for (std::uint32_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         auto const told = wire::testing::story(seed, 240);
         if (told.state.lifecycle == Lifecycle::deleted) continue;
@@ -216,7 +216,7 @@ TEST(Cut, ByAge_LeavesNoTurnThatIsOlder) {
         carried += kept.stored().front()->event.seq <= kept.state.base.through ? 1 : 0;
         if (HasFailure()) break;
     }
-    EXPECT_GT(cuts, 30);
+    EXPECT_GT(cuts, 15);
     EXPECT_GT(carried, 3);
 }
 
@@ -224,7 +224,7 @@ TEST(Cut, ByAge_LeavesNoTurnThatIsOlder) {
 // is within its limit or nothing more can go.
 TEST(Cut, ByBytesAndMore_LeavesTheSessionWithoutItsBeginning) {
     int cuts = 0, within = 0;
-    for (std::uint32_t seed = 0; seed < 120; ++seed) {
+    for (std::uint32_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         auto const told = wire::testing::story(seed, 240);
         if (told.state.lifecycle == Lifecycle::deleted) continue;
