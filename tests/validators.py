@@ -119,7 +119,7 @@ class Doors(Validated):
         }
         items = self.assertStatus(self.server.post('/async-tool/results', body), 200)['items']
         self.assertEqual([one['status'] for one in items], [200, 422, 503, 200])
-        self.assertEqual(items[2]['problem']['code'], 'held')
+        self.assertEqual(items[2]['problem']['code'], 'validator_unavailable')
         self.assertEqual(len(self.asked()), 3, 'an error is no result')
 
     def test_a_callback_url(self):
@@ -127,7 +127,7 @@ class Doors(Validated):
         self.waiting()
         self.assertRefused(*call_back(self.url(), {'result': {'output': 'dead'}}))
         status, problem = call_back(self.url(), {'result': {'output': 'odd'}})
-        self.assertEqual((status, problem['code']), (503, 'held'))
+        self.assertEqual((status, problem['code']), (503, 'validator_unavailable'))
         self.assertEqual(call_back(self.url(), {'result': {'output': 'live'}})[0], 200)
         self.ends_with('deploy A: live')
 
@@ -144,7 +144,7 @@ class Doors(Validated):
 
         refused = send('dead', 'd1')
         self.assertRefused(refused.status, refused.json)
-        self.assertProblem(send('odd', 'd2'), 503, 'held')
+        self.assertProblem(send('odd', 'd2'), 503, 'validator_unavailable')
         self.assertStatus(send('live', 'd3'), 200)
         self.ends_with('deploy A: live')
         self.assertEqual(len(self.asked()), 3)
@@ -184,7 +184,7 @@ class Doors(Validated):
 
         refused = say('dead')
         self.assertRefused(refused.status, refused.json)
-        self.assertProblem(say('odd'), 503, 'held')
+        self.assertProblem(say('odd'), 503, 'validator_unavailable')
         self.assertStatus(say('live'), 200)
         self.ends_with('deploy A: live')
 
@@ -227,11 +227,12 @@ class Failures(Validated):
         }
         for output, why in ends.items():
             answer = self.server.result(call['id'], output)
-            problem = self.assertProblem(answer, 503, 'held', next='retry')
+            problem = self.assertProblem(answer, 503, 'validator_unavailable', next='retry')
             self.assertIn(why, problem['detail'])
             self.assertEqual(answer.headers['Retry-After'], '5')
         (self.folder / 'check.py').unlink()
-        problem = self.assertProblem(self.server.result(call['id'], 'live'), 503, 'held')
+        answer = self.server.result(call['id'], 'live')
+        problem = self.assertProblem(answer, 503, 'validator_unavailable')
         self.assertIn('it can not be started', problem['detail'])
         self.assertNotIn(str(self.folder), json.dumps(problem))
         self.checked()

@@ -75,7 +75,7 @@ enum class Code : std::uint8_t {
     fail_stop,
     draining,
     recovering,
-    held,
+    validator_unavailable,
     agent_unavailable,
     overloaded,
     newer_format,

@@ -83,7 +83,7 @@ port::Judged judged(Verdict verdict) {
         case Validators::Word::refused: break;
     }
     return std::unexpected(
-        Error{Code::held,
+        Error{Code::validator_unavailable,
               "The validator of the tool failed: " + verdict.why + "; the call goes on waiting.",
               {},
               again_after_ms});

@@ -49,7 +49,7 @@ public:
     Validators& operator=(Validators const&) = delete;
 
     // `then` is called once, perhaps before this returns. The function that is given back drops the
-    // question: then it is not called any more. Errors: held (the validator failed), overloaded.
+    // question: then it is not called any more. Errors: validator_unavailable, overloaded.
     agent::StopTool ask(std::shared_ptr<Validator const> validator, port::Offered what,
                         port::Fn<void(port::Judged)> then);
     // Empty: nobody.

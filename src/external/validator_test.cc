@@ -138,7 +138,7 @@ TEST_F(ValidatorTest, WhatItSaysWithExitStatus1IsTheReason) {
 
 TEST_F(ValidatorTest, WhateverElseItDoesMeansThatItFailed) {
     auto const fails = [&](ProcessEnd end, std::string const& why) {
-        EXPECT_EQ(ends(std::move(end)), "held");
+        EXPECT_EQ(ends(std::move(end)), "validator_unavailable");
         EXPECT_EQ(error.detail,
                   "The validator of the tool failed: " + why + "; the call goes on waiting.");
         EXPECT_EQ(error.retry_after_ms, 5'000);
@@ -150,7 +150,8 @@ TEST_F(ValidatorTest, WhateverElseItDoesMeansThatItFailed) {
     fails(ended(How::signalled, 11, "", ""), "it was ended by signal 11");
     fails(ended(How::timed_out, 0, "", ""), "it took longer than its time limit of 2.500 s");
     fails(ended(How::flooded, 0, "", ""), "it wrote more than it may (64 KiB)");
-    EXPECT_EQ(ends(ended(How::not_started, 0, "", "no such file: /srv/check")), "held");
+    EXPECT_EQ(ends(ended(How::not_started, 0, "", "no such file: /srv/check")),
+              "validator_unavailable");
     EXPECT_THAT(error.detail, Not(HasSubstr("/srv"))) << "files are for operators only";
     EXPECT_EQ(told.back(), "deploy failed: it can not be started: no such file: /srv/check");
 }
