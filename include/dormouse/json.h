@@ -2,6 +2,7 @@
 // Json: JSON text that has been checked, immutable and shared. Sixteen bytes; copying shares the
 // text. The text is kept byte for byte as it came (numbers keep their digits, objects their order).
 
+#include <expected>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,14 +10,20 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
+struct Error;
+
 class Json {
 public:
     // The JSON value `null`.
     Json() = default;
 
-    // REQUIRES: `text` is one valid JSON value (RFC 8259, UTF-8) without surrounding white space.
-    // Outside text goes through json::check() first; only code that has just written or checked the
-    // text calls this.
+    // Checks `text`, and keeps it without the white space around it. The text must be one JSON
+    // value (RFC 8259) in UTF-8, nested at most 64 deep, without a key twice in one object, and
+    // with no number that a double cannot hold. Errors: bad_json, bad_number_or_key.
+    [[nodiscard]] static std::expected<Json, Error> parse(std::string_view text);
+
+    // Checks nothing. REQUIRES: parse() would take `text`, and no white space is around it. For
+    // text that the caller has written itself; text from anywhere else goes through parse().
     [[nodiscard]] static Json trusted(std::string text);
 
     [[nodiscard]] std::string_view text() const {
@@ -35,3 +42,5 @@ private:
 }  // namespace dormouse::inline v0
 
 #pragma GCC visibility pop
+
+#include <dormouse/error.h>  // Error holds a Json, so it comes after

@@ -236,3 +236,9 @@ Result<Json> repaired(Json const& value) {
 }
 
 }  // namespace dormouse::json
+
+namespace dormouse::inline v0 {
+
+Result<Json> Json::parse(std::string_view text) { return json::check(text); }
+
+}  // namespace dormouse::inline v0

@@ -42,6 +42,21 @@ TEST(Check, SurroundingWhiteSpaceIsCutOff) {
     EXPECT_EQ(check("1 ")->text(), "1");
 }
 
+// The same check, for programs that have the public headers alone.
+TEST(JsonParse, TextOfOneValue_IsKeptByteForByte) {
+    auto const json = Json::parse(" {\"a\" : 1.0}\n");
+    ASSERT_TRUE(json);
+    EXPECT_EQ(*json, Json::trusted("{\"a\" : 1.0}"));
+}
+
+TEST(JsonParse, TextThatIsNotOneValue_IsRefused) {
+    EXPECT_EQ(Json::parse("{\"what\":\"a\"").error().code, Code::bad_json);
+    EXPECT_EQ(Json::parse("1},\"x\":{\"y\":2").error().code, Code::bad_json);
+    EXPECT_EQ(Json::parse("\"\xff\"").error().code, Code::bad_json);
+    EXPECT_EQ(Json::parse(nested(100'000, "[", "]")).error().code, Code::bad_json);
+    EXPECT_EQ(Json::parse("{\"a\":1,\"a\":2}").error().code, Code::bad_number_or_key);
+}
+
 TEST(Check, DepthIsLimitedForArraysObjectsAndBoth) {
     EXPECT_TRUE(check(nested(depth_max, "[", "]")));
     EXPECT_TRUE(check(nested(depth_max, "{\"a\":", "}")));
