@@ -324,6 +324,15 @@ class Page(Tools):
         self.assertIn('Raw JSON{"target":"A"}', page.text)
         self.assertIn('/', page.links)
 
+    def test_page_edited_arguments_show_what_differs(self):
+        pending = self.asked()
+        body = {'pendingID': pending, 'approved': True, 'arguments': {'target': 'B'}}
+        self.assertEqual(self.server.post('/async-tool/decision', body).status, 200)
+        self.server.at_rest(self.session)
+        page = Person(self.server, 'bob').get(pending)
+        self.assertIn('- target: "A"', page.text)
+        self.assertIn('+ target: "B"', page.text)
+
     def test_it_decides_over_a_crash(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
@@ -339,6 +348,20 @@ class Home(Tools):
     def setUp(self):
         self.server = Server()
         self.addCleanup(self.server.clean)
+
+    def test_question_markdown_is_readable_and_safe(self):
+        text = 'ask Which **region**?\n\n- eu\n- <script>us</script>\n\n[now](javascript:x)'
+        question = self.server.open_calls(self.server.create(text)['id'])[0]
+        bob = Person(self.server, 'bob')
+        raw = bob.raw('/a/' + question['id'])
+        self.assertIn('<title>Which region?</title>', raw)
+        self.assertIn('<h1>Which <strong>region</strong>?</h1>', raw)
+        self.assertIn('<li>eu</li>', raw)
+        self.assertIn('<li>&lt;script&gt;us&lt;/script&gt;</li>', raw)
+        self.assertIn('<p>[now](javascript:x)</p>', raw)
+        self.assertIn('as it was sent', raw)
+        self.assertNotIn('script', Parsed(raw.encode()).tags)
+        self.assertIn('Which region?\n- eu', bob.raw('/'))
 
     def test_home_lists_what_waits_for_the_person(self):
         approval = self.server.open_calls(self.server.create('approve A')['id'])[0]

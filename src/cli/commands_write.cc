@@ -129,7 +129,10 @@ Outcome<int> execute(Context const& context, DecideArgs const& args) {
     if (!body) return std::unexpected(body.error());
     auto const reply = client->post("/async-tool/decision", *body);
     if (!reply) return std::unexpected(reply.error());
-    auto const what = escape_for_terminal(plain(shown["tool"]) + " " + plain(shown["input"]));
+    std::string what = plain(shown["tool"]) + " ";
+    if (json::View const edited = json::View(*body)["arguments"]; edited.exists())
+        what += plain(edited) + " instead of ";
+    what = escape_for_terminal(what + plain(shown["input"]));
     context.show(reply->body, (args.approved ? "approve " : "deny ") + what + ": " +
                                   submission_text(json::View(reply->body)));
     return status::done;

@@ -1,6 +1,7 @@
 // The API's objects in words (shapes: design, "Object shapes").
 
 #include "cli/render.h"
+#include "cli/render_question.h"
 
 #include "base/text.h"
 #include "cli/settings.h"
@@ -340,10 +341,12 @@ std::string pending_text(json::View call, Time now, Style style) {
     out +=
         "call      " + escape_for_terminal(plain(call["tool"]) + " " + plain(call["input"])) + "\n";
     if (auto const first = call["modelInput"]; first.exists() && !first.is_null())
-        out += "instead of " + escape_for_terminal(plain(first)) + " (what the model asked for)\n";
+        out += "asked for " + escape_for_terminal(plain(call["tool"]) + " " + plain(first)) + "\n" +
+               changes_text(first, call["input"], 10, style);
     out += "session   " + safe(call["sessionID"]) + "\n";
     out += "reason    " + escape_for_terminal(reason_word(call)) + "\n";
-    if (call["message"].string()) out += "asks      " + lines_of(call["message"], 10) + "\n";
+    if (call["message"].string())
+        out += "asks      " + question_text(call["message"], 10, style) + "\n";
     out += "since     " + ago(call["time"]["created"].integer_or(0), now) + "\n";
     if (call["receipt"].is_null()) {
         out += "deadline  " + ahead(call["timeout"].integer_or(0), now) + "\n";
@@ -482,7 +485,8 @@ std::string how_to_settle(json::View call, Time now, std::string const& flags, S
                waits_for(call);
     if (deadline != 0) out += ", deadline " + ahead(deadline, now);
     out += "\n";
-    if (call["message"].string()) out += "  asks: " + lines_of(call["message"], 8) + "\n";
+    if (call["message"].string())
+        out += "  asks: " + question_text(call["message"], 8, style) + "\n";
     if (reason == "approval") {
         out += command("approve", id, "", flags) + command("deny", id, "--reason 'WHY'", flags);
     } else if (reason == "elicitation") {

@@ -131,11 +131,30 @@ TEST(Pending, Question_OfSeveralLines_IsShownOnSeveralLines) {
               std::string::npos);
 }
 
-TEST(Pending, EditedArguments_AreShownWithTheModelsOwn) {
-    auto const call = approval_of("pnd_1", R"(,"modelInput":{"target":"blog"},"receipt":null)");
-    EXPECT_NE(pending_text(json::View(call), now, {})
-                  .find("instead of {\"target\":\"blog\"} (what the model asked for)\n"),
+TEST(Pending, MarkdownOfAQuestion_IsMadeReadable) {
+    json::View const call(R"({"reason":"user_input","id":"pnd_1","status":"waiting","message":)"
+                          R"("Which **region**?\n\n- `eu`\n- us\n\nAnswer \u001b[2J soon."})");
+    EXPECT_NE(pending_text(call, now, {})
+                  .find("asks      Which region?\n          - `eu`\n          - us\n\n"
+                        "          Answer \\u{1b}[2J soon.\n"),
+              std::string::npos)
+        << pending_text(call, now, {});
+    EXPECT_NE(pending_text(call, now, Style{true}).find("Which \x1b[1mregion\x1b[22m?"),
               std::string::npos);
+}
+
+TEST(Explain, EditedArguments_ShowsBothAndWhatDiffers) {
+    auto const text = explain_text(
+        json::View(R"({"session":{"id":"ses_1"},"calls":[{"attempts":1,"pending":{"id":"pnd_1",)"
+                   R"("status":"completed","tool":"deploy","input":{"target":"B","at":{"n":1}},)"
+                   R"("modelInput":{"target":"A","at":{"n":1},"force":true}}}]})"),
+        now, {});
+    EXPECT_NE(text.find("call      deploy {\"target\":\"B\",\"at\":{\"n\":1}}\n"
+                        "asked for deploy {\"target\":\"A\",\"at\":{\"n\":1},\"force\":true}\n"
+                        "          - target: \"A\"\n          + target: \"B\"\n"
+                        "          - force: true\n"),
+              std::string::npos)
+        << text;
 }
 
 TEST(Pending, a_change_is_a_line) {

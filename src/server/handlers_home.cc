@@ -4,6 +4,7 @@
 #include "server/page.h"
 #include "server/token_changes.h"
 
+#include "base/markdown.h"
 #include "base/text.h"
 
 #include <algorithm>
@@ -78,9 +79,9 @@ std::string waiting_html(Home const& home, Time now) {
     if (home.waiting.empty()) return out + "<p>Nothing waits for your answer.</p>\n";
     out += "<ul>\n";
     for (WaitingCall const& one : home.waiting) {
-        out += "<li><a class=\"said\" href=\"/a/" + one.id + "\">" + html_text(one.question) +
-               "</a><br><span class=\"dim\">" + html_text(one.tool) + ", since " +
-               time_html(one.created, now);
+        out += "<li><a class=\"said\" href=\"/a/" + one.id + "\">" +
+               html_text(markdown::plain_text(one.question)) + "</a><br><span class=\"dim\">" +
+               html_text(one.tool) + ", since " + time_html(one.created, now);
         if (one.deadline) out += ", deadline " + time_html(*one.deadline, now);
         out += "</span></li>\n";
     }

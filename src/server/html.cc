@@ -22,6 +22,8 @@ constexpr std::string_view style =
     "h1{font-size:1.4rem;line-height:1.3;white-space:pre-line;margin:.5rem 0 1rem}"
     "h2{font-size:1.1rem;margin-top:2rem}"
     ".said{white-space:pre-line}.dim{opacity:.75}"
+    ".md ul{list-style:disc}.md ul,.md ol{padding-left:1.5rem}.md li{border:0;padding:0}"
+    "del,ins{text-decoration:none;display:block}ins{font-weight:bold}"
     "nav{display:flex;flex-wrap:wrap;gap:.25rem 1rem;align-items:center}"
     "nav a,li a{display:inline-block;min-height:44px;line-height:44px}"
     "summary{min-height:44px;line-height:44px;cursor:pointer}"

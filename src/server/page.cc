@@ -2,9 +2,12 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "json/changes.h"
 #include "json/json.h"
+#include "base/markdown.h"
 #include "server/html.h"
 #include "server/objects.h"
+#include "server/question_html.h"
 
 #include <algorithm>
 
@@ -133,10 +136,28 @@ std::string arguments(Json const& input, std::string const& question) {
     return row("Arguments", (rows.empty() ? "" : "<dl>\n" + rows + "</dl>\n") + raw);
 }
 
+// Where the arguments differ from those that the model gave; empty: nobody has changed them.
+std::string edits(wire::CallView const& call) {
+    if (call.inputs.empty()) return "";
+    auto const line = [](char const* tag, char const* sign, std::string const& name,
+                         std::optional<std::string> const& value) {
+        if (!value) return std::string();
+        std::string const text = sign + (name.empty() ? "" : name + ": ") + *value;
+        return "<" + std::string(tag) + ">" + shown(text) + "</" + tag + ">\n";
+    };
+    std::string out;
+    json::View const first(call.inputs.front().second);
+    for (json::Change const& change : json::changes(first, json::View(call.spec.input)))
+        out += line("del", "- ", change.name, change.before) +
+               line("ins", "+ ", change.name, change.after);
+    return out.empty() ? "" : row("Changed since the model asked", out);
+}
+
 std::string facts(State const& state, wire::CallView const& call, wire::PauseView const& pause,
                   std::string const& question, Time now) {
     std::string out = "<dl>" + row("Tool", shown(call.spec.tool)) +
-                      arguments(call.spec.input, question) + row("Agent", shown(state.agent));
+                      arguments(call.spec.input, question) + edits(call) +
+                      row("Agent", shown(state.agent));
     std::string const& title = state.title.empty() ? state.auto_title : state.title;
     if (!title.empty()) out += row("Session", "<span class=\"said\">" + shown(title) + "</span>");
     out += row("Status", std::string(pending_status(pause, now)));
@@ -210,12 +231,13 @@ HttpReply page_of(State const& state, wire::History const& history, wire::PauseV
     if (!viewer.notice.empty())
         out +=
             "<p role=\"alert\" class=\"said\"><strong>" + shown(viewer.notice) + "</strong></p>\n";
-    out += "<h1>" + shown(question) + "</h1>\n";
+    QuestionHtml const asked_html = question_html(question, "Waiting: " + call.spec.tool);
+    out += "<h1>" + asked_html.heading + "</h1>\n" + asked_html.body;
     if (pause.receipt) out += outcome(pause);
     std::string const about = facts(state, call, pause, question, now);
     std::string const digest = digest_text(sha256(json::canonical(call.spec.input)));
     out += pause.receipt ? about : how_to_answer(state, pause, viewer, about, digest, now);
-    return html_reply(status, title_text(question), out);
+    return html_reply(status, title_text(markdown::plain_text(question)), out);
 }
 
 }  // namespace dormouse::server

@@ -1,6 +1,6 @@
 #pragma once
 // The page behind the link that people are sent, as HTML without scripts. What comes from agents
-// and tools is shown as text, whatever it holds.
+// and tools is shown as text, whatever it holds; of a question also its Markdown (question_html.h).
 
 #include "server/http.h"
 #include "session/state.h"
