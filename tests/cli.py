@@ -264,7 +264,11 @@ class Settling(Cli):
         self.assertEqual(self.server.said(session), 'dangerous X failed: denied: not on a Friday')
         _, session, call = self.asleep('approve X')
         self.dm('approve', call['id'], '--arguments', '{"action":1}', exits=USAGE)
-        self.dm('approve', call['id'], '--arguments', '{"action":"Y"}')
+        said = self.dm('approve', call['id'], '--arguments', '{"action":"Y"}')
+        self.assertIn('{"action":"Y"} instead of {"action":"X"}: applied', said)
+        said = self.dm('explain', call['id'])
+        self.assertIn('asked for dangerous {"action":"X"}', said)
+        self.assertIn('- action: "X"\n          + action: "Y"\n', said)
         self.server.at_rest(session)
         self.assertIn('{"done":"Y","runs":1}', self.server.said(session))
 
@@ -575,6 +579,18 @@ class Watching(Cli):
         self.assertEqual(json.loads(watch.stdout.readline())['id'], call['id'])
         self.server.error(call['id'], 'no')
         self.assertEqual(json.loads(watch.stdout.readline())['status'], 'failed')
+        self.interrupted(watch)
+
+    def test_watch_timers_are_shown_with_all(self):
+        _, _, timer = self.asleep('wait 500s')
+        _, _, call = self.asleep()
+        watch = self.watch()
+        self.assertIn(call['id'], watch.stdout.readline())
+        self.server.result(call['id'], 'live')
+        self.assertIn(call['id'], watch.stdout.readline())
+        self.interrupted(watch)
+        watch = self.watch('--all')
+        self.assertIn(timer['id'], watch.stdout.readline())
         self.interrupted(watch)
 
     def test_it_outlives_the_server(self):

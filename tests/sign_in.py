@@ -177,8 +177,11 @@ class SignIn(Case):
         self.assertRegex(done.stdout, r'^http://\S+/sign-in#dml_\S{43}\n$')
 
     def test_the_command_shows_a_code_to_photograph(self):
-        done = run('link', '--qr', '--server', self.own(), '--data', self.server.directory)
+        where = ('--server', self.own(), '--data', self.server.directory)
+        done = run('link', 'bob', '--qr', *where)
         self.assertEqual(done.returncode, 0, done)
+        self.assertIn('Another device cannot open this address. Set public_url', done.stderr)
+        self.assertEqual(run('link', '--qr', *where).returncode, 2, 'a link is for somebody')
         rows = [line for line in done.stderr.splitlines() if '▀' in line or '▄' in line]
         self.assertGreater(len(rows), 15)
         self.assertRegex(done.stdout, r'^http://\S+/sign-in#dml_\S{43}\n$')

@@ -232,6 +232,7 @@ void Grammar::add_lists() {
                         "dormouse watch --tool deploy\n  dormouse watch --json", watch);
     l->add_option("-s,--session", watch->session, "Only of this session")->type_name("SESSION");
     l->add_option("--tool", watch->tool, "Only of this tool")->type_name("TOOL");
+    l->add_flag("--all", watch->all, "Timers too, which end by themselves");
 
     add_tasks();
     add("agents", "List the agents of the server", "dormouse agents",
@@ -557,7 +558,7 @@ void Grammar::add_shell() {
                         "dormouse completion bash > ~/.local/share/bash-completion/completions/"
                         "dormouse",
                         completion);
-    c->add_option("shell", completion->shell, "Which shell")
+    c->add_option("shell", completion->shell, "bash, zsh or fish")
         ->type_name("SHELL")
         ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}))
         ->required();
@@ -616,7 +617,7 @@ void Grammar::add_access() {
                         "dormouse token create alice --role answer --ttl 90d\n  dormouse token "
                         "list\n  dormouse token revoke alice",
                         token);
-    t->add_option("what", token->what, "What to do")
+    t->add_option("what", token->what, "create, list or revoke")
         ->type_name("WHAT")
         ->check(CLI::IsMember(std::vector<std::string>{"create", "list", "revoke"}))
         ->required();
@@ -628,12 +629,11 @@ void Grammar::add_access() {
 
     auto const link = std::make_shared<LinkArgs>();
     link->access.role = "answer";
-    link->access.name = "me";
     auto* const l = add("link", "A link that signs a browser in, once",
                         "dormouse link alice --role answer", link);
-    l->add_option("who", link->access.name, "Who signs in")
+    l->add_option("who", link->access.name, "Who signs in: the name that receipts show")
         ->type_name("NAME")
-        ->capture_default_str();
+        ->required();
     l->add_flag("--qr", link->qr, "Also show it as a code to photograph, on standard error");
     add_access_options(*l, link->access);
 }

@@ -58,6 +58,7 @@ struct PendingArgs {
 struct WatchArgs {
     std::string session = {};
     std::string tool = {};
+    bool all = false;         // timers too
     Duration interval{1000};  // between two looks
 };
 // Background tasks of a session.

@@ -180,6 +180,9 @@ TEST(Arguments, a_wrong_word_names_the_nearest_right_one) {
     std::vector<std::pair<std::vector<std::string>, std::string>> const table{
         {{"sesions"}, "there is no command 'sesions'\n  Did you mean: dormouse sessions\n"},
         {{"--json", "promt", "x"}, "Did you mean: dormouse prompt\n"},
+        {{"init"}, "there is no command 'init'\n  Did you mean: dormouse config init\n"},
+        {{"link"}, "'dormouse link' needs NAME"},
+        {{"token"}, "needs WHAT: create, list or revoke\n"},
         {{"sessions", "--limt", "3"},
          "no option --limt of 'dormouse sessions'\n  Did you mean "
          "--limit?\n"},

@@ -102,6 +102,13 @@ Outcome<int> revoke(Context const& context, Client& client, std::string const& w
     return status::done;
 }
 
+bool is_loopback_url(std::string_view url) {
+    auto const begin = url.find("://");
+    if (begin == std::string_view::npos) return false;
+    std::string_view const host = url.substr(begin + 3);
+    return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, TokenArgs const& args) {
@@ -128,7 +135,13 @@ Outcome<int> execute(Context const& context, LinkArgs const& args) {
                     << ":\n"
                     << std::flush;
     std::string const url = json::View(reply->body)["url"].string_or("");
-    if (args.qr) context.err << qr_code(url) << std::flush;
+    if (args.qr) {
+        context.err << qr_code(url);
+        if (is_loopback_url(url))
+            context.err << "Another device cannot open this address. Set public_url of [server] "
+                           "to one that it can reach.\n";
+        context.err << std::flush;
+    }
     context.show(reply->body, url + "\n");
     return status::done;
 }
@@ -156,12 +169,26 @@ void show_found(Context const& context, json::View report, bool dry_run) {
     context.show(Json::trusted(std::string(report.raw())), text);
 }
 
+// The server names the members of a request, which nobody has typed.
+Failure in_flags(Failure failure) {
+    constexpr std::pair<std::string_view, std::string_view> names[] = {
+        {"completedAfterMs", "--completed-after"},
+        {"auditAfterMs", "--audit-after"},
+        {"deadDeliveriesAfterMs", "--dead-deliveries-after"}};
+    for (auto const& [member, flag] : names) {
+        for (auto at = failure.what.find(member); at != std::string::npos;
+             at = failure.what.find(member))
+            failure.what.replace(at, member.size(), flag);
+    }
+    return failure;
+}
+
 // A thousand at a time; as long as any of them went.
 Outcome<Swept> sweep(Context const& context, Client& client, Json const& body, bool dry_run) {
     Swept all;
     for (;;) {
         auto const reply = client.post("/api/retention", body);
-        if (!reply) return std::unexpected(reply.error());
+        if (!reply) return std::unexpected(in_flags(reply.error()));
         json::View const report(reply->body);
         show_found(context, report, dry_run);
         json::View const audit = report["audit"];

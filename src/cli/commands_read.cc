@@ -109,6 +109,10 @@ Outcome<int> nothing_waits(Context const& context, Client& client, std::string c
     auto const others = client.get(target);
     if (!others) return std::unexpected(others.error());
     json::View const body(others->body);
+    if (body["items"].size() == 0) {
+        context.out << "nothing waits\n";
+        return status::done;
+    }
     auto const count = std::to_string(body["items"].size()) + (body["next"].is_null() ? "" : "+");
     context.out << "nothing waits for " << escape_for_terminal(tool) << " (" << count
                 << (count == "1" ? " other call waits)\n" : " other calls wait)\n");

@@ -42,7 +42,10 @@ Outcome<int> show_tree(Context const& context, Client& client, std::string const
     if (!reply) return std::unexpected(reply.error());
     std::string out;
     add_branch(out, json::View(reply->body)["items"], "");
-    if (json::View(reply->body)["cut"].boolean_or(false)) out += "… there are more than 1000\n";
+    if (json::View(reply->body)["cut"].boolean_or(false))
+        out +=
+            "… these are the first 1000; below a task: dormouse tasks SESSION --tree, with its "
+            "session (dormouse tasks --output TASK says which)\n";
     context.show(reply->body, out.empty() ? "no tasks\n" : out);
     return status::done;
 }

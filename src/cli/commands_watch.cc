@@ -21,14 +21,14 @@ constexpr int tries_max = 5;
 
 class Watch {
 public:
-    Watch(Context const& context, Client& client, std::string target, Duration interval)
-        : context_(context), client_(client), target_(std::move(target)), interval_(interval) {}
+    Watch(Context const& context, Client& client, std::string target, WatchArgs const& args)
+        : context_(context), client_(client), target_(std::move(target)), args_(args) {}
 
     // Looks every second until Ctrl-C, or until the server is lost for good.
     [[nodiscard]] Outcome<int> run(Interrupts const& interrupts);
 
 private:
-    // The calls that are open, newest first.
+    // The calls that are open, newest first; timers only if they are asked for.
     [[nodiscard]] Outcome<std::vector<Json>> read();
     [[nodiscard]] Outcome<void> look();
     void draw(std::vector<Json> const& calls);
@@ -40,7 +40,7 @@ private:
     Context const& context_;
     Client& client_;
     std::string target_;
-    Duration interval_;
+    WatchArgs const& args_;
     std::map<std::string, Json> told_;  // by id; only open ones
     std::string drawn_;                 // what the terminal shows
 };
@@ -53,8 +53,10 @@ Outcome<std::vector<Json>> Watch::read() {
             client_.get(target_ + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
         if (!page) return std::unexpected(page.error());
         json::View const body(page->body);
-        body["items"].elements(
-            [&](json::View call) { calls.push_back(json::compact(call.copy())); });
+        body["items"].elements([&](json::View call) {
+            if (args_.all || reason_word(call) != "timer")
+                calls.push_back(json::compact(call.copy()));
+        });
         cursor = body["next"].string_or("");
     } while (!cursor.empty() && calls.size() < watched_max);
     return calls;
@@ -144,7 +146,7 @@ Outcome<int> Watch::run(Interrupts const& interrupts) {
         if (!looked && (!lost || tries == tries_max)) return std::unexpected(looked.error());
         if (!looked && tries == 0)
             context_.err << "the connection is lost; trying again\n" << std::flush;
-        auto const wait = looked ? interval_ : Duration(1000 << tries);
+        auto const wait = looked ? args_.interval : Duration(1000 << tries);
         tries = looked ? 0 : tries + 1;
         if (interrupts.sleep(wait, context_.output_fd)) {
             if (!interrupts.sleep(Duration(0))) return status::unread;
@@ -169,7 +171,7 @@ Outcome<int> execute(Context const& context, WatchArgs const& args) {
         target += "&sessionID=" + *session;
     }
     if (!args.tool.empty()) target += "&tool=" + encode(args.tool);
-    return Watch(context, *client, std::move(target), args.interval).run(interrupts);
+    return Watch(context, *client, std::move(target), args).run(interrupts);
 }
 
 }  // namespace dormouse::cli
