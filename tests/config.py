@@ -112,6 +112,18 @@ class Check(Folder):
             self.assertIn(part, said)
         self.assertNotIn('demo', said)
 
+    def test_config_check_unused_built_in_tools_are_not_listed(self):
+        path = self.write(
+            '[[model]]\nid = "m"\nkind = "scripted"\n'
+            '[[tool]]\nname = "t"\nkind = "http"\nurl = "https://ci.example.org/go"\n'
+            '[[agent]]\nid = "ops"\nmodel = "m"\ntools = ["ask_human"]\n'
+        )
+        said = self.dm('config', 'check', path).stdout
+        tools = [line.split()[1] for line in said.splitlines() if line.startswith('tool ')]
+        self.assertEqual(sorted(tools), ['ask_human', 't'])
+        report = json.loads(self.dm('config', 'check', path, '--json').stdout)
+        self.assertEqual(sorted(report['tools']), ['ask_human', 't'])
+
     def test_what_can_not_work_on_this_machine_is_a_warning(self):
         hook = 'secret_env = "S_HOOK"\nevents = ["turn_ended"]\n'
         path = self.write(

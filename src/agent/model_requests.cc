@@ -152,7 +152,7 @@ std::vector<port::ModelLoad> model_loads(Registry const& registry, ModelRequests
     std::vector<port::ModelLoad> out;
     std::set<Model const*> seen;
     for (Agent const& agent : registry.agents()) {
-        if (!agent.model || !seen.insert(agent.model.get()).second) continue;
+        if (agent.hidden || !agent.model || !seen.insert(agent.model.get()).second) continue;
         auto const same = std::ranges::find(out, agent.model_id, &port::ModelLoad::model);
         port::ModelLoad& load =
             same != out.end() ? *same : out.emplace_back(port::ModelLoad{agent.model_id});

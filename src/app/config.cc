@@ -101,6 +101,22 @@ std::string of(std::size_t n, std::string const& thing) {
     return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
 }
 
+// Those of the configuration, and those built in that one of its agents has.
+std::vector<std::string> tools_in_use(config::Config const& config,
+                                      agent::Registry const& registry) {
+    std::vector<std::string> out;
+    for (agent::Tool const& tool : registry.tools()) {
+        bool const own = std::ranges::any_of(config.tools, [&](config::Tool const& configured) {
+            return configured.name == tool.name;
+        });
+        bool const used = std::ranges::any_of(registry.agents(), [&](agent::Agent const& agent) {
+            return !agent.hidden && std::ranges::find(agent.tools, tool.name) != agent.tools.end();
+        });
+        if (own || used) out.push_back(tool.name);
+    }
+    return out;
+}
+
 void print_summary(config::Config const& config, agent::Registry const& registry) {
     std::puts(config.file.empty() ? "There is no configuration: these are the defaults."
                                   : (config.file + " is valid.").c_str());
@@ -130,8 +146,8 @@ void print_summary(config::Config const& config, agent::Registry const& registry
         std::printf("agent      %s (%s)\n", agent.id.c_str(),
                     of(agent.tools.size(), "tool").c_str());
     }
-    for (agent::Tool const& tool : registry.tools())
-        std::printf("tool       %s\n", tool.name.c_str());
+    for (std::string const& tool : tools_in_use(config, registry))
+        std::printf("tool       %s\n", tool.c_str());
     for (config::Gate const& gate : config.gates) std::printf("gate       %s\n", gate.id.c_str());
 }
 
@@ -215,7 +231,7 @@ void print_summary_json(config::Config const& config, agent::Registry const& reg
         out.end_array().end_object();
     }
     out.end_array().key("tools").begin_array();
-    for (agent::Tool const& tool : registry.tools()) out.value(tool.name);
+    for (std::string const& tool : tools_in_use(config, registry)) out.value(tool);
     out.end_array().key("gates").begin_array();
     for (config::Gate const& gate : config.gates) out.value(gate.id);
     out.end_array().key("warnings").begin_array();
