@@ -145,6 +145,21 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
     return spdlog::level::off;
 }
 
+// As --log-level names them; spdlog's own word is "warning".
+class LevelWord final : public spdlog::custom_flag_formatter {
+public:
+    void format(spdlog::details::log_msg const& message, std::tm const&,
+                spdlog::memory_buf_t& to) override {
+        auto const word = message.level == spdlog::level::warn
+                              ? spdlog::string_view_t("warn")
+                              : spdlog::level::to_string_view(message.level);
+        to.append(word.begin(), word.end());
+    }
+    [[nodiscard]] std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+        return std::make_unique<LevelWord>();
+    }
+};
+
 class LineSink final : public spdlog::sinks::base_sink<std::mutex> {
 public:
     explicit LineSink(port::Fn<void(std::string_view)> to) : to_(std::move(to)) {}
@@ -155,7 +170,10 @@ private:
         formatter_->format(message, line);
         std::string_view text(line.data(), line.size());
         while (text.ends_with('\n')) text.remove_suffix(1);
-        to_(text);
+        try {
+            to_(text);
+        } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody else to tell
+        }
     }
     void flush_() override {}
 
@@ -185,9 +203,12 @@ Log::Log(LogOptions options)
                      wants_json(options.form)}) {
     impl_->logger.set_level(spdlog_level(options.level));
     auto const utc = spdlog::pattern_time_type::utc;
-    auto const* pattern = impl_->json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})"
-                                      : "%H:%M:%S.%e %^%l%$ %v";
-    impl_->logger.set_pattern(pattern, impl_->json ? utc : spdlog::pattern_time_type::local);
+    auto const* pattern = impl_->json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%*",%v})"
+                                      : "%H:%M:%S.%e %^%*%$ %v";
+    auto const time = impl_->json ? utc : spdlog::pattern_time_type::local;
+    auto formatter = std::make_unique<spdlog::pattern_formatter>(time);
+    formatter->add_flag<LevelWord>('*').set_pattern(pattern);
+    impl_->logger.set_formatter(std::move(formatter));
 }
 
 Log::~Log() = default;
