@@ -2,14 +2,61 @@
 # dormouse::dormouse is one shared object of the layers that it needs, which is no server and no
 # command line; dormouse::serve is the same with the server, and takes its place.
 #   cmake --install build/release --prefix DIR
+# With DORMOUSE_STATIC they are archives, of which a program takes a copy. With DORMOUSE_SANITIZE
+# whatever links them is compiled with the same sanitizers, which must see both sides.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+
+# For dormouse.pc: what an archive needs of the system's libraries, and the sanitizers.
+set(pc_requires "")
+if(DORMOUSE_STATIC)
+  set(pc_requires "Requires: openssl libcurl spdlog fmt")
+endif()
+set(pc_sanitize "")
+if(DORMOUSE_SANITIZE)
+  set(pc_sanitize " -fsanitize=${DORMOUSE_SANITIZE}")
+endif()
+
+# Of the libraries that are made here (Boost's, SQLite) the archive has the objects.
+function(make_archive target)
+  add_library(${target} STATIC)
+  set(outside Threads::Threads)
+  foreach(library ${ARGN})
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+    elseif(library STREQUAL "curl")
+      list(APPEND outside CURL::libcurl)
+    elseif(library STREQUAL "spdlog")
+      list(APPEND outside spdlog::spdlog fmt::fmt)
+    else()
+      list(APPEND outside ${library})
+    endif()
+  endforeach()
+  target_link_libraries(${target} PRIVATE ${outside})
+endfunction()
+
+function(make_shared target)
+  add_library(${target} SHARED)
+  # Hidden visibility does not suffice for that: Boost's headers ask for the default one.
+  set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${exports})
+  if(NOT DORMOUSE_SANITIZE)  # whose functions clang leaves to the program
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  endif()
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})
+  target_link_libraries(${target} PRIVATE ${ARGN})
+endfunction()
 
 # package_library(<name> <layer>... LINK <library>...)
 function(package_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   string(REGEX REPLACE "^dormouse-" "" export ${name})
-  add_library(lib${name} SHARED)
+  if(DORMOUSE_STATIC)
+    make_archive(lib${name} ${ARG_LINK})
+  else()
+    make_shared(lib${name} ${ARG_LINK})
+  endif()
   foreach(layer ${ARG_UNPARSED_ARGUMENTS})
     string(REPLACE "/" "_" target ${layer})
     target_sources(lib${name} PRIVATE $<TARGET_OBJECTS:${target}>)
@@ -17,11 +64,10 @@ function(package_library name)
   target_sources(lib${name} PUBLIC FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${public_headers})
   target_compile_features(lib${name} PUBLIC cxx_std_23)
-  # Hidden visibility does not suffice for that: Boost's headers ask for the default one.
-  set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
-  target_link_options(lib${name} PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
-  set_property(TARGET lib${name} APPEND PROPERTY LINK_DEPENDS ${exports})
-  target_link_libraries(lib${name} PRIVATE ${ARG_LINK})
+  if(DORMOUSE_SANITIZE)
+    target_compile_options(lib${name} INTERFACE -fsanitize=${DORMOUSE_SANITIZE})
+    target_link_options(lib${name} INTERFACE -fsanitize=${DORMOUSE_SANITIZE})
+  endif()
   set_target_properties(lib${name} PROPERTIES
     OUTPUT_NAME ${name} EXPORT_NAME ${export} LINKER_LANGUAGE CXX
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})

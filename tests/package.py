@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,10 @@ from dormouse import BINARY, ROOT, environment, main  # noqa: E402
 
 BUILD = pathlib.Path(BINARY).resolve().parent
 EXAMPLE = ROOT / 'examples' / 'sync_tool.cc'
+CACHE = BUILD / 'CMakeCache.txt'
+# With sanitizers the library and the program must be of one compiler.
+CXX = os.environ.get('CXX') or re.search(
+    r'^CMAKE_CXX_COMPILER:\w+=(.*)$', CACHE.read_text(), re.MULTILINE)[1]
 SAYS = 'It is 12 degrees in Oslo.\n'
 PROJECT = '''cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
@@ -52,6 +57,35 @@ int main() {
 }
 '''
 
+# Eight threads on one runtime: what a sanitizer that sees one side alone takes for races.
+THREADS = '''
+#include <dormouse/dormouse.h>
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+int main() {
+    dormouse::Script script;
+    script.otherwise().says("Good.");
+    auto runtime = dormouse::Runtime::open(
+        {.store = ":memory:", .agents = {{.name = "a", .model = script.model()}}});
+    if (!runtime) return 1;
+    std::atomic<int> ended = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 8; ++i)
+            threads.emplace_back([&] {
+                for (int n = 0; n < 10; ++n) {
+                    auto const session = runtime->create({.agent = "a", .prompt = "hello"});
+                    if (session && runtime->rest(*session)) ++ended;
+                }
+            });
+    }
+    std::printf("%d ended\\n", ended.load());
+}
+'''
+
 
 class Package(unittest.TestCase):
     @classmethod
@@ -64,7 +98,7 @@ class Package(unittest.TestCase):
     @staticmethod
     def run_tool(*arguments, **more):
         ended = subprocess.run([str(a) for a in arguments], text=True, capture_output=True,
-                               timeout=300, env=environment(**more))
+                               timeout=1_800, env=environment(**more))
         assert ended.returncode == 0, f'{arguments}: {ended.stdout}{ended.stderr}'
         return ended.stdout
 
@@ -75,17 +109,80 @@ class Package(unittest.TestCase):
         home = pathlib.Path(self.folder.name, 'cmake')
         home.mkdir()
         (home / 'CMakeLists.txt').write_text(PROJECT % EXAMPLE)
-        self.run_tool('cmake', '-S', home, '-B', home / 'build', '-G', 'Ninja',
+        self.run_tool('cmake', '-S', home, '-B', home / 'build', '-G', 'Ninja', *self.compiler(),
                       f'-DCMAKE_PREFIX_PATH={self.prefix}')
         self.run_tool('cmake', '--build', home / 'build')
         self.assertEqual(self.run_tool(home / 'build' / 'consumer'), SAYS)
+
+    def built(self, name, *options, like=CACHE):
+        """The library alone, with the configuration that `like` caches and these options."""
+        if not shutil.which('ccache'):
+            self.skipTest('without ccache this compiles the whole library again')
+        cache = like.read_text()
+        same = [f'-D{key}={value}' for key, value in re.findall(
+            r'^(CMAKE_BUILD_TYPE|CMAKE_C(?:XX)?_COMPILER|DORMOUSE_(?:SANITIZE|WERROR)):\w+=(.*)$',
+            cache, re.MULTILINE)]
+        build, prefix = (pathlib.Path(self.folder.name, f'{name}-{what}')
+                         for what in ('build', 'prefix'))
+        ccache = {'CCACHE_BASEDIR': str(ROOT), 'CCACHE_NOHASHDIR': '1',
+                  'HOME': os.environ.get('HOME', '/')}
+        self.run_tool('cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', *same,
+                      '-DDORMOUSE_TESTS=OFF', '-DDORMOUSE_LIBRARY=ON', *options)
+        self.run_tool('cmake', '--build', build, '--target', 'libdormouse', 'libdormouse-serve',
+                      **ccache)
+        self.run_tool('cmake', '--install', build, '--prefix', prefix)
+        return prefix
+
+    def test_consumer_of_the_archive_needs_no_shared_object(self):
+        prefix = self.built('static', '-DDORMOUSE_STATIC=ON')
+        self.assertEqual(list(prefix.rglob('libdormouse*.so*')), [])
+        home = pathlib.Path(self.folder.name, 'static')
+        home.mkdir()
+        (home / 'CMakeLists.txt').write_text(PROJECT % EXAMPLE)
+        self.run_tool('cmake', '-S', home, '-B', home / 'build', '-G', 'Ninja', *self.compiler(),
+                      f'-DCMAKE_PREFIX_PATH={prefix}')
+        self.run_tool('cmake', '--build', home / 'build')
+        self.assertEqual(self.run_tool(home / 'build' / 'consumer'), SAYS)
+        self.assertNotIn('libdormouse', self.run_tool('ldd', home / 'build' / 'consumer'))
+        [config] = prefix.rglob('dormouse.pc')
+        flags = self.run_tool('pkg-config', '--cflags', '--libs', 'dormouse',
+                              PKG_CONFIG_PATH=str(config.parent)).split()
+        program = pathlib.Path(self.folder.name, 'static-plain')
+        self.run_tool(CXX, EXAMPLE, *flags, '-o', program)
+        self.assertEqual(self.run_tool(program), SAYS)
+
+    def test_consumer_with_sanitizers_is_seen_whole(self):
+        """Where tests were built with a sanitizer before, so that the cache has the objects."""
+        caches = [cache for cache in (ROOT / 'build').glob('?san/CMakeCache.txt')
+                  if 'DORMOUSE_SANITIZE:' in cache.read_text()]
+        if not caches:
+            self.skipTest('no build with a sanitizer: cmake --preset tsan')
+        for cache in caches:
+            name = cache.parent.name
+            with self.subTest(name):
+                prefix = self.built(name, like=cache)
+                source = pathlib.Path(self.folder.name, 'threads.cc')
+                source.write_text(THREADS)
+                [config] = prefix.rglob('dormouse.pc')
+                flags = self.run_tool('pkg-config', '--cflags', '--libs', 'dormouse',
+                                      PKG_CONFIG_PATH=str(config.parent)).split()
+                self.assertTrue([f for f in flags if f.startswith('-fsanitize=')], flags)
+                compiler = re.search(r'^CMAKE_CXX_COMPILER:\w+=(.*)$', cache.read_text(),
+                                     re.MULTILINE)[1]
+                program = pathlib.Path(self.folder.name, f'threads-{name}')
+                self.run_tool(compiler, source, *flags, '-o', program)
+                self.assertEqual(self.run_tool(program), '80 ended\n')
+
+    @staticmethod
+    def compiler():
+        return [f'-DCMAKE_CXX_COMPILER={CXX}']
 
     def test_a_project_finds_it_with_pkg_config(self):
         [config] = self.found('dormouse.pc')
         flags = self.run_tool('pkg-config', '--cflags', '--libs', 'dormouse',
                               PKG_CONFIG_PATH=str(config.parent)).split()
         program = pathlib.Path(self.folder.name, 'plain')
-        self.run_tool(os.environ.get('CXX', 'g++'), EXAMPLE, *flags, '-o', program)
+        self.run_tool(CXX, EXAMPLE, *flags, '-o', program)
         self.assertEqual(self.run_tool(program), SAYS)
 
     def test_each_installed_header_compiles_alone(self):
@@ -143,7 +240,7 @@ class Package(unittest.TestCase):
             flags = self.run_tool('pkg-config', '--cflags', '--libs', name,
                                   PKG_CONFIG_PATH=str(config.parent)).split()
             program = pathlib.Path(self.folder.name, f'asio-{name}')
-            self.run_tool('g++', f'-I{include}', '-w', source, *flags, '-o', program)
+            self.run_tool(CXX, f'-I{include}', '-w', source, *flags, '-o', program)
             self.assertEqual(self.run_tool(program), 'Boost 107400, rang Good.\n', name)
 
     def test_a_program_that_serves_links_the_other_library(self):
@@ -152,7 +249,7 @@ class Package(unittest.TestCase):
         home.mkdir()
         (home / 'CMakeLists.txt').write_text(
             (PROJECT % source).replace('dormouse::dormouse', 'dormouse::serve'))
-        self.run_tool('cmake', '-S', home, '-B', home / 'build', '-G', 'Ninja',
+        self.run_tool('cmake', '-S', home, '-B', home / 'build', '-G', 'Ninja', *self.compiler(),
                       f'-DCMAKE_PREFIX_PATH={self.prefix}')
         self.run_tool('cmake', '--build', home / 'build')
         self.assertIn('answer: 200', self.run_tool(home / 'build' / 'consumer'))
