@@ -246,7 +246,8 @@ TEST_F(Commands, approve_shows_the_server_the_digest_of_what_was_shown) {
     EXPECT_EQ(server_.seen().back().body, R"({"pendingID":")" + pending +
                                               R"(","approved":true,"inputDigest":"sha256:in",)"
                                               R"("reason":"ok","arguments":{"action":"Y"}})");
-    EXPECT_EQ(out_.str(), "approve dangerous {\"action\":\"X\"}: applied\n");
+    EXPECT_EQ(out_.str(),
+              "approve dangerous {\"action\":\"Y\"} instead of {\"action\":\"X\"}: applied\n");
     EXPECT_EQ(run({"deny", pending}), status::done);
     EXPECT_NE(server_.seen().back().body.find(R"("approved":false)"), std::string::npos);
 }
