@@ -1,8 +1,8 @@
 #include "cli/render_question.h"
 
+#include "base/markdown.h"
 #include "base/text.h"
 #include "json/changes.h"
-#include "base/markdown.h"
 
 namespace dormouse::cli {
 

@@ -1,10 +1,10 @@
 #include "server/page.h"
 
+#include "base/markdown.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "json/changes.h"
 #include "json/json.h"
-#include "base/markdown.h"
 #include "server/html.h"
 #include "server/objects.h"
 #include "server/question_html.h"
