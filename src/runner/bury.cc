@@ -1,6 +1,8 @@
 #include "runner/bury.h"
 
+#include "runner/reading.h"
 #include "wire/audit.h"
+#include "wire/post_json.h"
 
 #include <utility>
 
@@ -13,7 +15,27 @@ namespace {
 struct Grave {
     port::SessionRow row;
     Seq head = 0;  // as far as frames are left
+    std::optional<Parent> parent = {};
 };
+
+// Whose task the session works on, as far as its first record can be read.
+std::optional<Parent> parent_of(port::Store& store, SessionId session) {
+    auto const records = read_records(store, session, 1, 1);
+    if (!records || records->empty()) return std::nullopt;
+    auto const* const created = std::get_if<SessionCreated>(&records->front()->event.body);
+    return created ? created->parent : std::nullopt;
+}
+
+// To the parent: its task has ended.
+port::PostRow farewell(SessionId session, Seq seq, Parent const& parent, Time at) {
+    port::PostRow row;
+    row.key = {session, seq, 0};
+    row.kind = "session";
+    row.target = parent.session.text();
+    row.body = wire::write_post(RunEnded{.task = parent.task, .gone = true});
+    row.created = at;
+    return row;
+}
 
 Result<Grave> find_grave(port::Store& store, SessionId session) {
     std::uint64_t const before = session.number() - 1;
@@ -24,7 +46,7 @@ Result<Grave> find_grave(port::Store& store, SessionId session) {
     auto const heads = store.heads(before, 1);
     if (!heads) return std::unexpected(heads.error());
     bool const known = !heads->empty() && heads->front().session == session;
-    return Grave{rows->front(), known ? heads->front().head : 0};
+    return Grave{rows->front(), known ? heads->front().head : 0, parent_of(store, session)};
 }
 
 port::Append append_of(Grave grave, Burial const& with, SessionId session, Actor by) {
@@ -34,6 +56,7 @@ port::Append append_of(Grave grave, Burial const& with, SessionId session, Actor
     out.epoch = with.epoch;
     out.after = grave.head;
     if (auto line = wire::audit_line(session, event)) out.audit.push_back(std::move(*line));
+    if (grave.parent) out.posts.push_back(farewell(session, event.seq, *grave.parent, with.at));
     out.frame = {event.seq, 1, wire::pack(session, {wire::record(session, std::move(event))})};
     grave.row.status = "deleted";
     grave.row.updated = with.at;

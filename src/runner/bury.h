@@ -13,9 +13,10 @@ struct Burial {
 };
 
 // All rows of the session go, as when it deletes itself; its row stays, as deleted; the feed and
-// the audit tell of it. What only its state knew is not told to others: its tasks go on, and their
-// reports reach nobody. `journal` and `writer` outlive the reply. Errors: not_found, and those of
-// an append.
+// the audit tell of it. The parent whose task it worked on is told, if its first record can be
+// read. What only its state knew is not told to others: its own tasks go on, and their reports
+// reach nobody. `journal` and `writer` outlive the reply. Errors: not_found, and those of an
+// append.
 void bury(Burial with, SessionId session, session::Actor by, Lane::Reply reply);
 
 }  // namespace dormouse::runner

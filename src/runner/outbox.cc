@@ -1,8 +1,10 @@
 #include "runner/outbox.h"
 
 #include "runner/reading.h"
+#include "runner/unreadable.h"
 #include "wire/post_json.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::runner {
@@ -90,7 +92,7 @@ void Outbox::attempt(Pair const& pair) {
 void Outbox::deliver(Pair const& pair) {
     port::PostRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
-    if (!what) return again(pair);  // of a newer release: it waits for that
+    if (!what) return again(pair, true);  // of a newer release: it waits for that
     Deliver command{{post.key.from, post.key.seq, post.key.n}, std::move(*what)};
     auto const* const run = std::get_if<StartRun>(&command.what);
     if (!run || !run->fork) return give(pair, std::move(command));
@@ -101,7 +103,7 @@ void Outbox::deliver(Pair const& pair) {
               [this, alive = alive_, pair,
                command = std::move(command)](Result<std::optional<Create::ForkOf>> past) mutable {
                   if (!*alive) return;
-                  if (!past) return again(pair);
+                  if (!past) return again(pair, is_unreadable(past.error()));
                   command.past = *std::move(past);
                   give(pair, std::move(command));
               });
@@ -118,7 +120,7 @@ void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
     // A full inbox is told at once: whoever sent it may be able to do something about it.
     bool const later = !answer && info(answer.error().code).next == Next::retry &&
                        answer.error().code != Code::inbox_full;
-    if (later) return again(pair);
+    if (later) return again(pair, is_unreadable(answer.error()));
     port::PostKey const& key = queues_.at(pair).front().key;
     if (told_) told_({key.from, key.seq, key.n}, answer);
     if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
@@ -128,7 +130,7 @@ void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
 void Outbox::send_back(Pair const& pair, Error const& why) {
     port::PostRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
-    if (!what) return again(pair);
+    if (!what) return again(pair, true);
     PostKey const key{post.key.from, post.key.seq, post.key.n};
     Undelivered back{
         key, pair.second, std::move(*what), {std::string(info(why.code).text), why.detail}};
@@ -141,7 +143,8 @@ void Outbox::send_back(Pair const& pair, Error const& why) {
 // A sender that is gone need not know.
 void Outbox::sent_back(Pair const& pair, Result<Answer> answer) {
     if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
-    if (info(answer.error().code).next == Next::retry) return again(pair);
+    if (info(answer.error().code).next == Next::retry)
+        return again(pair, is_unreadable(answer.error()));
     next(pair, true);
 }
 
@@ -150,6 +153,7 @@ void Outbox::next(Pair const& pair, bool remove) {
     auto const queue = queues_.find(pair);
     port::PostKey const done = queue->second.front().key;
     queue->second.pop_front();
+    unreadable_.erase(pair);
     bool const more = !queue->second.empty();
     if (!more) queues_.erase(queue);
     if (more) {
@@ -172,11 +176,40 @@ void Outbox::next(Pair const& pair, bool remove) {
     });
 }
 
-void Outbox::again(Pair const& pair) {
+void Outbox::again(Pair const& pair, bool unreadable) {
     begin_next();
-    world_.loop.after(retry_every, [this, alive = alive_, pair] {
-        if (*alive) begin(pair);
+    if (!unreadable) {
+        unreadable_.erase(pair);
+        world_.loop.after(retry_every, [this, alive = alive_, pair] {
+            if (*alive) begin(pair);
+        });
+        return;
+    }
+    Unreadable& waits = unreadable_[pair];
+    waits.delay = std::clamp(2 * waits.delay, retry_every, unreadable_every_max);
+    waits.number = ++attempts_;
+    world_.loop.after(waits.delay, [this, alive = alive_, pair, number = waits.number] {
+        if (*alive) begin_waiting(pair, number);
     });
+}
+
+// Nothing when that attempt was made already.
+void Outbox::begin_waiting(Pair const& pair, std::uint64_t number) {
+    auto const found = unreadable_.find(pair);
+    if (found == unreadable_.end() || found->second.number != number) return;
+    found->second.number = 0;
+    begin(pair);
+}
+
+void Outbox::retry(SessionId session) {
+    for (auto& [pair, waits] : unreadable_) {
+        bool const its = pair.first == session || pair.second == session;
+        if (!its || waits.number == 0) continue;
+        waits.delay = {};
+        world_.loop.post([this, alive = alive_, pair, number = waits.number] {
+            if (*alive) begin_waiting(pair, number);
+        });
+    }
 }
 
 }  // namespace dormouse::runner

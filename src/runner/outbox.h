@@ -40,6 +40,9 @@ public:
     // Asks the store for what has been sent and not been delivered. At start, and now and then.
     void scan();
 
+    // Tries at once what waits because this session could not be read: it may be readable now.
+    void retry(SessionId session);
+
     [[nodiscard]] std::size_t waiting() const { return known_.size(); }
 
 private:
@@ -62,11 +65,14 @@ private:
     void sent_back(Pair const& pair, Result<session::Answer> answer);
     // The front one is done with; `remove`: its row is still there.
     void next(Pair const& pair, bool remove);
-    void again(Pair const& pair);
+    // After a second; of a session that cannot be read, after ever longer times.
+    void again(Pair const& pair, bool unreadable);
+    void begin_waiting(Pair const& pair, std::uint64_t number);
 
     static constexpr std::size_t known_max = 16'384;
     static constexpr std::uint32_t page = 256;
     static constexpr Duration retry_every{1'000};
+    static constexpr Duration unreadable_every_max{300'000};
 
     World world_;
     Send send_;
@@ -75,6 +81,13 @@ private:
     // A scan may have read a row before the append that took it up.
     std::map<port::PostKey, bool> known_;
     std::deque<Pair> ready_;
+    // Pairs of which a session could not be read.
+    struct Unreadable {
+        Duration delay{};          // before the next attempt
+        std::uint64_t number = 0;  // of the attempt that waits; 0: none does
+    };
+    std::map<Pair, Unreadable> unreadable_;
+    std::uint64_t attempts_ = 0;
     std::size_t on_their_way_ = 0;
     Told told_;
     // Nothing is delivered out of memory before a scan that began after the newest doubt has seen

@@ -1,6 +1,7 @@
 #include "runner/outbox.h"
 
 #include "runner/testing/runner_fixture.h"
+#include "runner/unreadable.h"
 #include "store/memory/memory_store.h"
 #include "wire/post_json.h"
 
@@ -186,6 +187,41 @@ TEST_F(OutboxAlone, ARefusalForNowIsTriedAgainBeforeWhatFollows) {
     EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "1->2"}));
     answer(Answer{});
     EXPECT_EQ(sent.back(), "2->2");
+}
+
+TEST_F(OutboxAlone, UnreadableReceiver_IsTriedEverMoreSeldom) {
+    outbox.add({post(1)});
+    auto const error = unreadable(numbered(2), {Code::internal, "Event 3 is damaged."});
+    answer(std::unexpected(error));
+    for (int i = 0; i < 3'600; ++i) {
+        loop.advance(Duration(1'000));
+        if (!replies.empty()) answer(std::unexpected(error));
+    }
+    // 1, 2, 4 … 256 s, then each 5 minutes.
+    EXPECT_EQ(sent.size(), 20u);
+    EXPECT_EQ(outbox.waiting(), 1u);
+}
+
+TEST_F(OutboxAlone, UnreadableReceiver_Repaired_IsTriedAtOnce) {
+    outbox.add({post(1), post(2)});
+    auto const error = unreadable(numbered(2), {Code::internal, "Event 3 is damaged."});
+    for (int i = 0; i < 8; ++i) {
+        answer(std::unexpected(error));
+        while (replies.empty()) loop.advance(Duration(1'000));
+    }
+    answer(std::unexpected(error));
+    loop.advance(Duration(1'000));
+    std::size_t const before = sent.size();
+    outbox.retry(numbered(7));
+    loop.run();
+    EXPECT_EQ(sent.size(), before) << "another session";
+    outbox.retry(numbered(2));
+    loop.run();
+    ASSERT_EQ(sent.size(), before + 1);
+    answer(Answer{});
+    EXPECT_EQ(sent.back(), "2->2");
+    loop.advance(Duration(600'000));
+    EXPECT_EQ(sent.size(), before + 2) << "the attempt that waited is not made any more";
 }
 
 TEST_F(OutboxAlone, ARefusalForGoodGoesBackToTheSender) {

@@ -60,7 +60,8 @@ void Runner::mend(VerifyReport const& found, bool dry_run, Asker const& asker,
     if (dry_run || damaged.empty()) return work->done(std::move(work->report));
     work->open = damaged.size();
     for (auto const& [session, what] : damaged) {
-        command(session, Repair{what}, asker, [work, session](Result<Answer> const& answer) {
+        command(session, Repair{what}, asker, [this, work, session](Result<Answer> const& answer) {
+            if (answer) outbox_.retry(session);
             auto const entry = std::ranges::find_if(work->report.found, [&](auto const& one) {
                 return one.session == session && one.repairable;
             });

@@ -66,7 +66,10 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
             if (answer || !is_unreadable(answer.error()) || !*alive)
                 return reply(std::move(answer));
             bury({world_.journal, writer_, options_.epoch, now()}, session, std::move(by),
-                 std::move(reply));
+                 [this, alive, session, reply = std::move(reply)](Result<Answer> buried) mutable {
+                     if (buried && *alive) outbox_.retry(session);
+                     reply(std::move(buried));
+                 });
         };
     lane(session)->receive(make(std::move(body), std::move(asker)), std::move(reply));
 }

@@ -3,6 +3,7 @@
 
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
+#include "wire/post_json.h"
 
 namespace dormouse::runner::testing {
 namespace {
@@ -104,6 +105,28 @@ TEST_F(Unreadable, Delete_DamagedSession_LeavesTheTombstone) {
     EXPECT_EQ(error->code, Code::not_found);
     EXPECT_EQ(ask(bad, Delete{}), "not_found");
     EXPECT_TRUE(verify(*journal.store, [](std::uint64_t) {})->findings.empty());
+}
+
+TEST_F(Unreadable, Delete_DamagedChild_TellsItsParent) {
+    SessionId const parent = new_session();
+    SessionId const child = SessionId::make(500, {0, 0, 0, 0, 0, 1, 2, 3});
+    StartRun run;
+    run.task = 1;
+    run.project = "default";
+    run.agent = "demo";
+    run.parts = session::testing::Given::parts("please");
+    EXPECT_EQ(ask(child, Deliver{{parent, 7, 0}, run}), "applied");
+    rows(child).frames.rbegin()->second.bytes = "[]";
+    rows(child).snapshot.reset();
+    restart();
+    EXPECT_EQ(ask(child, Tick{}), "internal");
+    EXPECT_EQ(ask(child, Delete{}), "applied");
+    auto const& posts = journal.sent.back().posts;
+    ASSERT_EQ(posts.size(), 1U);
+    EXPECT_EQ(posts[0].target, parent.text());
+    auto const what = wire::read_post(posts[0].body);
+    ASSERT_TRUE(what);
+    EXPECT_EQ(std::get<RunEnded>(*what), (RunEnded{.task = 1, .gone = true}));
 }
 
 TEST_F(Unreadable, Verify_DeletedByHandWithItsJournal_IsFound) {

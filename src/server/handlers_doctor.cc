@@ -175,6 +175,11 @@ Finding bricked(SessionId session, Error const& error) {
             "damaged"};
 }
 
+// It says nothing of the session.
+bool is_passing(Error const& error) {
+    return error.code == Code::store_unavailable || error.code == Code::overloaded;
+}
+
 // Of sessions that will owe something, also in time to come.
 struct Owing {
     std::optional<port::Due> last = {};  // of those that were looked at; nullopt: there were none
@@ -202,8 +207,7 @@ Result<Owing> look_at_owing(port::Store& store, std::optional<port::Due> const& 
         if (waits(*calls)) continue;
         ++out.read;
         auto const loaded = runner::read_session(store, one.session);
-        if (!loaded && loaded.error().code == Code::store_unavailable)
-            return std::unexpected(loaded.error());
+        if (!loaded && is_passing(loaded.error())) return std::unexpected(loaded.error());
         if (!loaded) {
             out.bricked.push_back(bricked(one.session, loaded.error()));
         } else if (auto const done = find_orphan(store, loaded->state, now, found); !done) {
@@ -222,8 +226,7 @@ Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> con
     Waiting out;
     for (SessionId const& session : *sessions) {
         auto const loaded = runner::read_session(store, session);
-        if (!loaded && loaded.error().code == Code::store_unavailable)
-            return std::unexpected(loaded.error());
+        if (!loaded && is_passing(loaded.error())) return std::unexpected(loaded.error());
         if (!loaded) {
             out.bricked.push_back(bricked(session, loaded.error()));
             continue;
@@ -239,9 +242,27 @@ Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> con
     return out;
 }
 
+// One that cannot be read is found by the look at those that owe; it is no second finding.
+Result<void> drop_bricked(port::Store& store, Time now, std::vector<port::Due>& due) {
+    std::size_t read = 0;
+    std::optional<Error> failed;
+    std::erase_if(due, [&](port::Due const& one) {
+        bool const stuck = to_ms(one.at) != 0 && one.at + overdue < now;
+        if (failed || !stuck || ++read > shown_max) return false;
+        auto const loaded = runner::read_session(store, one.session);
+        bool const busy = !loaded && is_passing(loaded.error());
+        if (busy) failed = loaded.error();
+        return !loaded && !busy;
+    });
+    if (failed) return std::unexpected(*failed);
+    return {};
+}
+
 Result<Overdue> look_at_times(port::Store& store, Time now) {
     auto due = store.due(now, std::nullopt, due_max);
     if (!due) return std::unexpected(std::move(due.error()));
+    if (auto done = drop_bricked(store, now, *due); !done)
+        return std::unexpected(std::move(done.error()));
     auto next = store.next_due();
     if (!next) return std::unexpected(std::move(next.error()));
     auto mail = store.due_posts(std::string(runner::held_kind), Time::max(), held_max);
