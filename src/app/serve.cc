@@ -202,7 +202,7 @@ public:
           workers_(threads_, loop_),
           effects_(registry_, workers_, surroundings()),
           journal_(store, loop_),
-          runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_},
+          runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_, &body_workers_},
                   {.epoch = store.epoch(),
                    .next_session_number = store.next_session_number(),
                    .resident_max = config_.limits.resident_sessions,
@@ -515,7 +515,7 @@ private:
     agent::RegistryCatalogue catalogue_;
     io::ToolThreads threads_;
     io::ThreadWorkers workers_;
-    io::ToolThreads body_threads_{1};
+    io::ToolThreads body_threads_{{.threads = 1, .name = "body"}};
     io::ThreadWorkers body_workers_{body_threads_, loop_};
     agent::AgentEffects effects_;
     io::StoreThread journal_;

@@ -3,6 +3,7 @@
 #include "json/json.h"
 #include "json/schema.h"
 #include "session/limits.h"
+#include "wire/admit.h"
 
 namespace dormouse::door {
 
@@ -53,11 +54,12 @@ Json arguments_schema(port::Catalogue const& catalogue, State const& state, Subm
     return edited ? catalogue.tool_schema(call->spec.tool).value_or(Json()) : Json();
 }
 
-// Where `value` does not fit; null: it does.
-Json misfits(Json const& schema, Json const& value) {
-    if (schema.is_null()) return {};
-    auto const violations = json::violations(schema, value);
-    return violations.empty() ? Json() : Json::trusted(violations_json(violations));
+// Where `value` does not fit; null: it does. nullopt: that takes more steps than these.
+std::optional<Json> misfits(std::size_t steps, Json const& schema, Json const& value) {
+    if (schema.is_null()) return Json();
+    auto const violations = json::violations_within(steps, schema, value);
+    if (!violations) return std::nullopt;
+    return violations->empty() ? Json() : Json::trusted(violations_json(*violations));
 }
 
 // Who asked must be there to hear the answer. What is closed is left to the core, which has its
@@ -214,10 +216,15 @@ struct Offer {
     Json result_misfits = {};
     Json arguments_misfits = {};
 
-    void measure() {
-        result_misfits = misfits(result_schema, command.what.output);
-        arguments_misfits = misfits(arguments_schema, command.what.arguments);
-        measured = true;
+    // False: it takes more steps than these.
+    [[nodiscard]] bool measure(std::size_t steps) {
+        auto of_result = misfits(steps, result_schema, command.what.output);
+        auto of_arguments = misfits(steps, arguments_schema, command.what.arguments);
+        measured = of_result && of_arguments;
+        if (!measured) return false;
+        result_misfits = *std::move(of_result);
+        arguments_misfits = *std::move(of_arguments);
+        return true;
     }
 };
 using OfferPtr = std::shared_ptr<Offer>;
@@ -227,7 +234,7 @@ void consider(OfferPtr const& offer);
 // The session goes on meanwhile; then its state is looked at again.
 void measure_aside(OfferPtr const& at) {
     at->context.workers->run(
-        [at](std::stop_token const&) { at->measure(); },
+        [at](std::stop_token const&) { (void)at->measure(json::steps_max); },
         [at](bool ran) {
             if (ran) return consider(at);
             at->reply(fail(Code::overloaded, "Too many large values wait to be checked."));
@@ -243,13 +250,16 @@ bool is_measured(OfferPtr const& at, State const& state) {
     bool const same = at->measured && at->result_schema.text() == result.text() &&
                       at->arguments_schema.text() == arguments.text();
     if (same) return true;
-    std::size_t const bytes = (result.is_null() ? 0 : at->command.what.output.size()) +
-                              (arguments.is_null() ? 0 : at->command.what.arguments.size());
+    auto const bytes = [](Json const& schema, Json const& value) {
+        return schema.is_null() ? 0 : schema.size() + value.size();
+    };
+    bool const large =
+        bytes(result, at->command.what.output) + bytes(arguments, at->command.what.arguments) >=
+        wire::large_bytes;
     at->result_schema = std::move(result);
     at->arguments_schema = std::move(arguments);
-    bool const aside = at->context.workers != nullptr && bytes >= large_bytes;
-    if (!aside) at->measure();
-    return !aside;
+    if (at->context.workers == nullptr) return at->measure(json::steps_max);
+    return !large && at->measure(json::steps_soon);
 }
 
 std::optional<Error> refusal(Offer const& at, State const& state) {

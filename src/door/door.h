@@ -29,13 +29,10 @@ struct Snapshot {
 };
 void read_history(runner::Runner& runner, SessionId session, port::Fn<void(Result<Snapshot>)> done);
 
-// From so many bytes on, work on a value holds up everybody else on the loop for too long.
-inline constexpr std::size_t large_bytes = std::size_t{64} << 10;
-
 struct Context {
     runner::Runner& runner;
     port::Catalogue& catalogue;
-    port::Workers* workers = nullptr;  // null: large values are checked on the loop
+    port::Workers* workers = nullptr;  // null: all values are checked on the loop
 };
 
 // Checks what is offered against the call as it stands, by its schema and by the tool's own code,

@@ -29,6 +29,7 @@
 #include <bit>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -36,7 +37,6 @@ namespace dormouse::json {
 
 namespace {
 
-constexpr std::size_t steps_max = 1'000'000;        // subschemas tried in one run, about a second
 constexpr std::size_t levels_max = 400;             // of subschemas within subschemas
 constexpr std::size_t violations_max = 100;         // a list longer than this helps nobody
 constexpr std::size_t pattern_length_max = 1'000;   // bytes
@@ -50,6 +50,9 @@ constexpr int references_in_a_row_max = 64;
 // What one run of valijson uses up. It hands one map of regular expressions by reference to every
 // visitor that it makes; as that map is always a Run, the visitors find their Run through it.
 struct Run : std::unordered_map<std::string, std::regex> {
+    explicit Run(std::size_t most) : allowed(most) {}
+
+    std::size_t const allowed;
     std::size_t steps = 0;
     std::size_t level = 0;
 };
@@ -58,9 +61,9 @@ struct EnoughViolations {};
 struct TooCostly {};
 
 void spend(std::unordered_map<std::string, std::regex>& run, std::size_t steps) {
-    auto& used = static_cast<Run&>(run).steps;
-    used += steps;
-    if (used > steps_max) throw TooCostly();
+    auto& counted = static_cast<Run&>(run);
+    counted.steps += steps;
+    if (counted.steps > counted.allowed) throw TooCostly();
 }
 
 // One entry into a subschema.
@@ -71,7 +74,9 @@ public:
         if (results != nullptr && results->numErrors() >= violations_max) {
             throw EnoughViolations();
         }
-        if (++run_.steps > steps_max || run_.level >= levels_max) {
+        bool const last = ++run_.steps > run_.allowed;
+        if (last && run_.allowed < steps_max) throw TooCostly();
+        if (last || run_.level >= levels_max) {
             throw std::runtime_error("the schema refers to itself without end, or is too large");
         }
         ++run_.level;
@@ -352,10 +357,11 @@ void compile(Json const& schema, valijson::Schema& compiled) {
     parser.populateSchema(valijson::adapters::BoostJsonAdapter(tree), compiled);
 }
 
-std::vector<Violation> validate(valijson::Schema const& schema, Json const& value) {
+std::optional<std::vector<Violation>> validate(std::size_t steps, valijson::Schema const& schema,
+                                               Json const& value) {
     boost::json::value const tree = parse(value);
     valijson::ValidationResults results;
-    Run run;
+    Run run(steps);
     valijson::OfValue visitor(valijson::adapters::BoostJsonAdapter(tree), {"<root>"}, true,
                               &results, run);
     bool satisfied = false;
@@ -364,10 +370,11 @@ std::vector<Violation> validate(valijson::Schema const& schema, Json const& valu
     } catch (EnoughViolations const&) {
         satisfied = false;  // what is collected is told
     } catch (TooCostly const&) {
-        return {{"", "takes too long to be checked against its schema"}};
+        if (steps < steps_max) return std::nullopt;
+        return std::vector<Violation>{{"", "takes too long to be checked against its schema"}};
     }
     if (satisfied) {
-        return {};
+        return std::vector<Violation>();
     }
     auto found = collect(results);
     if (found.empty()) {
@@ -391,6 +398,8 @@ Schema::Schema(Json const& schema) {
     auto compiled = std::make_unique<Compiled>();
     try {
         compile(schema, compiled->schema);
+    } catch (std::bad_alloc const&) {
+        throw;
     } catch (std::exception const& error) {
         compiled->broken = error.what();
     }
@@ -402,9 +411,16 @@ Schema::Schema(Schema&&) noexcept = default;
 Schema& Schema::operator=(Schema&&) noexcept = default;
 
 std::vector<Violation> Schema::violations(Json const& value) const {
+    return *violations_within(steps_max, value);
+}
+
+std::optional<std::vector<Violation>> Schema::violations_within(std::size_t steps,
+                                                                Json const& value) const {
     if (!compiled_->broken.empty()) return broken(compiled_->broken);
     try {
-        return validate(compiled_->schema, value);
+        return validate(steps, compiled_->schema, value);
+    } catch (std::bad_alloc const&) {
+        throw;  // nothing is known of the value
     } catch (std::exception const& error) {
         return broken(error.what());
     }
@@ -414,12 +430,19 @@ std::vector<Violation> violations(Json const& schema, Json const& value) {
     return Schema(schema).violations(value);
 }
 
+std::optional<std::vector<Violation>> violations_within(std::size_t steps, Json const& schema,
+                                                        Json const& value) {
+    return Schema(schema).violations_within(steps, value);
+}
+
 std::string pattern_mismatch(std::string const& pattern, std::string const& text) {
     try {
-        Run cache;
+        Run cache(steps_max);
         return mismatch(cache, pattern, text);
     } catch (TooCostly const&) {
         return "takes too long to be compared with the pattern " + pattern;
+    } catch (std::bad_alloc const&) {
+        throw;
     } catch (std::exception const& error) {
         return "can not be compared with the pattern " + pattern + ": " + error.what();
     }
@@ -430,6 +453,8 @@ std::string pattern_error(std::string const& pattern) {
         std::unordered_map<std::string, std::regex> cache;
         static_cast<void>(compiled(cache, pattern));
         return {};
+    } catch (std::bad_alloc const&) {
+        throw;
     } catch (std::exception const& error) {
         return error.what();
     }

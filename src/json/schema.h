@@ -4,7 +4,9 @@
 #include <dormouse/error.h>
 #include <dormouse/json.h>
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,11 @@ struct Violation {
     std::string pointer;  // RFC 6901, into the value
     std::string message;
 };
+
+// A step takes about a microsecond, whatever the schema and the value say. One run takes at most
+// `steps_max`, and where others wait meanwhile at most `steps_soon`.
+inline constexpr std::size_t steps_max = 1'000'000;
+inline constexpr std::size_t steps_soon = 5'000;
 
 // A schema read once and used often. Immutable; a broken one says so in every answer, as
 // violations() does.
@@ -25,6 +32,9 @@ public:
     Schema& operator=(Schema&&) noexcept;
 
     [[nodiscard]] std::vector<Violation> violations(Json const& value) const;
+    // The same; nullopt when it would take more steps than these, and these are not `steps_max`.
+    [[nodiscard]] std::optional<std::vector<Violation>> violations_within(std::size_t steps,
+                                                                          Json const& value) const;
 
 private:
     struct Compiled;
@@ -34,6 +44,9 @@ private:
 // Empty: `value` satisfies `schema`. A schema that is itself broken gives one violation with
 // pointer "#".
 [[nodiscard]] std::vector<Violation> violations(Json const& schema, Json const& value);
+[[nodiscard]] std::optional<std::vector<Violation>> violations_within(std::size_t steps,
+                                                                      Json const& schema,
+                                                                      Json const& value);
 
 // Why `text` does not match an ECMAScript pattern (searched for, as in a schema); empty: it does.
 // Compiles the pattern each time.

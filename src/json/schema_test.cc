@@ -211,6 +211,18 @@ TEST(Violations, Patterns_OverManyBytes_TakeTooLong) {
                     .empty());
 }
 
+TEST(Violations, Within_TooFewSteps_SaysNothing) {
+    Json const schema = Json::trusted(R"({"items":{"type":"integer"}})");
+    std::string value = "[0";
+    for (int i = 1; i < 1'000; ++i) value += "," + std::to_string(i);
+    Json const fits = Json::trusted(value + "]");
+    EXPECT_FALSE(violations_within(100, schema, fits));
+    ASSERT_TRUE(violations_within(steps_soon, schema, fits));
+    EXPECT_TRUE(violations_within(steps_soon, schema, fits)->empty());
+    Json const misfit = Json::trusted("[\"a\"]");
+    EXPECT_EQ(violations_within(100, schema, misfit)->size(), 1u);
+}
+
 TEST(Violations, PatternProperties_OverManyNames_TakeTooLong) {
     std::string value = "{";
     for (int i = 0; i < 300'000; ++i) value += "\"x" + std::to_string(i) + "\":1,";

@@ -10,6 +10,7 @@
 #include "wire/state_json.h"
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -33,14 +34,25 @@ Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
 void Lane::receive(Command command, Reply reply) {
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
-    if (auto admitted = wire::admit(command); !admitted) {
-        reply(std::unexpected(std::move(admitted.error())));
+    if (auto prepared = prepare(command, host_.limits().output_bytes); !prepared) {
+        reply(std::unexpected(std::move(prepared.error())));
         if (may_sleep()) host_.rested(id_);
         return;
     }
-    wire::spill(command, host_.limits().output_bytes);
+    receive_prepared(std::move(command), std::move(reply));
+}
+
+void Lane::receive_prepared(Command command, Reply reply) {
+    if (inbox_.size() >= inbox_max)
+        return reply(fail(Code::overloaded, "Too much waits for this session."));
     inbox_.push_back({std::move(command), std::move(reply), {}});
     turn();
+}
+
+Result<void> Lane::prepare(Command& command, std::size_t output_bytes) {
+    if (auto admitted = wire::admit(command); !admitted) return admitted;
+    wire::spill(command, output_bytes);
+    return {};
 }
 
 void Lane::look(Look look) {
@@ -79,16 +91,28 @@ void Lane::load() {
         });
 }
 
+void Lane::unless_exhausted(std::function<void()> const& step) {
+    try {
+        step();
+    } catch (std::bad_alloc const&) {
+        forget({Code::overloaded, "There is not enough memory for this session now.", {}, 1'000});
+    }
+}
+
 void Lane::loaded(Result<LoadedSession> result) {
     if (!result) return forget(result.error());
-    state_ = std::move(result->state);
-    snapshot_seq_ = result->snapshot_seq;
-    wake_known_ = result->wake_known;
-    stored_wake_ = result->wake_at;
-    rows_ = std::move(result->rows);
+    unless_exhausted([&] { take_up_state(std::move(*result)); });
+}
+
+void Lane::take_up_state(LoadedSession read) {
+    state_ = std::move(read.state);
+    snapshot_seq_ = read.snapshot_seq;
+    wake_known_ = read.wake_known;
+    stored_wake_ = read.wake_at;
+    rows_ = std::move(read.rows);
     recent_.clear();
     recent_bytes_ = 0;
-    remember(result->tail);
+    remember(read.tail);
     if (rows_) {
         std::ranges::stable_partition(inbox_, [](Asked const& asked) {
             return std::holds_alternative<Repair>(asked.command.body) && !asked.look;
@@ -123,6 +147,10 @@ Adopt Lane::adoption() const {
 // Closed things that commands in the inbox name are read before judging: exact, because what is
 // closed never changes.
 void Lane::look_up() {
+    unless_exhausted([&] { look_up_closed(); });
+}
+
+void Lane::look_up_closed() {
     std::vector<std::pair<std::size_t, Wanted>> questions;
     for (std::size_t i = 0; i < inbox_.size(); ++i) {
         Asked& asked = inbox_[i];
@@ -168,6 +196,10 @@ void Lane::look_up() {
 // Judges what waits, in order, into one append. What came while closed things were being read waits
 // for the next.
 void Lane::judge() {
+    unless_exhausted([&] { judge_waiting(); });
+}
+
+void Lane::judge_waiting() {
     Draft draft;
     draft.append.session = id_;
     draft.append.epoch = host_.epoch();
@@ -187,6 +219,9 @@ void Lane::judge() {
         keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
         std::string const why = std::string("Its state contradicts itself: ") + misfit.what() + ".";
         return forget(unreadable(id_, {Code::internal, why}));
+    } catch (std::bad_alloc const&) {
+        keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
+        throw;
     }
     keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
     if (draft.records.empty()) return release();
@@ -340,6 +375,10 @@ void Lane::write_rows_anew(port::Append& append) {
 
 void Lane::committed(Result<void> durable) {
     if (!durable) return forget(durable.error());
+    unless_exhausted([&] { take_up_commit(); });
+}
+
+void Lane::take_up_commit() {
     remember(fresh_);
     if (std::exchange(cut_, false)) forget_cut();
     host_.appended(*this, std::exchange(fresh_, {}));
@@ -347,20 +386,41 @@ void Lane::committed(Result<void> durable) {
     release();
 }
 
+namespace {
+
+// What is made of an answer may find no memory. That request alone ends: whoever asked hears that
+// there is no answer when the function is dropped.
+template <class Answer>
+void call(port::Fn<void(Result<Answer>)>& reply, std::type_identity_t<Result<Answer>> answer) {
+    try {
+        reply(std::move(answer));
+    } catch (std::bad_alloc const&) {  // NOLINT(bugprone-empty-catch): see above
+    }
+}
+
+void call(port::Fn<void()>& wake) {
+    try {
+        wake();
+    } catch (std::bad_alloc const&) {  // NOLINT(bugprone-empty-catch): as above
+    }
+}
+
+}  // namespace
+
 void Lane::release() {
     for (Answered& out : std::exchange(leaving_, {})) {
         if (out.look) {
             bool const exists =
                 state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
-            out.look(exists ? Result<Lane const*>(this)
-                            : fail(Code::not_found, "There is nothing with this id."));
+            call(out.look, exists ? Result<Lane const*>(this)
+                                  : fail(Code::not_found, "There is nothing with this id."));
         } else {
-            out.reply(std::move(out.answer));
+            call(out.reply, std::move(out.answer));
         }
     }
     auto const watchers = watchers_;
     for (auto const& [id, wake] : watchers) {
-        if (watchers_.contains(id)) (*wake)();
+        if (watchers_.contains(id)) call(*wake);
     }
     dispatch();
     reopen();
@@ -392,18 +452,11 @@ void Lane::forget(Error const& error) {
     rows_.reset();
     wake_known_ = false;
     for (Answered& out : std::exchange(leaving_, {})) {
-        if (out.look) {
-            out.look(std::unexpected(error));
-        } else {
-            out.reply(std::unexpected(error));
-        }
+        out.look ? call(out.look, std::unexpected(error)) : call(out.reply, std::unexpected(error));
     }
     for (Asked& asked : std::exchange(inbox_, {})) {
-        if (asked.look) {
-            asked.look(std::unexpected(error));
-        } else {
-            asked.reply(std::unexpected(error));
-        }
+        asked.look ? call(asked.look, std::unexpected(error))
+                   : call(asked.reply, std::unexpected(error));
     }
     reopen();
 }

@@ -90,11 +90,18 @@ public:
 
     // Answers with overloaded when 10,000 wait. `create_key` goes with the append of a create.
     void receive(session::Command command, Reply reply);
+    // The same for a command that prepare() has passed.
+    void receive_prepared(session::Command command, Reply reply);
+    // Checks a command and puts an output over `output_bytes` aside. It takes time by the bytes of
+    // the command. Any thread. Errors: bad_value.
+    [[nodiscard]] static Result<void> prepare(session::Command& command, std::size_t output_bytes);
     // Calls back with the lane when everything before it is durable: how reads pass the turnstile.
     // Not found is an error.
     void look(Look look);
     // Taken up by dispatch: the outcome of an effect. Offered again until it has been answered.
     void offer(session::EffectId id, session::Command::Body outcome);
+    // The same for one that prepare() has passed.
+    void offer_prepared(session::EffectId id, session::Command::Body outcome);
 
     // `wake` is called after every append that became durable, until unwatch(). It must not destroy
     // the lane.
@@ -151,6 +158,12 @@ private:
     [[nodiscard]] bool repairs() const;
     void write_rows_anew(port::Append& append);
     void loaded(Result<LoadedSession> loaded);
+    void take_up_state(LoadedSession loaded);
+    // A step that finds no memory ends as one does that the store refuses: forget().
+    void unless_exhausted(std::function<void()> const& step);
+    void look_up_closed();
+    void judge_waiting();
+    void take_up_commit();
     [[nodiscard]] session::Adopt adoption() const;
     void look_up();
     void judge();
@@ -165,6 +178,8 @@ private:
     void forget(Error const& error);
     void reopen();
 
+    [[nodiscard]] session::Command of_effect(session::Command::Body outcome);
+    [[nodiscard]] Reply offer_again(session::EffectId id, session::Command::Body const& outcome);
     [[nodiscard]] session::MailPolicy mail_policy(session::Command const& command) const;
     [[nodiscard]] std::string refusal(session::Command const& command) const;
     [[nodiscard]] session::Found found_for(session::Command const& command, session::Found fetched);

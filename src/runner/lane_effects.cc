@@ -5,6 +5,7 @@
 #include "wire/view_budget.h"
 #include "wire/view_files.h"
 
+#include <new>
 #include <utility>
 
 // Effects: what is owed and does not run is started, what runs and is not owed is stopped. In a new
@@ -34,7 +35,13 @@ void Lane::dispatch() {
         if (running_.size() >= limits::owed_max) break;  // the rest when these are done
         if (running_.insert(id).second) starting.push_back(effect);
     }
-    for (Effect const& effect : starting) start(effect);
+    for (Effect const& effect : starting) {
+        try {
+            start(effect);
+        } catch (std::bad_alloc const&) {
+            running_.erase(effect.id);  // the scan brings it back
+        }
+    }
 }
 
 void Lane::start(Effect const& effect) {
@@ -149,15 +156,29 @@ void Lane::send_request(port::ModelRequest request) {
 }
 
 void Lane::offer(EffectId id, Command::Body outcome) {
+    Reply again = offer_again(id, outcome);
+    receive(of_effect(std::move(outcome)), std::move(again));
+}
+
+void Lane::offer_prepared(EffectId id, Command::Body outcome) {
+    Reply again = offer_again(id, outcome);
+    receive_prepared(of_effect(std::move(outcome)), std::move(again));
+}
+
+Command Lane::of_effect(Command::Body outcome) {
     Command command;
     command.at = host_.now();
     command.random = host_.random();
     command.body = std::move(outcome);
-    auto again = std::make_shared<Command::Body>(command.body);
-    receive(std::move(command), [self = shared_from_this(), id, again](Result<Answer> answer) {
+    return command;
+}
+
+Lane::Reply Lane::offer_again(EffectId id, Command::Body const& outcome) {
+    auto again = std::make_shared<Command::Body>(outcome);
+    return [self = shared_from_this(), id, again](Result<Answer> const& answer) {
         bool const answered = answer || info(answer.error().code).next != Next::retry;
         if (!answered) self->host_.offer_later(self->id_, id, std::move(*again));
-    });
+    };
 }
 
 // Not started after all: the next dispatch starts it, and the scan brings that about.

@@ -2,6 +2,7 @@
 
 #include "runner/bury.h"
 #include "runner/unreadable.h"
+#include "wire/admit.h"
 
 #include <algorithm>
 #include <iterator>
@@ -13,7 +14,9 @@ using namespace dormouse::session;
 
 namespace {
 constexpr Duration unreadable_every{60'000};  // an entry of held_ without a gate
-}
+
+Error stopping() { return {Code::draining, "The server is stopping.", {}, 1'000}; }
+}  // namespace
 
 Runner::Runner(World world, Options options)
     : world_(world),
@@ -57,8 +60,7 @@ Command Runner::make(Command::Body body, Asker asker) {
 }
 
 void Runner::command(SessionId session, Command::Body body, Asker asker, Reply reply) {
-    if (draining_)
-        return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
+    if (draining_) return reply(std::unexpected(stopping()));
     if (auto const* erase = std::get_if<Delete>(&body); erase && !erase->only_completed)
         reply = [this, alive = alive_, session, by = asker.by,
                  reply = std::move(reply)](Result<Answer> answer) mutable {
@@ -71,7 +73,50 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
                      reply(std::move(buried));
                  });
         };
-    lane(session)->receive(make(std::move(body), std::move(asker)), std::move(reply));
+    enter(session, make(std::move(body), std::move(asker)), std::move(reply));
+}
+
+// A large command takes its time, and its place among the others, when it has been checked.
+void Runner::enter(SessionId session, Command command, Reply reply) {
+    if (!is_large(command)) return lane(session)->receive(std::move(command), std::move(reply));
+    prepare(std::move(command),
+            [this, session, reply = std::move(reply)](Result<Command> prepared) mutable {
+                if (prepared && draining_) prepared = std::unexpected(stopping());
+                if (!prepared)
+                    return refuse(session, std::move(prepared.error()), std::move(reply));
+                prepared->at = now();
+                prepared->random = random();
+                lane(session)->receive_prepared(std::move(*prepared), std::move(reply));
+            });
+}
+
+bool Runner::is_large(Command& command) const {
+    return world_.workers != nullptr && wire::bytes_of(command) >= wire::large_bytes;
+}
+
+// REQUIRES: is_large().
+void Runner::prepare(Command command, port::Fn<void(Result<Command>)> then) {
+    struct Large {
+        Command command;
+        Result<void> prepared = {};
+    };
+    auto const large = std::make_shared<Large>(std::move(command));
+    world_.workers->run(
+        [large, output_bytes = options_.limits.output_bytes](std::stop_token const&) {
+            large->prepared = Lane::prepare(large->command, output_bytes);
+        },
+        [alive = alive_, large, then = std::move(then)](bool ran) mutable {
+            if (!*alive) return;
+            if (!ran) return then(fail(Code::overloaded, "Too many large values wait."));
+            if (!large->prepared) return then(std::unexpected(std::move(large->prepared.error())));
+            then(std::move(large->command));
+        });
+}
+
+void Runner::refuse(SessionId session, Error error, Reply reply) {
+    reply(std::unexpected(std::move(error)));
+    auto const known = lanes_.find(session);
+    if (known != lanes_.end() && known->second->may_sleep()) rested(session);
 }
 
 void Runner::posted(std::vector<port::PostRow> posts) {
@@ -93,8 +138,7 @@ void Runner::store_failed(Error const& error) {
 }
 
 void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> reply) {
-    if (draining_)
-        return reply(std::unexpected(Error{Code::draining, "The server is stopping.", {}, 1000}));
+    if (draining_) return reply(std::unexpected(stopping()));
     if (asker.idem_key.empty())
         return create_new(std::move(create), std::move(asker), {}, std::move(reply));
     Sha256 const digest = sha256(create.project + "\n" + asker.idem_key);
@@ -182,11 +226,11 @@ void Runner::create_at(std::shared_ptr<Lane> const& lane, Create create, Asker a
                        port::Fn<void(Result<Created>)> reply) {
     SessionId const id = lane->id();
     create.id = id;
-    lane->receive(make(std::move(create), std::move(asker)),
-                  [id, reply = std::move(reply)](Result<Answer> answer) mutable {
-                      if (!answer) return reply(std::unexpected(std::move(answer.error())));
-                      reply(Created{id, std::move(*answer)});
-                  });
+    enter(id, make(std::move(create), std::move(asker)),
+          [id, reply = std::move(reply)](Result<Answer> answer) mutable {
+              if (!answer) return reply(std::unexpected(std::move(answer.error())));
+              reply(Created{id, std::move(*answer)});
+          });
 }
 
 std::vector<std::pair<SessionId, std::string>> Runner::held(std::size_t limit) const {
@@ -302,7 +346,18 @@ void Runner::read_stored_page(SessionId session, Seq from, Seq head,
 }
 
 void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
-    lane(session)->offer(id, std::move(outcome));
+    // News of programs come in an order that they keep.
+    bool const alone = std::holds_alternative<ToolOutcome>(outcome) ||
+                       std::holds_alternative<PollOutcome>(outcome) ||
+                       std::holds_alternative<ModelReply>(outcome);
+    Command command;
+    command.body = std::move(outcome);
+    if (!alone || !is_large(command)) return lane(session)->offer(id, std::move(command.body));
+    auto const again = std::make_shared<Command::Body>(command.body);
+    prepare(std::move(command), [this, session, id, again](Result<Command> prepared) mutable {
+        if (!prepared) return lane(session)->offer(id, std::move(*again));
+        lane(session)->offer_prepared(id, std::move(prepared->body));
+    });
 }
 
 void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) {

@@ -78,6 +78,9 @@ public:
         port::Entropy& entropy;
         port::Journal& journal;
         port::Effects& effects;
+        // For work on large commands, which would hold up everybody else; null: it is done on the
+        // loop.
+        port::Workers* workers = nullptr;
     };
     // Everything in `world` outlives this; the loop runs nothing of this runner's after it is gone.
     Runner(World world, Options options);
@@ -132,6 +135,8 @@ public:
     [[nodiscard]] Time now() const override { return clock_.now(); }
     [[nodiscard]] bool draining() const override { return draining_; }
     [[nodiscard]] bool recovered() const { return recovered_; }
+    // Releases all sessions that are idle: there is too little memory.
+    void release_idle() { release_rested(0, 0); }
     [[nodiscard]] std::size_t resident() const { return lanes_.size(); }
     // What lanes that rest weigh (Lane::weight).
     [[nodiscard]] std::size_t resident_bytes() const { return rested_bytes_; }
@@ -227,6 +232,10 @@ private:
     void read_stored_page(SessionId session, Seq from, Seq head, port::Fn<void(Result<Read>)> done);
     void read_nothing(SessionId session, Seq next, port::Fn<void(Result<Read>)> done);
     [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);
+    void enter(SessionId session, session::Command command, Reply reply);
+    [[nodiscard]] bool is_large(session::Command& command) const;
+    void prepare(session::Command command, port::Fn<void(Result<session::Command>)> then);
+    void refuse(SessionId session, Error error, Reply reply);
     void scan();
     void scan_page(Time until, std::optional<port::Due> after);
     void mend(VerifyReport const& found, bool dry_run, Asker const& asker,

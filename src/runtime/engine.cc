@@ -93,7 +93,7 @@ Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
                {[this](PendingId const& pending) { return callback_url(pending); },
                 [this] { return clock_.now(); }}),
       journal_(*store_, loop_),
-      runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_},
+      runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_, &body_workers_},
               {.epoch = store_->epoch(),
                .next_session_number = store_->next_session_number(),
                .resident_max = settings_.resident_sessions,
@@ -175,6 +175,7 @@ runtime::Inside Runtime::Engine::inside() {
             journal_,
             catalogue_,
             runner_,
+            body_workers_,
             settings_.store,
             [this](port::Meter* meter) { count_by(meter); },
             [this] { return agent::model_loads(registry_, effects_.models()); }};

@@ -36,6 +36,7 @@ struct Inside {
     port::Journal& journal;
     port::Catalogue& catalogue;
     runner::Runner& runner;
+    port::Workers& bodies;     // for work on large values
     std::string const& store;  // the directory, or ":memory:"
     // On the loop. nullptr: nobody counts.
     std::function<void(port::Meter*)> count_by;
@@ -73,9 +74,9 @@ public:
     void create(NewSession const& session, runtime::Reply<SessionId> reply);
     void prompt(SessionId session, std::string const& text, PromptOptions const& options,
                 runtime::Reply<Accepted> reply);
-    void submit(PendingId pending, runtime::Offered offered, runtime::Reply<Receipt> reply);
+    void submit(runtime::Entering what, runtime::Reply<Receipt> reply);
     void call(PendingId pending, runtime::Reply<CallView> reply);
-    void submit_all(std::vector<Offer> offers, std::string const& by,
+    void submit_all(std::vector<runtime::Entering> offers,
                     runtime::Reply<std::vector<Result<Receipt>>> reply);
     void progress(PendingId pending, Json payload, std::string key, std::string const& by,
                   runtime::Reply<void> reply);
@@ -114,7 +115,6 @@ private:
     void offer(session::Submit command, std::string by,
                std::shared_ptr<runtime::Reply<Receipt>> const& reply);
     void refuse_closed(PendingId pending, Error error, std::function<void(Error)> reply);
-    void submit_one(Offer& offer, std::string const& by, runtime::Reply<Receipt> reply);
     [[nodiscard]] Result<void> assemble();
     void add(agent::Tool tool);
     [[nodiscard]] agent::ToolResult run_tool(agent::Tool const& tool, agent::ToolCall const& call,
@@ -152,6 +152,8 @@ private:
     std::unique_ptr<port::Store> store_;
     agent::Registry registry_;
     io::ThreadWorkers workers_{threads_, loop_};
+    io::ToolThreads body_threads_{{.threads = 1, .name = "body"}};
+    io::ThreadWorkers body_workers_{body_threads_, loop_};
     agent::RegistryCatalogue catalogue_{registry_, &workers_};
     agent::AgentEffects effects_;
     io::StoreThread journal_;

@@ -21,7 +21,7 @@ void Runtime::Engine::offer(session::Submit command, std::string by,
                             std::shared_ptr<runtime::Reply<Receipt>> const& reply) {
     PendingId const pending = command.pending;
     runner::Asker asker{{session::ActorType::token, std::move(by)}};
-    door::submit({runner_, catalogue_, nullptr}, std::move(command), std::move(asker),
+    door::submit({runner_, catalogue_, &body_workers_}, std::move(command), std::move(asker),
                  [this, reply, pending](Result<session::Answer> answer) {
                      if (meter_) meter_->submitted(answer);
                      if (answer) return (*reply)(runtime::receipt(*answer, pending));
@@ -46,14 +46,13 @@ void Runtime::Engine::refuse_closed(PendingId pending, Error error,
                        });
 }
 
-void Runtime::Engine::submit(PendingId pending, runtime::Offered offered,
-                             runtime::Reply<Receipt> reply) {
-    std::string const by = offered.by;
-    std::string const tool = offered.tool;
-    auto command = runtime::submit_of(pending, std::move(offered));
-    if (!command) return reply(std::unexpected(std::move(command.error())));
+void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Receipt> reply) {
+    if (!what.command) return reply(std::unexpected(std::move(what.command.error())));
+    PendingId const pending = what.pending;
+    std::string const by = what.by;
     auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
-    auto then = [this, pending, held, by, tool, command = *std::move(command)]() mutable {
+    auto then = [this, pending, held, by, tool = std::move(what.tool),
+                 command = *std::move(what.command)]() mutable {
         if (tool.empty()) return offer(std::move(command), by, held);
         runner_.look(pending.session, [this, pending, held, by, tool, command = std::move(command)](
                                           Result<std::shared_ptr<runner::Lane>> lane) mutable {
@@ -82,7 +81,7 @@ void Runtime::Engine::call(PendingId pending, runtime::Reply<CallView> reply) {
         });
 }
 
-void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string const& by,
+void Runtime::Engine::submit_all(std::vector<runtime::Entering> offers,
                                  runtime::Reply<std::vector<Result<Receipt>>> reply) {
     struct Batch {
         runtime::Reply<std::vector<Result<Receipt>>> reply;
@@ -97,29 +96,19 @@ void Runtime::Engine::submit_all(std::vector<Offer> offers, std::string const& b
     std::map<SessionId, std::vector<std::size_t>> by_session;
     for (std::size_t i = 0; i < offers.size(); ++i)
         by_session[offers[i].pending.session].push_back(i);
-    auto const shared = std::make_shared<std::vector<Offer>>(std::move(offers));
+    auto const shared = std::make_shared<std::vector<runtime::Entering>>(std::move(offers));
     for (auto& [session, places] : by_session) {
         // From within a look: the lane takes all of them before it judges, into one append.
-        runner_.look(session, [this, batch, shared, by, places = std::move(places)](auto const&) {
+        runner_.look(session, [this, batch, shared, places = std::move(places)](auto const&) {
             for (std::size_t const i : places) {
-                submit_one((*shared)[i], by,
-                           runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
-                               batch->receipts[i] = std::move(receipt);
-                               if (--batch->open == 0) batch->reply(std::move(batch->receipts));
-                           }));
+                submit(std::move((*shared)[i]),
+                       runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
+                           batch->receipts[i] = std::move(receipt);
+                           if (--batch->open == 0) batch->reply(std::move(batch->receipts));
+                       }));
             }
         });
     }
-}
-
-void Runtime::Engine::submit_one(Offer& offer, std::string const& by,
-                                 runtime::Reply<Receipt> reply) {
-    runtime::Offered offered{offer.error ? runtime::error_of(std::move(*offer.error))
-                                         : runtime::result_of(std::move(offer.output)),
-                             by};
-    offered.what.title = std::move(offer.title);
-    offered.what.metadata = std::move(offer.metadata);
-    submit(offer.pending, std::move(offered), std::move(reply));
 }
 
 }  // namespace dormouse

@@ -92,6 +92,8 @@ session::Submission decision_of(bool approved, std::string reason, Json argument
     return out;
 }
 
+namespace {
+
 Result<session::Submit> submit_of(PendingId const& pending, Offered offered) {
     session::Command command;
     command.by.name = std::move(offered.by);
@@ -101,6 +103,14 @@ Result<session::Submit> submit_of(PendingId const& pending, Offered offered) {
     if (auto admitted = wire::admit(command); !admitted)
         return std::unexpected(std::move(admitted.error()));
     return std::get<session::Submit>(std::move(command.body));
+}
+
+}  // namespace
+
+Entering entering(PendingId const& pending, Offered offered) {
+    std::string by = offered.by;
+    std::string tool = offered.tool;
+    return {pending, submit_of(pending, std::move(offered)), std::move(by), std::move(tool)};
 }
 
 }  // namespace dormouse::runtime

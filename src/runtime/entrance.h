@@ -25,13 +25,20 @@ struct Offered {
 [[nodiscard]] Result<void> check_utf8(std::string_view name, std::string_view text);
 
 // The submission of an outcome. From a text that is not UTF-8 or a value that is not JSON nothing
-// is worked out: submit_of() refuses it.
+// is worked out: entering() refuses it.
 [[nodiscard]] session::Submission result_of(Json output);
 [[nodiscard]] session::Submission error_of(std::string text);
 [[nodiscard]] session::Submission decision_of(bool approved, std::string reason, Json arguments,
                                               Json content);
 
 // The command, or why it is refused: bad_value.
-[[nodiscard]] Result<session::Submit> submit_of(PendingId const& pending, Offered offered);
+struct Entering {
+    PendingId pending;
+    Result<session::Submit> command;
+    std::string by;
+    std::string tool = {};  // as in Offered
+};
+// It takes time by the bytes of the outcome: the thread of whoever brings it does this.
+[[nodiscard]] Entering entering(PendingId const& pending, Offered offered);
 
 }  // namespace dormouse::runtime

@@ -27,6 +27,19 @@ runtime::Offered offered(session::Submission what, SubmitOptions options, std::s
             {}};
 }
 
+std::vector<runtime::Entering> entering_all(std::vector<Offer> offers, std::string const& by) {
+    std::vector<runtime::Entering> out;
+    for (Offer& offer : offers) {
+        auto what = offer.error ? runtime::error_of(std::move(*offer.error))
+                                : runtime::result_of(std::move(offer.output));
+        SubmitOptions options{.by = by, .title = std::move(offer.title)};
+        options.metadata = std::move(offer.metadata);
+        out.push_back(
+            runtime::entering(offer.pending, offered(std::move(what), std::move(options))));
+    }
+    return out;
+}
+
 }  // namespace
 
 Runtime::Runtime(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
@@ -69,11 +82,11 @@ void Runtime::prompt(SessionId session, std::string text, PromptOptions options,
 
 Result<Receipt> Runtime::submit_as(std::string tool, PendingId pending, Json output,
                                    SubmitOptions options) {
-    auto what = offered(runtime::result_of(std::move(output)), std::move(options), std::move(tool));
-    return engine_->block<Receipt>(
-        [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
-            e->submit(pending, std::move(what), std::move(reply));
-        });
+    auto what = runtime::entering(pending, offered(runtime::result_of(std::move(output)),
+                                                   std::move(options), std::move(tool)));
+    return engine_->block<Receipt>([e = engine_.get(), what = std::move(what)](auto reply) mutable {
+        e->submit(std::move(what), std::move(reply));
+    });
 }
 Result<Receipt> Runtime::submit(PendingId pending, Json output, std::string by) {
     return submit_as("", pending, std::move(output), {.by = std::move(by)});
@@ -86,35 +99,33 @@ void Runtime::submit(PendingId pending, Json output, std::string by, Completion<
 }
 void Runtime::submit(PendingId pending, Json output, SubmitOptions options,
                      Completion<Receipt> done) {
-    auto what = offered(runtime::result_of(std::move(output)), std::move(options));
-    engine_->run<Receipt>(
-        [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
-            e->submit(pending, std::move(what), std::move(reply));
-        },
-        std::move(done));
+    auto what = runtime::entering(
+        pending, offered(runtime::result_of(std::move(output)), std::move(options)));
+    engine_->run<Receipt>([e = engine_.get(), what = std::move(what)](
+                              auto reply) mutable { e->submit(std::move(what), std::move(reply)); },
+                          std::move(done));
 }
 
 Result<Receipt> Runtime::fail(PendingId pending, std::string error, std::string by) {
     return fail(pending, std::move(error), SubmitOptions{.by = std::move(by)});
 }
 Result<Receipt> Runtime::fail(PendingId pending, std::string error, SubmitOptions options) {
-    auto what = offered(runtime::error_of(std::move(error)), std::move(options));
-    return engine_->block<Receipt>(
-        [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
-            e->submit(pending, std::move(what), std::move(reply));
-        });
+    auto what = runtime::entering(pending,
+                                  offered(runtime::error_of(std::move(error)), std::move(options)));
+    return engine_->block<Receipt>([e = engine_.get(), what = std::move(what)](auto reply) mutable {
+        e->submit(std::move(what), std::move(reply));
+    });
 }
 void Runtime::fail(PendingId pending, std::string error, std::string by, Completion<Receipt> done) {
     fail(pending, std::move(error), SubmitOptions{.by = std::move(by)}, std::move(done));
 }
 void Runtime::fail(PendingId pending, std::string error, SubmitOptions options,
                    Completion<Receipt> done) {
-    auto what = offered(runtime::error_of(std::move(error)), std::move(options));
-    engine_->run<Receipt>(
-        [e = engine_.get(), pending, what = std::move(what)](auto reply) mutable {
-            e->submit(pending, std::move(what), std::move(reply));
-        },
-        std::move(done));
+    auto what = runtime::entering(pending,
+                                  offered(runtime::error_of(std::move(error)), std::move(options)));
+    engine_->run<Receipt>([e = engine_.get(), what = std::move(what)](
+                              auto reply) mutable { e->submit(std::move(what), std::move(reply)); },
+                          std::move(done));
 }
 
 Result<CallView> Runtime::call(PendingId pending) {
@@ -130,9 +141,8 @@ void Runtime::call(PendingId pending, Completion<CallView> done) {
 Result<Receipt> Runtime::decide(PendingId pending, Decision decision) {
     if (auto refused = refuse_digest(decision)) return *std::move(refused);
     return engine_->block<Receipt>(
-        [e = engine_.get(), pending, what = offered(std::move(decision))](auto reply) mutable {
-            e->submit(pending, std::move(what), std::move(reply));
-        });
+        [e = engine_.get(), what = runtime::entering(pending, offered(std::move(decision)))](
+            auto reply) mutable { e->submit(std::move(what), std::move(reply)); });
 }
 void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> done) {
     engine_->run<Receipt>(
@@ -145,9 +155,10 @@ void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> d
 
 std::vector<Result<Receipt>> Runtime::submit_all(std::vector<Offer> offers, std::string by) {
     std::size_t const count = offers.size();
+    auto entering = entering_all(std::move(offers), by);
     auto receipts = engine_->block<std::vector<Result<Receipt>>>(
-        [e = engine_.get(), offers = std::move(offers), by = std::move(by)](auto reply) mutable {
-            e->submit_all(std::move(offers), by, std::move(reply));
+        [e = engine_.get(), entering = std::move(entering)](auto reply) mutable {
+            e->submit_all(std::move(entering), std::move(reply));
         });
     if (receipts) return *std::move(receipts);
     return std::vector<Result<Receipt>>(count, std::unexpected(receipts.error()));
@@ -155,9 +166,10 @@ std::vector<Result<Receipt>> Runtime::submit_all(std::vector<Offer> offers, std:
 void Runtime::submit_all(std::vector<Offer> offers, std::string by,
                          std::function<void(std::vector<Result<Receipt>>)> done) {
     std::size_t const count = offers.size();
+    auto entering = entering_all(std::move(offers), by);
     engine_->run<std::vector<Result<Receipt>>>(
-        [e = engine_.get(), offers = std::move(offers), by = std::move(by)](auto reply) mutable {
-            e->submit_all(std::move(offers), by, std::move(reply));
+        [e = engine_.get(), entering = std::move(entering)](auto reply) mutable {
+            e->submit_all(std::move(entering), std::move(reply));
         },
         [count, done = std::move(done)](Result<std::vector<Result<Receipt>>> receipts) {
             if (receipts) return done(*std::move(receipts));

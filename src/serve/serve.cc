@@ -126,7 +126,6 @@ public:
           log_(log_options(settings)),
           metrics_(inside.clock.now()),
           gate_(gate_options(checked), inside.clock),
-          body_workers_(body_threads_, inside.loop),
           api_({.loop = inside.loop,
                 .journal = inside.journal,
                 .catalogue = inside.catalogue,
@@ -135,7 +134,7 @@ public:
                 .metrics = metrics_,
                 .log = log_,
                 .entropy = inside.entropy,
-                .workers = &body_workers_}),
+                .workers = &inside.bodies}),
           processes_(inside.loop),
           webhooks_(inside.loop, {.active_max = webhook::Pump::at_once}),
           runner_(inside.runner),
@@ -205,8 +204,6 @@ private:
     io::Log log_;
     server::Metrics metrics_;
     server::Gate gate_;
-    io::ToolThreads body_threads_{1};
-    io::ThreadWorkers body_workers_;
     server::Api api_;
     NoProcesses processes_;
     io::CurlHttpClient webhooks_;  // receivers may hang, and nobody else waits behind them

@@ -13,6 +13,7 @@
 #include "server/streams.h"
 #include "server/waits.h"
 #include "server/webhooks.h"
+#include "wire/admit.h"
 
 #include <algorithm>
 
@@ -21,7 +22,6 @@ namespace dormouse::server {
 namespace {
 
 constexpr std::size_t body_usual = std::size_t{1} << 20;
-constexpr std::size_t aside_from = door::large_bytes;
 
 std::vector<std::string_view> split(std::string_view path) {
     std::vector<std::string_view> out;
@@ -208,8 +208,14 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
 }
 
 void Api::aside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
-    bool const large = std::max(x->body.size(), x->request.body.size()) >= aside_from;
-    if (!large || services_.workers == nullptr) {
+    bool const large = std::max(x->body.size(), x->request.body.size()) >= wire::large_bytes;
+    if (large) return beside(x, std::move(work), std::move(then));
+    work();
+    then();
+}
+
+void Api::beside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
+    if (services_.workers == nullptr) {
         work();
         return then();
     }

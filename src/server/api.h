@@ -116,6 +116,8 @@ public:
     // Runs `work` and then `then`, on the loop; with a large body in `x`, `work` runs beside it. It
     // may use of `x` what does not change. `then` is dropped when the API has ended.
     void aside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
+    // The same with a body of any size: `work` takes time.
+    void beside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
 
     // Ends the streams of those who may not come in any more. Soon after each change, and every
     // second.

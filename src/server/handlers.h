@@ -33,9 +33,9 @@ void get_pending(Api& api, ExchangePtr const& x);
 // handlers_session.cc
 // Whether the agent is a program.
 [[nodiscard]] bool works_in_folders(Api& api, std::string const& agent);
-// Checks create.cwd. A session of a program gets the folder that it works in from now on, also when
-// the configuration names another one later.
-void settle_folder(Api& api, Body& body, session::Create& create);
+// Why create.cwd or create.agent cannot be. A session of a program gets the folder that it works in
+// from now on, also when the configuration names another one later.
+[[nodiscard]] std::optional<Error> settle_agent(Api& api, session::Create& create);
 void create_session(Api& api, ExchangePtr const& x);
 void list_sessions(Api& api, ExchangePtr const& x);
 void get_session(Api& api, ExchangePtr const& x);
@@ -186,6 +186,20 @@ struct Query {
     // `wait`: seconds, 0 to 50.
     [[nodiscard]] Duration wait();
 };
+
+// Reads what the body of `x` says, beside the loop when it is large, and goes on with that. What
+// cannot be taken has been answered. `read` uses of `x` what does not change.
+template <class T>
+void read_aside(Api& api, ExchangePtr const& x, port::Fn<Result<T>()> read,
+                port::Fn<void(T)> then) {
+    auto const said = std::make_shared<std::optional<Result<T>>>();
+    api.aside(
+        x, [said, read = std::move(read)]() mutable { said->emplace(read()); },
+        [x, said, then = std::move(then)]() mutable {
+            if (!**said) return x->fail((*said)->error());
+            then(std::move(***said));
+        });
+}
 
 // Calls `done` as soon as `ready` says so after an append of the session, or when `time` is up, or
 // when the client has gone; at once if it is so already. `ready` sees durable state.

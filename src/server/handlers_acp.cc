@@ -108,14 +108,11 @@ private:
     std::string const project_;
 };
 
-// The body with our names. False: it has been refused.
-bool read_spelled(ExchangePtr const& x, std::initializer_list<std::string_view> known) {
+// The body with our names.
+Result<Json> spelled_body(ExchangePtr const& x, std::initializer_list<std::string_view> known) {
     json::View const came(x->body);
     Body const body(came, "", known);
-    if (body.error()) {
-        x->fail(*body.error());
-        return false;
-    }
+    if (body.error()) return std::unexpected(*body.error());
     json::Writer out;
     out.begin_object();
     came.members([&](std::string_view name, json::View value) {
@@ -123,8 +120,7 @@ bool read_spelled(ExchangePtr const& x, std::initializer_list<std::string_view> 
             std::ranges::find(renamed, name, &std::pair<std::string_view, std::string_view>::first);
         out.member_raw(place == renamed.end() ? name : place->second, value.raw());
     });
-    x->body = out.end_object().json();
-    return true;
+    return out.end_object().json();
 }
 
 void respell(ExchangePtr const& x) {
@@ -148,8 +144,15 @@ void hand_on(Api& api, ExchangePtr const& x, Handler handler) {
 
 void acp_create(Api& api, ExchangePtr const& x) {
     respell(x);
-    if (read_spelled(x, {"agentId", "title", "workingDirectory", "labels", "prompt"}))
-        create_session(api, x);
+    read_aside<Json>(
+        api, x,
+        [x] {
+            return spelled_body(x, {"agentId", "title", "workingDirectory", "labels", "prompt"});
+        },
+        [&api, x](Json body) {
+            x->body = std::move(body);
+            create_session(api, x);
+        });
 }
 
 void acp_list(Api& api, ExchangePtr const& x) {
@@ -166,7 +169,10 @@ void acp_prompt(Api& api, ExchangePtr const& x) { hand_on(api, x, post_prompt); 
 void acp_resume(Api& api, ExchangePtr const& x) { hand_on(api, x, resume_session); }
 
 void acp_cancel(Api& api, ExchangePtr const& x) {
-    if (read_spelled(x, {"turn", "all", "pendingId"})) hand_on(api, x, cancel_session);
+    auto body = spelled_body(x, {"turn", "all", "pendingId"});
+    if (!body) return x->fail(body.error());
+    x->body = std::move(*body);
+    hand_on(api, x, cancel_session);
 }
 
 }  // namespace dormouse::server

@@ -164,14 +164,9 @@ using Said = Result<Submit> (*)(Exchange const&);
 
 // Reading takes long when the body is large: values are put into their canonical form.
 void submit(Api& api, ExchangePtr const& x, Said read) {
-    auto const said = std::make_shared<std::optional<Result<Submit>>>();
-    api.aside(
-        x, [x, read, said] { said->emplace(read(*x)); },
-        [&api, x, said] {
-            Result<Submit>& command = **said;
-            if (!command) return x->fail(command.error());
-            submit_to(api, x, std::move(*command), reply_to(x));
-        });
+    read_aside<Submit>(
+        api, x, [x, read] { return read(*x); },
+        [&api, x](Submit command) { submit_to(api, x, std::move(command), reply_to(x)); });
 }
 
 // An id of another form is just unknown.

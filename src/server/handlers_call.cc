@@ -92,7 +92,7 @@ void start_call(Api& api, ExchangePtr const& x, State const& state, Asked const&
     auto const read = std::make_shared<Read>();
     read->ask.agent = calls->agent;
     auto const schema = api.services().catalogue.tool_schema(call.tool);
-    api.aside(
+    api.beside(
         x,
         [read, schema, call] {
             read->error = refuse_arguments(schema, call);
@@ -107,22 +107,30 @@ void start_call(Api& api, ExchangePtr const& x, State const& state, Asked const&
         });
 }
 
-}  // namespace
-
-void post_call(Api& api, ExchangePtr const& x) {
-    auto const id = SessionId::parse(x->params[0]);
-    if (!id) return x->fail(not_found());
+Result<Asked> read_call(ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"tool", "arguments", "key"});
     Asked call{.tool = body.required_string("tool"), .arguments = {}, .key = {}};
     auto const arguments = body.object("arguments");
     call.arguments = arguments ? json::compact(arguments->copy()) : Json::trusted("{}");
     call.key = body.string("key").value_or("");
     if (call.key.size() > 255) body.refuse("key", "may have 255 bytes");
-    if (body.error()) return x->fail(*body.error());
-    api.services().runner.look(
-        *id, [&api, x, call = std::move(call)](Result<std::shared_ptr<runner::Lane>> lane) {
-            if (!lane) return x->fail(lane.error());
-            start_call(api, x, (*lane)->state(), call);
+    if (body.error()) return std::unexpected(*body.error());
+    return call;
+}
+
+}  // namespace
+
+void post_call(Api& api, ExchangePtr const& x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) return x->fail(not_found());
+    read_aside<Asked>(
+        api, x, [x] { return read_call(x); },
+        [&api, x, id = *id](Asked call) {
+            api.services().runner.look(
+                id, [&api, x, call = std::move(call)](Result<std::shared_ptr<runner::Lane>> lane) {
+                    if (!lane) return x->fail(lane.error());
+                    start_call(api, x, (*lane)->state(), call);
+                });
         });
 }
 

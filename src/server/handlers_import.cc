@@ -122,26 +122,6 @@ private:
     std::vector<std::pair<Seq, Artifact>> files_;
 };
 
-// The session of a program works where it worked before; one of a model in no folder, and where it
-// was is a label.
-Json place_of(Api& api, Body& body, Create& create) {
-    bool const works = works_in_folders(api, create.agent);
-    json::Writer out;
-    out.begin_object();
-    for (std::string_view const name : {"source", "cwd"}) {
-        auto text = body.string(name);
-        if (text && text->size() > 4'096) body.refuse(name, "must be at most 4096 bytes");
-        if (!text) continue;
-        if (works && name == "cwd") {
-            create.cwd = *std::move(text);
-        } else {
-            out.member(name, *text);
-        }
-    }
-    if (works && !body.error()) settle_folder(api, body, create);
-    return out.end_object().json();
-}
-
 bool is_project(std::string_view text) {
     auto const fits = [](char c) {
         bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -160,72 +140,63 @@ void read_messages(Body& body, Transcript& into) {
     });
 }
 
-std::optional<Create> read_import(Api& api, ExchangePtr const& x) {
+// What a transcript brings, and where it was kept.
+struct Imported {
+    Create create;
+    std::optional<std::string> source = {};
+    std::optional<std::string> cwd = {};
+};
+
+Result<Imported> read_import(ExchangePtr const& x) {
     Body body(json::View(x->body), "",
               {"agentID", "title", "source", "cwd", "messages", "parts", "digest"});
-    Create create;
+    Imported out;
+    Create& create = out.create;
     create.project = x->params[0];
     create.agent = body.required_string("agentID");
     create.title = body.string("title").value_or("");
-    create.labels = place_of(api, body, create);
+    out.source = body.string("source");
+    out.cwd = body.string("cwd");
+    for (auto const& [name, text] : {std::pair("source", &out.source), {"cwd", &out.cwd}}) {
+        if (*text && (*text)->size() > 4'096) body.refuse(name, "must be at most 4096 bytes");
+    }
     if (!is_project(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     if (create.title.size() > 1'000) body.refuse("title", "may have 1000 bytes");
-    if (!body.error() && !api.services().catalogue.has_agent(create.agent))
-        body.refuse("agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
     // Of all that is to follow: a transcript that has changed there is another request.
     (void)body.integer("parts");
     (void)body.string("digest");
     Transcript transcript;
     transcript.begin();
     read_messages(body, transcript);
-    if (body.error()) {
-        x->fail(*body.error());
-        return std::nullopt;
-    }
+    if (body.error()) return std::unexpected(*body.error());
     std::uint32_t const count = transcript.count();
     create.fork = Create::ForkOf{.from = {},
                                  .seq = 0,
                                  .messages = transcript.take(),
                                  .message_count = count,
                                  .artifacts = transcript.take_files()};
-    return create;
+    return out;
 }
 
-}  // namespace
-
-void import_more(Api& api, ExchangePtr const& x) {
-    auto const id = SessionId::parse(x->params[0]);
-    if (!id) return x->fail(not_found());
-    api.services().runner.look(*id, [&api, x](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return x->fail(lane.error());
-        State const& state = (*lane)->state();
-        Body body(json::View(x->body), "", {"part", "messages"});
-        auto const part = body.integer("part").value_or(0);
-        if (part < 2) body.refuse("part", "must be 2 or more; the first one makes the session");
-        Transcript transcript;
-        transcript.begin(state.messages);
-        read_messages(body, transcript);
-        if (body.error()) return x->fail(*body.error());
-        ImportMore more{static_cast<std::uint32_t>(std::min<std::int64_t>(part, UINT32_MAX)),
-                        transcript.take(), transcript.count(), transcript.take_files()};
-        api.services().runner.command(
-            state.id, std::move(more), x->asker(), [x, part](Result<Answer> const& answer) {
-                if (!answer) return x->fail(answer.error());
-                bool const again = answer->outcome == Answer::Outcome::duplicate;
-                json::Writer out;
-                out.begin_object().member("part", part).member("duplicate", again);
-                x->json(again ? 200 : 201, out.end_object().take());
-            });
-    });
+// The session of a program works where it worked before; one of a model in no folder, and where it
+// was is a label.
+std::optional<Error> settle_place(Api& api, Imported& what) {
+    bool const works = works_in_folders(api, what.create.agent);
+    json::Writer labels;
+    labels.begin_object();
+    if (what.source) labels.member("source", *what.source);
+    if (what.cwd && !works) labels.member("cwd", *what.cwd);
+    if (what.cwd && works) what.create.cwd = *what.cwd;
+    what.create.labels = labels.end_object().json();
+    return settle_agent(api, what.create);
 }
 
-void import_session(Api& api, ExchangePtr const& x) {
-    auto create = read_import(api, x);
-    if (!create) return;
-    if (auto const error = refuse_agent(api, *x, create->agent)) return x->fail(*error);
+void make_imported(Api& api, ExchangePtr const& x, Imported what) {
+    if (auto const error = settle_place(api, what)) return x->fail(*error);
+    if (auto const error = refuse_agent(api, *x, what.create.agent)) return x->fail(*error);
     api.services().runner.create(
-        *std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
+        std::move(what.create), x->asker(), [&api, x](Result<runner::Created> created) {
             if (!created) return x->fail(created.error());
             bool const again = created->answer.outcome == Answer::Outcome::duplicate;
             api.services().runner.look(
@@ -237,6 +208,65 @@ void import_session(Api& api, ExchangePtr const& x) {
                         {{"ETag", etag(state)}, {"Location", "/api/sessions/" + state.id.text()}});
                 });
         });
+}
+
+// `known`: so many messages came before.
+Result<ImportMore> read_more(ExchangePtr const& x, std::uint64_t known) {
+    Body body(json::View(x->body), "", {"part", "messages"});
+    auto const part = body.integer("part").value_or(0);
+    if (part < 2) body.refuse("part", "must be 2 or more; the first one makes the session");
+    Transcript transcript;
+    transcript.begin(known);
+    read_messages(body, transcript);
+    if (body.error()) return std::unexpected(*body.error());
+    return ImportMore{static_cast<std::uint32_t>(std::min<std::int64_t>(part, UINT32_MAX)),
+                      transcript.take(), transcript.count(), transcript.take_files()};
+}
+
+void give_more(Api& api, ExchangePtr const& x, SessionId id, ImportMore more) {
+    std::uint32_t const part = more.part;
+    api.services().runner.command(
+        id, std::move(more), x->asker(), [x, part](Result<Answer> const& answer) {
+            if (!answer) return x->fail(answer.error());
+            bool const again = answer->outcome == Answer::Outcome::duplicate;
+            json::Writer out;
+            out.begin_object().member("part", part).member("duplicate", again);
+            x->json(again ? 200 : 201, out.end_object().take());
+        });
+}
+
+// Messages are numbered from those that were there when they were read: when others came
+// meanwhile, they are read again.
+void add_more(Api& api, ExchangePtr const& x, SessionId id, std::uint64_t known) {
+    read_aside<ImportMore>(
+        api, x, [x, known] { return read_more(x, known); },
+        [&api, x, id, known](ImportMore more) {
+            api.services().runner.look(id, [&api, x, id, known, more = std::move(more)](
+                                               Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                if (!lane) return x->fail(lane.error());
+                std::uint64_t const now = (*lane)->state().messages;
+                if (now != known) return add_more(api, x, id, now);
+                give_more(api, x, id, std::move(more));
+            });
+        });
+}
+
+}  // namespace
+
+void import_more(Api& api, ExchangePtr const& x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) return x->fail(not_found());
+    api.services().runner.look(*id,
+                               [&api, x, id = *id](Result<std::shared_ptr<runner::Lane>> lane) {
+                                   if (!lane) return x->fail(lane.error());
+                                   add_more(api, x, id, (*lane)->state().messages);
+                               });
+}
+
+void import_session(Api& api, ExchangePtr const& x) {
+    read_aside<Imported>(
+        api, x, [x] { return read_import(x); },
+        [&api, x](Imported what) { make_imported(api, x, std::move(what)); });
 }
 
 }  // namespace dormouse::server

@@ -16,7 +16,7 @@ struct AskedPrompt {
     Duration wait{};
 };
 
-std::optional<AskedPrompt> read_prompt(ExchangePtr const& x) {
+Result<AskedPrompt> read_prompt(ExchangePtr const& x) {
     Query query{x->request};
     AskedPrompt asked;
     asked.wait = query.wait();
@@ -29,18 +29,12 @@ std::optional<AskedPrompt> read_prompt(ExchangePtr const& x) {
     asked.command.reopen = body.boolean("reopen").value_or(false);
     auto const answers = body.string("answers");
     auto input = read_input(body);
-    if (!input || body.error()) {
-        x->fail(*body.error());
-        return std::nullopt;
-    }
+    if (!input || body.error()) return std::unexpected(*body.error());
     if (answers) {
         asked.command.answers = PendingId::parse(*answers);
         bool const here =
             asked.command.answers && asked.command.answers->session.text() == x->params[0];
-        if (!here) {
-            x->fail(not_found());
-            return std::nullopt;
-        }
+        if (!here) return std::unexpected(not_found());
     }
     asked.command.parts = input->parts;
     asked.command.files = std::move(input->files);
@@ -95,17 +89,10 @@ bool turn_rests(State const& state, TurnNo turn) {
     return true;
 }
 
-}  // namespace
-
-void post_prompt(Api& api, ExchangePtr const& x) {
-    auto const id = SessionId::parse(x->params[0]);
-    if (!id) return x->fail(not_found());
-    auto asked = read_prompt(x);
-    if (!asked) return;
-    Duration const wait = asked->wait;
+void give_prompt(Api& api, ExchangePtr const& x, SessionId id, AskedPrompt asked) {
+    Duration const wait = asked.wait;
     api.services().runner.command(
-        *id, std::move(asked->command), x->asker(),
-        [&api, x, id = *id, wait](Result<Answer> answer) {
+        id, std::move(asked.command), x->asker(), [&api, x, id, wait](Result<Answer> answer) {
             if (!answer) return x->fail(answer.error());
             bool const took_nothing =
                 answer->turn == 0;  // a repeated answer to a question: the receipt tells
@@ -119,6 +106,16 @@ void post_prompt(Api& api, ExchangePtr const& x) {
                            [&api, x, id, turn, from] { answer_turn(api, x, id, turn, from); });
             });
         });
+}
+
+}  // namespace
+
+void post_prompt(Api& api, ExchangePtr const& x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) return x->fail(not_found());
+    read_aside<AskedPrompt>(
+        api, x, [x] { return read_prompt(x); },
+        [&api, x, id = *id](AskedPrompt asked) { give_prompt(api, x, id, std::move(asked)); });
 }
 
 }  // namespace dormouse::server

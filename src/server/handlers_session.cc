@@ -80,7 +80,7 @@ void check_alias(Body& body, std::string const& alias) {
     if (alias.starts_with("ses_")) body.refuse("alias", "must not begin with ses_");
 }
 
-std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
+Result<Create> read_create(ExchangePtr const& x) {
     Body body(json::View(x->body), "", {"agentID", "alias", "title", "cwd", "labels", "prompt"});
     Create create;
     create.project = x->params[0];
@@ -92,55 +92,21 @@ std::optional<Create> read_create(Api& api, ExchangePtr const& x) {
     if (!is_name(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     check_alias(body, create.alias);
-    settle_folder(api, body, create);
-    bool const known = api.services().catalogue.has_agent(create.agent);
-    if (!body.error() && !known)
-        body.refuse("agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
     if (auto const prompt = body.object("prompt")) {
         Body inner(*prompt, "/prompt", {"text", "parts"});
         auto input = read_input(inner);
         if (inner.error()) body.refuse(*inner.error());
         if (input) create.prompt = Create::FirstPrompt{input->parts, std::move(input->files)};
     }
-    if (body.error()) {
-        x->fail(*body.error());
-        return std::nullopt;
-    }
+    if (body.error()) return std::unexpected(*body.error());
     return create;
 }
 
-}  // namespace
-
-bool works_in_folders(Api& api, std::string const& agent) {
-    auto const folder = api.services().catalogue.folder(agent, "");
-    return !folder || !folder->empty();
-}
-
-void settle_folder(Api& api, Body& body, Create& create) {
-    constexpr std::size_t most = 4'096;
-    bool const named = !create.cwd.empty();
-    if (named && !works_in_folders(api, create.agent))
-        return body.refuse("cwd", "only agents that are programs (acp) work in a folder");
-    bool const well = create.cwd.starts_with('/') && create.cwd.size() <= most &&
-                      create.cwd.find('\0') == std::string::npos;
-    if (named && !well) return body.refuse("cwd", "must be an absolute path of at most 4096 bytes");
-    auto folder = api.services().catalogue.folder(create.agent, create.cwd);
-    if (folder) {
-        create.cwd = *std::move(folder);
-    } else if (named) {
-        body.refuse("cwd", folder.error().detail);
-    }
-}
-
-void create_session(Api& api, ExchangePtr const& x) {
-    Query query{x->request};
-    Duration const wait = query.wait();
-    if (query.error) return x->fail(*query.error);
-    auto create = read_create(api, x);
-    if (!create) return;
-    if (auto const error = refuse_agent(api, *x, create->agent)) return x->fail(*error);
+void make_session(Api& api, ExchangePtr const& x, Duration wait, Create create) {
+    if (auto const error = settle_agent(api, create)) return x->fail(*error);
+    if (auto const error = refuse_agent(api, *x, create.agent)) return x->fail(*error);
     api.services().runner.create(
-        std::move(*create), x->asker(), [&api, x, wait](Result<runner::Created> created) {
+        std::move(create), x->asker(), [&api, x, wait](Result<runner::Created> created) {
             if (!created) return x->fail(created.error());
             SessionId const id = created->session;
             if (wait == Duration(0)) return answer_with_session(api, x, id, 201);
@@ -151,6 +117,37 @@ void create_session(Api& api, ExchangePtr const& x) {
                                [&api, x, id] { answer_with_session(api, x, id, 201); });
                 });
         });
+}
+
+}  // namespace
+
+bool works_in_folders(Api& api, std::string const& agent) {
+    auto const folder = api.services().catalogue.folder(agent, "");
+    return !folder || !folder->empty();
+}
+
+std::optional<Error> settle_agent(Api& api, Create& create) {
+    constexpr std::size_t most = 4'096;
+    bool const named = !create.cwd.empty();
+    if (named && !works_in_folders(api, create.agent))
+        return bad_value("/cwd", "only agents that are programs (acp) work in a folder");
+    bool const well = create.cwd.starts_with('/') && create.cwd.size() <= most &&
+                      create.cwd.find('\0') == std::string::npos;
+    if (named && !well) return bad_value("/cwd", "must be an absolute path of at most 4096 bytes");
+    auto folder = api.services().catalogue.folder(create.agent, create.cwd);
+    if (folder) create.cwd = *std::move(folder);
+    if (!folder && named) return bad_value("/cwd", folder.error().detail);
+    if (api.services().catalogue.has_agent(create.agent)) return std::nullopt;
+    return bad_value("/agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
+}
+
+void create_session(Api& api, ExchangePtr const& x) {
+    Query query{x->request};
+    Duration const wait = query.wait();
+    if (query.error) return x->fail(*query.error);
+    read_aside<Create>(
+        api, x, [x] { return read_create(x); },
+        [&api, x, wait](Create create) { make_session(api, x, wait, std::move(create)); });
 }
 
 void get_session(Api& api, ExchangePtr const& x) {

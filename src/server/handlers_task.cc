@@ -50,9 +50,53 @@ Json text_parts(std::string const& text) {
     return out.end_object().end_array().json();
 }
 
+Result<TaskAsk> read_start(ExchangePtr const& x) {
+    Body body(json::View(x->body), "", {"agentID", "prompt", "description", "fork"});
+    TaskAsk ask;
+    ask.what = TaskAsk::What::start;
+    ask.agent = body.required_string("agentID");
+    std::string const prompt = body.required_string("prompt");
+    ask.parts = text_parts(prompt);
+    ask.description = body.string("description").value_or("");
+    ask.fork = body.boolean("fork").value_or(false);
+    if (prompt.empty()) body.refuse("prompt", "must not be empty");
+    if (ask.description.size() > 1'000) body.refuse("description", "may have 1000 bytes");
+    if (body.error()) return std::unexpected(*body.error());
+    return ask;
+}
+
+Result<TaskAsk> read_resume(ExchangePtr const& x) {
+    Body body(json::View(x->body), "", {"message"});
+    std::string const message = body.required_string("message");
+    if (message.empty()) body.refuse("message", "must not be empty");
+    if (body.error()) return std::unexpected(*body.error());
+    TaskAsk ask;
+    ask.what = TaskAsk::What::resume;
+    ask.task = x->params[0];
+    ask.parts = text_parts(message);
+    return ask;
+}
+
 bool runs(State const& state, TaskNo no) {
     auto const found = state.tasks.find(no);
     return found != state.tasks.end() && found->second.active();
+}
+
+// Who may not start each agent may not resume a task of one of these.
+void resume(Api& api, ExchangePtr const& x, NumberedId const& id, TaskAsk ask) {
+    if (!x->principal || x->principal->session || x->principal->may_start_all())
+        return ask_task(api, x, id.session, std::move(ask), 202);
+    auto const no = static_cast<TaskNo>(id.number);
+    read_history(api, id.session,
+                 [&api, x, no, ask = std::move(ask)](Result<Snapshot> snapshot) mutable {
+                     if (!snapshot) return x->fail(snapshot.error());
+                     auto const& tasks = snapshot->history.tasks();
+                     auto const task = tasks.find(no);
+                     if (task == tasks.end()) return x->fail(no_task(x->params[0]));
+                     if (auto const error = refuse_agent(api, *x, task->second.agent))
+                         return x->fail(*error);
+                     ask_task(api, x, snapshot->lane->id(), std::move(ask), 202);
+                 });
 }
 
 }  // namespace
@@ -78,21 +122,15 @@ void list_tasks(Api& api, ExchangePtr const& x) {
 void start_task(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
-    Body body(json::View(x->body), "", {"agentID", "prompt", "description", "fork"});
-    TaskAsk ask;
-    ask.what = TaskAsk::What::start;
-    ask.agent = body.required_string("agentID");
-    std::string const prompt = body.required_string("prompt");
-    ask.parts = text_parts(prompt);
-    ask.description = body.string("description").value_or("");
-    ask.fork = body.boolean("fork").value_or(false);
-    if (prompt.empty()) body.refuse("prompt", "must not be empty");
-    if (ask.description.size() > 1'000) body.refuse("description", "may have 1000 bytes");
-    if (!body.error() && !api.services().catalogue.has_agent(ask.agent))
-        body.refuse("agentID", "there is no agent '" + ask.agent + "' (GET /api/agents)");
-    if (body.error()) return x->fail(*body.error());
-    if (auto const error = refuse_agent(api, *x, ask.agent)) return x->fail(*error);
-    ask_task(api, x, *id, std::move(ask), 201);
+    read_aside<TaskAsk>(
+        api, x, [x] { return read_start(x); },
+        [&api, x, id = *id](TaskAsk ask) {
+            if (!api.services().catalogue.has_agent(ask.agent))
+                return x->fail(bad_value(
+                    "/agentID", "there is no agent '" + ask.agent + "' (GET /api/agents)"));
+            if (auto const error = refuse_agent(api, *x, ask.agent)) return x->fail(*error);
+            ask_task(api, x, id, std::move(ask), 201);
+        });
 }
 
 void post_report(Api& api, ExchangePtr const& x) {
@@ -114,27 +152,9 @@ void post_report(Api& api, ExchangePtr const& x) {
 void resume_task(Api& api, ExchangePtr const& x) {
     auto const id = task_in_path(x);
     if (!id) return;
-    Body body(json::View(x->body), "", {"message"});
-    std::string const message = body.required_string("message");
-    if (message.empty()) body.refuse("message", "must not be empty");
-    if (body.error()) return x->fail(*body.error());
-    TaskAsk ask;
-    ask.what = TaskAsk::What::resume;
-    ask.task = x->params[0];
-    ask.parts = text_parts(message);
-    if (!x->principal || x->principal->session || x->principal->may_start_all())
-        return ask_task(api, x, id->session, std::move(ask), 202);
-    auto const no = static_cast<TaskNo>(id->number);
-    read_history(api, id->session,
-                 [&api, x, no, ask = std::move(ask)](Result<Snapshot> snapshot) mutable {
-                     if (!snapshot) return x->fail(snapshot.error());
-                     auto const& tasks = snapshot->history.tasks();
-                     auto const task = tasks.find(no);
-                     if (task == tasks.end()) return x->fail(no_task(x->params[0]));
-                     if (auto const error = refuse_agent(api, *x, task->second.agent))
-                         return x->fail(*error);
-                     ask_task(api, x, snapshot->lane->id(), std::move(ask), 202);
-                 });
+    read_aside<TaskAsk>(
+        api, x, [x] { return read_resume(x); },
+        [&api, x, id = *id](TaskAsk ask) { resume(api, x, id, std::move(ask)); });
 }
 
 void cancel_task(Api& api, ExchangePtr const& x) {

@@ -81,10 +81,14 @@ std::optional<Error> misplaced(Inbound const& in, State const& state) {
 }
 
 void submit(InboundPtr const& in, PendingId const& pending) {
-    Submit command = submission_of(in->payload, in->delivery);
-    command.pending = pending;
-    submit_to(in->api, in->x, std::move(command),
-              [in](HttpReply reply) { finish(in, std::move(reply)); });
+    auto const command = std::make_shared<Submit>();
+    in->api.aside(
+        in->x, [in, command] { *command = submission_of(in->payload, in->delivery); },
+        [in, command, pending] {
+            command->pending = pending;
+            submit_to(in->api, in->x, std::move(*command),
+                      [in](HttpReply reply) { finish(in, std::move(reply)); });
+        });
 }
 
 // The tool of a call that is closed stands in its row.
@@ -197,36 +201,102 @@ void take(InboundPtr const& in) {
 }
 
 // Slack asks once whether the address is really ours.
-bool answer_challenge(ExchangePtr const& x, webhook::Source const& source, Json const& body) {
-    json::View const said(body);
-    bool const asks =
-        source.kind == webhook::Kind::slack && said["type"].string_or("") == "url_verification";
-    if (!asks) return false;
-    json::Writer out;
-    out.begin_object().member("challenge", said["challenge"].string_or("")).end_object();
-    x->json(200, out.take());
-    return true;
+bool asks_challenge(webhook::Source const& source, Json const& body) {
+    return source.kind == webhook::Kind::slack &&
+           json::View(body)["type"].string_or("") == "url_verification";
 }
 
-void receive(Api& api, ExchangePtr const& x, webhook::Source const& source, std::string id) {
+void answer_challenge(ExchangePtr const& x, Json const& body) {
+    json::Writer out;
+    out.begin_object().member("challenge", json::View(body)["challenge"].string_or(""));
+    x->json(200, out.end_object().take());
+}
+
+// What came with a signature, as far as it could be read.
+struct Received {
+    std::optional<Error> unsigned_why = {};  // the signature is not the source's
+    std::optional<Error> refused = {};
+    std::string id = {};
+    Json body = {};
+    webhook::Payload payload = {};
+    Delivery delivery = {};
+};
+
+// Nothing is read of what is not signed.
+Received read(webhook::Source const& source, ExchangePtr const& x, Time now) {
+    Received out;
+    auto id = webhook::verify(source.kind, source.secrets, headers_of(x), x->request.body, now);
+    if (!id) {
+        out.unsigned_why = id.error();
+        return out;
+    }
     auto body = body_of(source, x->request);
-    if (!body) return x->fail(body.error());
-    if (answer_challenge(x, source, *body)) return;
-    auto payload = webhook::read_payload(source, *body);
-    if (!payload) return x->fail(payload.error());
-    if (payload->ignored)
+    if (!body) {
+        out.refused = body.error();
+        return out;
+    }
+    out.body = std::move(*body);
+    out.id = std::move(*id);
+    if (asks_challenge(source, out.body)) return out;
+    auto payload = webhook::read_payload(source, out.body);
+    if (!payload) {
+        out.refused = payload.error();
+        return out;
+    }
+    out.payload = std::move(*payload);
+    if (!out.payload.ignored) out.delivery = delivery_of(source, out.id, x->request.body);
+    return out;
+}
+
+void accept(Api& api, ExchangePtr const& x, webhook::Source source, Received received) {
+    if (received.refused) return x->fail(*received.refused);
+    if (asks_challenge(source, received.body)) return answer_challenge(x, received.body);
+    if (received.payload.ignored)
         return x->json(200, R"({"outcome":"ignored","duplicate":false,"receipt":null})");
     x->by = {ActorType::webhook, source.id};
-    auto const in = std::make_shared<Inbound>(
-        Inbound{api, x, source, delivery_of(source, std::move(id), x->request.body),
-                std::move(*body), std::move(*payload)});
+    auto const in =
+        std::make_shared<Inbound>(Inbound{api, x, std::move(source), std::move(received.delivery),
+                                          std::move(received.body), std::move(received.payload)});
     api.webhooks().enter(in->key(), [in] { take(in); });
+}
+
+// Reads it, beside the loop when it is large.
+void receive(Api& api, ExchangePtr const& x, webhook::Source source,
+             port::Fn<void(webhook::Source, Received)> then) {
+    struct Reading {
+        webhook::Source source;
+        Received received = {};
+    };
+    auto const at = std::make_shared<Reading>(std::move(source));
+    api.aside(
+        x, [x, at, now = api.services().runner.now()] { at->received = read(at->source, x, now); },
+        [at, then = std::move(then)]() mutable {
+            then(std::move(at->source), std::move(at->received));
+        });
 }
 
 void refuse_signature(Api& api, ExchangePtr const& x, std::string const& source,
                       Error const& error) {
     api.services().gate.count_bad_signature(x->request, source);
     x->fail(error);
+}
+
+void receive_signed(Api& api, ExchangePtr const& x, PendingId const& pending, std::string secret) {
+    webhook::Source own{.id = "webhookSecret " + pending.text(),
+                        .kind = webhook::Kind::hmac,
+                        .secrets = {std::move(secret)}};
+    receive(api, x, std::move(own),
+            [&api, x, session = pending.session](webhook::Source source, Received received) {
+                if (received.unsigned_why)
+                    return refuse_signature(api, x, "", *received.unsigned_why);
+                api.services().runner.look(
+                    session, [&api, x, source = std::move(source), received = std::move(received)](
+                                 Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                        if (!lane) return x->fail(lane.error());
+                        source.project = (*lane)->state().project;
+                        accept(api, x, std::move(source), std::move(received));
+                    });
+            });
 }
 
 // Without a source: the call's own secret, in the form of spec 000. Which call it is stands in the
@@ -236,31 +306,23 @@ void receive_own(Api& api, ExchangePtr const& x) {
         api.services().gate.count_bad_signature(x->request, "");
         x->fail({Code::not_found, "There is no such source, and no such call with a secret."});
     };
-    auto const body = json::check(x->request.body);
-    auto const pending =
-        body ? PendingId::parse(json::View(*body)["pendingID"].string_or("")) : std::nullopt;
-    if (!pending) return refused();
-    auto question = [pending = *pending](port::Store& store) {
-        return store.secret(pending.session, pending.call, pending.generation);
+    auto const named = std::make_shared<std::optional<PendingId>>();
+    auto const find = [x, named] {
+        auto const body = json::check(x->request.body);
+        if (body) *named = PendingId::parse(json::View(*body)["pendingID"].string_or(""));
     };
-    port::ask(api.services().journal, std::move(question),
-              [&api, x, pending = *pending, refused](Result<std::optional<std::string>> secret) {
-                  if (!secret) return x->fail(secret.error());
-                  if (!*secret || (*secret)->empty()) return refused();
-                  webhook::Source own{.id = "webhookSecret " + pending.text(),
-                                      .kind = webhook::Kind::hmac,
-                                      .secrets = {**secret}};
-                  auto id = webhook::verify(own.kind, own.secrets, headers_of(x), x->request.body,
-                                            api.services().runner.now());
-                  if (!id) return refuse_signature(api, x, "", id.error());
-                  api.services().runner.look(
-                      pending.session, [&api, x, own, id = std::move(*id)](
-                                           Result<std::shared_ptr<runner::Lane>> lane) mutable {
-                          if (!lane) return x->fail(lane.error());
-                          own.project = (*lane)->state().project;
-                          receive(api, x, own, std::move(id));
-                      });
-              });
+    api.aside(x, find, [&api, x, named, refused] {
+        if (!*named) return refused();
+        auto question = [pending = **named](port::Store& store) {
+            return store.secret(pending.session, pending.call, pending.generation);
+        };
+        port::ask(api.services().journal, std::move(question),
+                  [&api, x, pending = **named, refused](Result<std::optional<std::string>> secret) {
+                      if (!secret) return x->fail(secret.error());
+                      if (!*secret || (*secret)->empty()) return refused();
+                      receive_signed(api, x, pending, **secret);
+                  });
+    });
 }
 
 }  // namespace
@@ -288,13 +350,13 @@ void post_webhook(Api& api, ExchangePtr const& x) {
     if (auto const error = api.services().gate.refuse_signature(x->request, name))
         return x->fail(*error);
     if (!source) return receive_own(api, x);
-    auto id = webhook::verify(source->kind, source->secrets, headers_of(x), x->request.body,
-                              api.services().runner.now());
-    if (id) return receive(api, x, *source, std::move(*id));
-    bool const other = bare && id.error().code == Code::bad_signature;
-    bool const own = other && !x->request.header("x-webhook-signature").empty();
-    if (own) return receive_own(api, x);
-    refuse_signature(api, x, name, id.error());
+    receive(api, x, *source, [&api, x, name, bare](webhook::Source from, Received received) {
+        if (!received.unsigned_why) return accept(api, x, std::move(from), std::move(received));
+        bool const other = bare && received.unsigned_why->code == Code::bad_signature;
+        bool const own = other && !x->request.header("x-webhook-signature").empty();
+        if (own) return receive_own(api, x);
+        refuse_signature(api, x, name, *received.unsigned_why);
+    });
 }
 
 }  // namespace dormouse::server

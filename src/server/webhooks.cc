@@ -5,6 +5,7 @@
 #include "server/api.h"
 
 #include "door/door.h"
+#include "wire/admit.h"
 
 #include <algorithm>
 
@@ -197,17 +198,43 @@ void Webhooks::offer(Place const& place) {
 
 void Webhooks::offer(port::KeptRow const& row) {
     webhook::Source const* const from = source(row.source);
-    auto const body = from ? json::check(row.body) : fail(Code::not_found, "");
-    if (!body) return;  // its source is not configured any more
-    auto payload = webhook::read_payload(*from, *body);
-    if (!payload || payload->ignored) return;
-    find_referenced(services_.journal, *from, row.reference, {port::PendingStatus::waiting},
-                    [this, alive = alive_, key = row.delivery.key,
-                     payload = std::move(*payload)](Result<std::vector<PendingId>> found) {
-                        if (!*alive || !kept_.contains(key)) return;
-                        if (!found) return offer_again(key);
-                        if (found->size() == 1) offer_to(kept_.at(key), payload, found->front());
-                    });
+    if (!from) return;  // it is not configured any more
+    find_referenced(
+        services_.journal, *from, row.reference, {port::PendingStatus::waiting},
+        [this, alive = alive_, key = row.delivery.key](Result<std::vector<PendingId>> found) {
+            if (!*alive || !kept_.contains(key)) return;
+            if (!found) return offer_again(key);
+            if (found->size() == 1) read(key, found->front());
+        });
+}
+
+// What a kept delivery says, for a call that waits for it.
+void Webhooks::read(Bits128 const& key, PendingId const& place) {
+    struct Reading {
+        webhook::Source source;
+        port::KeptRow row;
+        std::optional<Submit> command = {};
+    };
+    port::KeptRow const& kept = kept_.at(key);
+    auto const at = std::make_shared<Reading>(*source(kept.source), kept);
+    auto work = [at] {
+        auto const body = json::check(at->row.body);
+        auto const payload =
+            body ? webhook::read_payload(at->source, *body) : std::unexpected(body.error());
+        if (!payload || payload->ignored) return;
+        at->command = submission_of(
+            *payload, {at->row.delivery_id, {at->row.delivery.key}, at->row.delivery.digest});
+    };
+    auto then = [this, alive = alive_, at, key, place](bool ran) {
+        if (!*alive || !kept_.contains(key)) return;
+        if (!ran) return offer_again(key);
+        if (at->command) offer_to(kept_.at(key), std::move(*at->command), place);
+    };
+    if (!services_.workers || kept.body.size() < wire::large_bytes) {
+        work();
+        return then(true);
+    }
+    services_.workers->run([work](std::stop_token const&) { work(); }, std::move(then));
 }
 
 void Webhooks::offer_again(Bits128 const& key) {
@@ -216,13 +243,11 @@ void Webhooks::offer_again(Bits128 const& key) {
     });
 }
 
-void Webhooks::offer_to(port::KeptRow const& row, webhook::Payload const& payload,
-                        PendingId const& place) {
-    Bits128 const key = row.delivery.key;
-    webhook::Source const& from = *source(row.source);
-    services_.runner.look(place.session, [this, alive = alive_, key, payload, place,
-                                          by = Actor{ActorType::webhook, from.id}](
-                                             Result<std::shared_ptr<runner::Lane>> lane) {
+void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& place) {
+    services_.runner.look(place.session, [this, alive = alive_, key = row.delivery.key,
+                                          command = std::move(what), place,
+                                          by = Actor{ActorType::webhook, row.source}](
+                                             Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!*alive || !kept_.contains(key)) return;
         if (!lane) return offer_again(key);
         auto const& calls = (*lane)->state().calls;
@@ -230,8 +255,6 @@ void Webhooks::offer_to(port::KeptRow const& row, webhook::Payload const& payloa
         bool const waits = at != calls.end() && at->second.pending.generation == place.generation;
         if (!waits) return;
         Call const* const call = &at->second;
-        port::KeptRow const& kept = kept_.at(key);
-        Submit command = submission_of(payload, {kept.delivery_id, {key}, kept.delivery.digest});
         command.pending = call->pending;
         door::submit(
             {services_.runner, services_.catalogue, services_.workers}, std::move(command), {by},

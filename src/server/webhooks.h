@@ -63,8 +63,8 @@ private:
     void drop(std::vector<Bits128> keys);
     void offer(Place const& place);
     void offer(port::KeptRow const& row);
-    void offer_to(port::KeptRow const& row, webhook::Payload const& payload,
-                  PendingId const& pending);
+    void read(Bits128 const& key, PendingId const& place);
+    void offer_to(port::KeptRow const& row, session::Submit what, PendingId const& place);
     void offer_again(Bits128 const& key);
     void sweep();
     void look_again(Bits128 const& key);

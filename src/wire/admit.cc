@@ -260,6 +260,13 @@ struct Inspect {
     }
 };
 
+struct Count {
+    std::size_t bytes = 0;
+
+    void operator()(std::string_view, std::string const& text) { bytes += text.size(); }
+    void operator()(std::string_view, Json const& value) { bytes += value.size(); }
+};
+
 // What an effect brought, as far as it can be told when a value in it is not JSON. nullopt: the
 // command was asked for, and is refused.
 struct Unusable {
@@ -329,6 +336,13 @@ Result<void> admit(Command& command) {
     if (!instead) return fail(Code::bad_value, inspect.why);
     command.body = *std::move(instead);
     return {};
+}
+
+std::size_t bytes_of(Command& command) {
+    Count count;
+    Fields<Count> const fields{count};
+    std::visit([&](auto& body) { fields(body); }, command.body);
+    return count.bytes;
 }
 
 }  // namespace dormouse::wire

@@ -16,4 +16,10 @@ namespace dormouse::wire {
 // a failure that says so (a tool's error, a gate's denial, a model's failure).
 [[nodiscard]] Result<void> admit(session::Command& command);
 
+// From so many bytes on, work on a value holds up everybody else on the loop for too long.
+inline constexpr std::size_t large_bytes = std::size_t{64} << 10;
+
+// Bytes of the texts and values that admit() looks at.
+[[nodiscard]] std::size_t bytes_of(session::Command& command);
+
 }  // namespace dormouse::wire
