@@ -1,0 +1,141 @@
+// The feed, artifacts, and what is kept of webhooks, tokens and the audit.
+#include "store/memory/memory_rows.h"
+
+#include <algorithm>
+
+namespace dormouse::store {
+
+Result<std::optional<std::string>> MemoryStore::artifact(SessionId id, Seq seq) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr || !session->artifacts.contains(seq)) return std::nullopt;
+    return *session->artifacts.at(seq);
+}
+
+Result<std::optional<std::string>> MemoryStore::artifact_piece(SessionId id, Seq seq,
+                                                               std::uint64_t offset,
+                                                               std::size_t count) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr || !session->artifacts.contains(seq)) return std::nullopt;
+    std::string const& bytes = *session->artifacts.at(seq);
+    return offset < bytes.size() ? bytes.substr(offset, count) : std::string();
+}
+
+// nullopt: another project's, or of a session that has been deleted since.
+std::optional<port::FeedRow> MemoryStore::feed_row(MemoryDisk::Fed const& fed,
+                                                   std::string const& project) const {
+    auto const& session = disk_->sessions.at(fed.session.number());
+    if (session.row.project != project) return std::nullopt;
+    if (fed.deleted)
+        return port::FeedRow{fed.n, fed.session, {fed.first, 1, ""}, true, session.row.updated};
+    auto const frame = session.frames.find(fed.first);
+    if (frame == session.frames.end()) return std::nullopt;
+    return port::FeedRow{fed.n, fed.session, frame->second};
+}
+
+Result<port::FeedPage> MemoryStore::feed(std::string const& project, std::uint64_t after,
+                                         std::size_t max_bytes) {
+    std::scoped_lock const lock(disk_->mutex);
+    port::FeedPage page;
+    auto const& feed = disk_->feed;
+    page.gone = after > 0 && !feed.empty() && after + 1 < feed.front().n;
+    page.next = after;
+    if (page.gone) return page;
+    auto entry = std::ranges::upper_bound(feed, after, {}, &MemoryDisk::Fed::n);
+    std::size_t bytes = 0;
+    for (; entry != feed.end() && (bytes < max_bytes || page.rows.empty()); ++entry) {
+        page.next = entry->n;
+        auto row = feed_row(*entry, project);
+        if (!row) continue;
+        bytes += row->frame.bytes.size();
+        page.rows.push_back(std::move(*row));
+    }
+    page.more = entry != feed.end();
+    return page;
+}
+
+Result<std::uint64_t> MemoryStore::feed_head() {
+    std::scoped_lock const lock(disk_->mutex);
+    return disk_->feed_head;
+}
+
+Result<std::optional<std::string>> MemoryStore::secret(SessionId id, CallNo call,
+                                                       Generation generation) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr || !session->secrets.contains({call, generation})) return std::nullopt;
+    return session->secrets.at({call, generation});
+}
+
+Result<std::optional<Bits128>> MemoryStore::delivered(Bits128 const& key) {
+    std::scoped_lock const lock(disk_->mutex);
+    if (auto const found = disk_->delivered.find(key); found != disk_->delivered.end())
+        return found->second;
+    auto const kept = disk_->kept.find(key);
+    if (kept == disk_->kept.end()) return std::nullopt;
+    return kept->second.delivery.digest;
+}
+
+Result<std::vector<port::KeptRow>> MemoryStore::kept(std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::KeptRow> rows;
+    for (auto const& [key, row] : disk_->kept) rows.push_back(row);
+    std::ranges::stable_sort(rows, {}, &port::KeptRow::at);
+    if (rows.size() > limit) rows.resize(limit);
+    return rows;
+}
+
+Result<void> MemoryStore::keep(port::KeptRow const& row) {
+    std::scoped_lock const lock(disk_->mutex);
+    Bits128 const& key = row.delivery.key;
+    if (disk_->delivered.contains(key) || !disk_->kept.emplace(key, row).second)
+        return fail(Code::conflict, "this delivery is known");
+    return {};
+}
+
+Result<void> MemoryStore::drop_kept(std::span<Bits128 const> keys) {
+    std::scoped_lock const lock(disk_->mutex);
+    for (Bits128 const& key : keys) disk_->kept.erase(key);
+    return {};
+}
+
+void MemoryStore::add_to_audit(std::string const& line) {
+    auto& audit = disk_->audit;
+    auto const n = audit.empty() ? 1 : audit.back().n + 1;
+    audit.push_back({n, line, port::chained(n == 1 ? Sha256{} : audit.back().hash, n, line)});
+}
+
+Result<void> MemoryStore::trim_audit(std::uint64_t through, std::string const& line) {
+    std::scoped_lock const lock(disk_->mutex);
+    add_to_audit(line);
+    std::erase_if(disk_->audit, [&](port::AuditRow const& row) { return row.n <= through; });
+    return {};
+}
+
+Result<void> MemoryStore::change_tokens(port::TokenChange const& change) {
+    std::scoped_lock const lock(disk_->mutex);
+    if (!change.drop.empty() && disk_->tokens.erase(change.drop) == 0)
+        return fail(Code::conflict, "there is no token " + change.drop);
+    if (change.put) disk_->tokens.insert_or_assign(change.put->id, *change.put);
+    if (!change.audit.empty()) add_to_audit(change.audit);
+    return {};
+}
+
+Result<std::vector<port::TokenRow>> MemoryStore::tokens() {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::TokenRow> rows;
+    for (auto const& [id, row] : disk_->tokens) rows.push_back(row);
+    return rows;
+}
+
+Result<std::vector<port::AuditRow>> MemoryStore::audit(std::uint64_t after, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::AuditRow> rows;
+    for (port::AuditRow const& row : disk_->audit) {
+        if (row.n > after && rows.size() < limit) rows.push_back(row);
+    }
+    return rows;
+}
+
+}  // namespace dormouse::store

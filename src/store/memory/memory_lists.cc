@@ -1,0 +1,191 @@
+// Lists of sessions, of calls that wait, and of times.
+#include "store/memory/memory_rows.h"
+
+#include <algorithm>
+
+namespace dormouse::store {
+
+using port::PendingRow;
+
+namespace {
+
+bool matches(PendingRow const& row, port::PendingFilter const& filter) {
+    bool const status =
+        filter.statuses.empty() || std::ranges::count(filter.statuses, row.status) > 0;
+    bool const named = filter.external_ref.empty() || filter.external_ref == row.external_ref;
+    return status && named && (filter.tool.empty() || filter.tool == row.tool);
+}
+
+}  // namespace
+
+Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::Due> after,
+                                                std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::Due> found;
+    auto entry =
+        after ? disk_->owed.upper_bound({after->at, after->session.number()}) : disk_->owed.begin();
+    for (; entry != disk_->owed.end() && entry->first <= until && found.size() < limit; ++entry)
+        found.push_back({entry->first, disk_->sessions.at(entry->second).row.id});
+    return found;
+}
+
+Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::optional<SessionId> after,
+                                                             std::uint32_t calls) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<SessionId> found;
+    for (auto const& [number, session] : disk_->sessions) {
+        if (after && number <= after->number()) continue;
+        for (auto const& [key, row] : session.pending) {
+            if (row.status != port::PendingStatus::waiting) continue;
+            if (calls-- == 0) return found;
+            SessionId const& id = session.row.id;
+            if (found.empty() || found.back() != id) found.push_back(id);
+        }
+    }
+    return found;
+}
+
+Result<port::OpenPending> MemoryStore::open_pending(std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    port::OpenPending found;
+    for (auto const& [number, session] : disk_->sessions) {
+        for (auto const& [key, row] : session.pending) {
+            if (row.status != port::PendingStatus::waiting) continue;
+            if (found.count == limit) return found;
+            ++found.count;
+            found.oldest = std::min(found.oldest.value_or(row.created), row.created);
+        }
+    }
+    return found;
+}
+
+Result<std::optional<Time>> MemoryStore::next_due() {
+    std::scoped_lock const lock(disk_->mutex);
+    if (disk_->owed.empty()) return std::nullopt;
+    return disk_->owed.begin()->first;
+}
+
+Result<std::vector<port::SessionRow>> MemoryStore::sessions(std::string const& project,
+                                                            std::uint64_t before,
+                                                            std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SessionRow> rows;
+    for (auto entry = disk_->sessions.rbegin(); entry != disk_->sessions.rend(); ++entry) {
+        if (rows.size() >= limit) break;
+        auto const& [number, session] = *entry;
+        if (before != 0 && number >= before) continue;
+        if (session.row.project == project && session.row.status != "deleted")
+            rows.push_back(session.row);
+    }
+    return rows;
+}
+
+Result<std::vector<port::SessionRow>> MemoryStore::all_sessions(std::uint64_t after,
+                                                                std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SessionRow> rows;
+    for (auto entry = disk_->sessions.upper_bound(after); entry != disk_->sessions.end(); ++entry) {
+        if (rows.size() >= limit) break;
+        rows.push_back(entry->second.row);
+    }
+    return rows;
+}
+
+Result<std::vector<port::SessionRow>> MemoryStore::aliases(std::string const& project,
+                                                           std::string const& alias,
+                                                           std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SessionRow> rows;
+    for (auto const& [number, session] : disk_->sessions) {
+        bool const named = alias.empty() || session.row.alias == alias;
+        if (named && holds_alias(session.row, project)) rows.push_back(session.row);
+    }
+    std::ranges::stable_sort(rows, {}, &port::SessionRow::alias);
+    if (rows.size() > limit) rows.resize(limit);
+    return rows;
+}
+
+Result<std::uint64_t> MemoryStore::session_bytes(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const found = disk_->sessions.find(id.number());
+    if (found == disk_->sessions.end()) return 0;
+    std::uint64_t bytes = found->second.snapshot ? found->second.snapshot->state.size() : 0;
+    for (auto const& [seq, frame] : found->second.frames) bytes += frame.bytes.size();
+    for (auto const& [seq, artifact] : found->second.artifacts) bytes += artifact->size();
+    return bytes;
+}
+
+Result<std::uint64_t> MemoryStore::journal_bytes(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const found = disk_->sessions.find(id.number());
+    if (found == disk_->sessions.end()) return 0;
+    std::uint64_t bytes = 0;
+    for (auto const& [seq, frame] : found->second.frames) bytes += frame.bytes.size();
+    return bytes;
+}
+
+Result<std::vector<port::SessionHead>> MemoryStore::heads(std::uint64_t after,
+                                                          std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SessionHead> found;
+    for (auto entry = disk_->sessions.upper_bound(after); entry != disk_->sessions.end(); ++entry) {
+        if (found.size() >= limit) break;
+        if (!entry->second.erased) found.push_back({entry->second.row.id, head_of(entry->second)});
+    }
+    return found;
+}
+
+Result<std::vector<SessionId>> MemoryStore::completed_until(Time at, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::map<std::pair<Time, std::uint64_t>, SessionId> oldest;
+    for (auto const& [number, session] : disk_->sessions) {
+        port::SessionRow const& row = session.row;
+        if (row.status != "completed" || row.updated > at) continue;
+        oldest.emplace(std::pair(row.updated, number), row.id);
+        if (oldest.size() > limit) oldest.erase(std::prev(oldest.end()));
+    }
+    std::vector<SessionId> found;
+    for (auto const& [place, id] : oldest) found.push_back(id);
+    return found;
+}
+
+Result<std::vector<port::PendingListed>> MemoryStore::list_pending(
+    port::PendingFilter const& filter) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::PendingListed> found;
+    for (auto entry = disk_->sessions.rbegin(); entry != disk_->sessions.rend(); ++entry) {
+        auto const& [number, session] = *entry;
+        if (session.row.project != filter.project || session.row.status == "deleted") continue;
+        if (filter.session && session.row.id != *filter.session) continue;
+        for (auto row = session.pending.rbegin(); row != session.pending.rend(); ++row) {
+            if (found.size() >= filter.limit) return found;
+            auto const& [key, pending] = *row;
+            if (filter.before) {
+                auto const& before = *filter.before;
+                auto const bound =
+                    std::tuple(before.session.number(), before.call, before.generation);
+                if (std::tuple(number, key.first, key.second) >= bound) continue;
+            }
+            if (matches(pending, filter)) found.push_back({session.row.id, pending});
+        }
+    }
+    return found;
+}
+
+Result<std::vector<PendingRow>> MemoryStore::pending_rows(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<PendingRow> rows;
+    if (auto const* const session = find(id); session != nullptr)
+        for (auto const& [key, row] : session->pending) rows.push_back(row);
+    return rows;
+}
+
+Result<std::vector<port::KeyRow>> MemoryStore::key_rows(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::KeyRow> rows;
+    if (auto const* const session = find(id); session != nullptr)
+        for (auto const& [key, seq] : session->keys) rows.push_back({key, seq});
+    return rows;
+}
+
+}  // namespace dormouse::store

@@ -1,0 +1,132 @@
+// Posts: what sessions send.
+#include "store/memory/memory_store.h"
+
+#include <algorithm>
+
+namespace dormouse::store {
+
+Result<void> MemoryStore::update_posts(std::span<port::PostUpdate const> updates) {
+    std::scoped_lock const lock(disk_->mutex);
+    for (port::PostUpdate const& update : updates) {
+        auto const found = disk_->posts.find(update.key);
+        if (found == disk_->posts.end()) continue;
+        if (update.gone) {
+            disk_->posts.erase(found);
+            continue;
+        }
+        port::PostRow& row = found->second;
+        row.state = update.state;
+        row.next_at = update.next_at;
+        row.attempts = update.attempts;
+        row.last_status = update.last_status;
+        row.last_error = update.last_error;
+        row.delivered = update.delivered;
+    }
+    return {};
+}
+
+Result<std::vector<port::PostRow>> MemoryStore::due_posts(std::string const& kind, Time until,
+                                                          std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::map<std::tuple<Time, std::uint64_t, Seq, std::uint32_t>, port::PostRow const*> due;
+    for (auto const& [key, row] : disk_->posts) {
+        bool const waits = row.state == port::PostState::pending && row.kind == kind;
+        if (!waits || row.next_at > until) continue;
+        due.emplace(std::tuple(row.next_at, key.from.number(), key.seq, key.n), &row);
+        if (due.size() > limit) due.erase(std::prev(due.end()));
+    }
+    std::vector<port::PostRow> found;
+    for (auto const& [place, row] : due) found.push_back(*row);
+    return found;
+}
+
+Result<std::vector<port::DuePost>> MemoryStore::due_by_target(Time until, std::string const& after,
+                                                              std::uint32_t each,
+                                                              std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    using Place = std::tuple<Time, std::uint64_t, Seq, std::uint32_t>;
+    std::map<std::string, std::map<Place, port::PostKey>> by_target;
+    for (auto const& [key, row] : disk_->posts) {
+        bool const waits = row.state == port::PostState::pending && row.kind != "session";
+        if (!waits || row.next_at > until || row.target <= after) continue;
+        auto& due = by_target[row.target];
+        due.emplace(Place(row.next_at, key.from.number(), key.seq, key.n), key);
+        if (due.size() > each) due.erase(std::prev(due.end()));
+    }
+    std::vector<port::DuePost> found;
+    for (auto const& [target, due] : by_target) {
+        if (found.size() >= limit) break;
+        for (auto const& [place, key] : due)
+            found.push_back({key, target, disk_->posts.at(key).attempts});
+    }
+    return found;
+}
+
+Result<std::optional<port::PostRow>> MemoryStore::post(port::PostKey const& key) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const found = disk_->posts.find(key);
+    if (found == disk_->posts.end()) return std::nullopt;
+    return found->second;
+}
+
+Result<std::vector<port::PostRow>> MemoryStore::list_posts(port::PostFilter const& filter) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::PostRow> found;
+    for (auto entry = disk_->posts.rbegin(); entry != disk_->posts.rend(); ++entry) {
+        auto const& [key, row] = *entry;
+        if (found.size() == filter.limit) break;
+        if (filter.before && !(key < *filter.before)) continue;
+        bool const shown = row.kind != "session" && row.kind != "held" &&
+                           (!filter.state || row.state == *filter.state);
+        auto const* const sender = find(key.from);
+        if (shown && sender != nullptr && sender->row.project == filter.project)
+            found.push_back(row);
+    }
+    return found;
+}
+
+Result<std::optional<std::string>> MemoryStore::project_of(SessionId id) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const* const session = find(id);
+    if (session == nullptr) return std::nullopt;
+    return session->row.project;
+}
+
+Result<void> MemoryStore::drop_delivered(Time until) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::erase_if(disk_->posts, [&](auto const& one) {
+        port::PostRow const& row = one.second;
+        return row.state == port::PostState::delivered && row.delivered && *row.delivered < until;
+    });
+    return {};
+}
+
+namespace {
+
+bool was_given_up(port::PostRow const& row, Time until) {
+    bool const dead = row.state == port::PostState::dead || row.state == port::PostState::disabled;
+    return dead && row.kind != "session" && row.kind != "held" && row.next_at < until &&
+           row.created < until;
+}
+
+}  // namespace
+
+Result<std::uint64_t> MemoryStore::count_given_up(Time until, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    auto const count = std::ranges::count_if(
+        disk_->posts, [&](auto const& one) { return was_given_up(one.second, until); });
+    return std::min<std::uint64_t>(static_cast<std::uint64_t>(count), limit);
+}
+
+Result<void> MemoryStore::drop_given_up(Time until, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::uint32_t dropped = 0;
+    std::erase_if(disk_->posts, [&](auto const& one) {
+        bool const goes = dropped < limit && was_given_up(one.second, until);
+        if (goes) ++dropped;
+        return goes;
+    });
+    return {};
+}
+
+}  // namespace dormouse::store
