@@ -15,16 +15,6 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string get(std::string const& path) {
-    return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
-}
-
-std::string post(std::string const& path, std::string const& body) {
-    return "POST " + path +
-           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
-           "\r\n\r\n" + body;
-}
-
 // Counts how often it is read; the piece after `fails_after` is an error.
 class CountedSource final : public BodySource {
 public:

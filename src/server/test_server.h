@@ -47,6 +47,17 @@ public:
     }
 };
 
+// Requests as bytes.
+inline std::string get(std::string const& path) {
+    return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+}
+
+inline std::string post(std::string const& path, std::string const& body) {
+    return "POST " + path +
+           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
+}
+
 class TestServer {
 public:
     explicit TestServer(HttpOptions options = {}) : server_(make(std::move(options))) {}

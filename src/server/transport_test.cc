@@ -16,16 +16,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::string get(std::string const& path) {
-    return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
-}
-
-std::string post(std::string const& path, std::string const& body) {
-    return "POST " + path +
-           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
-           "\r\n\r\n" + body;
-}
-
 // An option set in which nothing takes long to run out.
 HttpOptions hasty() {
     HttpOptions options;

@@ -111,6 +111,7 @@ private:
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_session(
         port::PendingFilter const& filter);
     [[nodiscard]] Result<SessionId> session_id(std::string_view bare) const;
+    [[nodiscard]] Result<bool> find_artifact(Query& stored, SessionId session, Seq seq);
     [[nodiscard]] Result<std::string> blob_piece(std::int64_t key, std::uint64_t offset,
                                                  std::size_t count);
     [[nodiscard]] std::unexpected<Error> damaged(std::string const& what) const;

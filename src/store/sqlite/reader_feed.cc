@@ -19,18 +19,23 @@ bool is_missing(port::FeedRow const& row, Query const& read) {
 }
 }  // namespace
 
+// `stored` then stands at the artifact's row; false: there is none.
+Result<bool> Reader::find_artifact(Query& stored, SessionId session, Seq seq) {
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known || seq >= seq_end) return false;
+    stored.bind(key_of(session.number(), seq));
+    return stored.next();
+}
+
 Result<std::optional<std::string>> Reader::artifact(SessionId session, Seq seq) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
-    auto const known = find(session);
-    if (!known) return std::unexpected(known.error());
-    if (!*known || seq >= seq_end) return std::nullopt;
-    auto const key = key_of(session.number(), seq);
     auto stored = query(Read::artifact);
-    stored.bind(key);
-    auto const row = stored.next();
-    if (!row) return std::unexpected(row.error());
-    if (!*row) return std::nullopt;
+    auto const there = find_artifact(stored, session, seq);
+    if (!there) return std::unexpected(there.error());
+    if (!*there) return std::nullopt;
+    auto const key = key_of(session.number(), seq);
     std::string bytes(stored.text(1));
     if (checksum(key, static_cast<std::int64_t>(bytes.size()), bytes) != stored.integer(0))
         return damaged("artifact of " + session.text() + ", event " + std::to_string(seq));
@@ -57,18 +62,13 @@ Result<std::optional<std::string>> Reader::artifact_piece(SessionId session, Seq
                                                           std::uint64_t offset, std::size_t count) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
-    auto const known = find(session);
-    if (!known) return std::unexpected(known.error());
-    if (!*known || seq >= seq_end) return std::nullopt;
-    auto const key = key_of(session.number(), seq);
     {
         auto stored = query(Read::has_artifact);
-        stored.bind(key);
-        auto const row = stored.next();
-        if (!row) return std::unexpected(row.error());
-        if (!*row) return std::nullopt;
+        auto const there = find_artifact(stored, session, seq);
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return std::nullopt;
     }
-    auto bytes = blob_piece(key, offset, count);
+    auto bytes = blob_piece(key_of(session.number(), seq), offset, count);
     if (!bytes) return std::unexpected(std::move(bytes.error()));
     return std::move(*bytes);
 }
