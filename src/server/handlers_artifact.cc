@@ -18,6 +18,7 @@ using namespace dormouse::session;
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
+constexpr std::size_t compared_bytes = std::size_t{1} << 20;  // in one go
 
 // What a browser may show in place: it can not run anything, not even when it is opened by itself.
 bool shown_in_place(std::string_view mime) {
@@ -74,31 +75,12 @@ void answer_missing(Api& api, ExchangePtr const& x, NumberedId const& id) {
 
 // A store that reads no pieces is asked for the whole each time.
 Result<std::optional<std::string>> read_piece(port::Store& store, NumberedId const& id,
-                                              std::uint64_t at) {
+                                              std::uint64_t at, std::size_t bytes) {
     if (auto* const pieces = dynamic_cast<port::PieceReader*>(&store))
-        return pieces->artifact_piece(id.session, id.number, at, piece_bytes);
+        return pieces->artifact_piece(id.session, id.number, at, bytes);
     auto whole = store.artifact(id.session, id.number);
     if (!whole || !*whole) return whole;
-    return at < (*whole)->size() ? (*whole)->substr(at, piece_bytes) : std::string();
-}
-
-// Compares all bytes with the digest. Errors: not_found, internal (damaged), those of the store.
-Result<void> compare(port::Store& store, NumberedId const& id, ArtifactEmitted const& artifact) {
-    Sha256Stream digest;
-    std::uint64_t at = 0;
-    while (at < artifact.bytes) {
-        auto piece = read_piece(store, id, at);
-        if (!piece) return std::unexpected(std::move(piece.error()));
-        if (!*piece) return dormouse::fail(Code::not_found, "the artifact is gone");
-        if ((*piece)->empty()) break;
-        digest.add(**piece);
-        at += (*piece)->size();
-    }
-    if (at == artifact.bytes && same_digest(digest.finish(), artifact.digest)) return {};
-    return dormouse::fail(Code::internal, "The bytes of " +
-                                              numbered_id("art_", id.session, id.number) +
-                                              " are damaged. Stop the server and run: "
-                                              "dormouse verify");
+    return at < (*whole)->size() ? (*whole)->substr(at, bytes) : std::string();
 }
 
 // Reads the bytes of an artifact while they are sent.
@@ -110,7 +92,7 @@ public:
     [[nodiscard]] std::uint64_t size() const override { return size_; }
     void read(port::Fn<void(Result<std::string>)> done) override {
         auto question = [id = id_, at = at_](port::Store& store) {
-            return read_piece(store, id, at);
+            return read_piece(store, id, at, piece_bytes);
         };
         at_ += piece_bytes;
         port::ask(journal_, std::move(question),
@@ -128,19 +110,52 @@ private:
     std::uint64_t at_ = 0;
 };
 
+// All bytes are compared with their digest before the first is sent.
+struct Comparison {
+    Api& api;
+    ExchangePtr x;
+    NumberedId id;
+    ArtifactEmitted artifact;
+    HttpReply reply;
+    Sha256Stream digest = {};
+    std::uint64_t at = 0;
+
+    // Where reading may block. False: there is no more. Errors: not_found, those of the store.
+    Result<bool> add_piece(port::Store& store) {
+        auto piece = read_piece(store, id, at, compared_bytes);
+        if (!piece) return std::unexpected(std::move(piece.error()));
+        if (!*piece) return dormouse::fail(Code::not_found, "the artifact is gone");
+        digest.add(**piece);
+        at += (*piece)->size();
+        return !(*piece)->empty() && at < artifact.bytes;
+    }
+
+    void finish() {
+        if (at == artifact.bytes && same_digest(digest.finish(), artifact.digest))
+            return x->responder->reply(std::move(reply));
+        x->fail({Code::internal, "The bytes of " + x->params[0] +
+                                     " are damaged. Stop the server and run: dormouse verify"});
+    }
+};
+
+// A piece at a time, so that others are read in between, and only while somebody waits for it.
+void compare_on(std::shared_ptr<Comparison> const& of) {
+    if (of->x->responder->gone()) return;
+    auto question = [of](port::Store& store) { return of->add_piece(store); };
+    port::ask(of->api.services().journal, std::move(question), [of](Result<bool> more) {
+        if (more && *more) return compare_on(of);
+        if (more) return of->finish();
+        if (more.error().code == Code::not_found) return answer_missing(of->api, of->x, of->id);
+        of->x->fail(more.error());
+    });
+}
+
 void answer_bytes(Api& api, ExchangePtr const& x, NumberedId const& id,
                   ArtifactEmitted const& artifact) {
     HttpReply reply{200, artifact.mime, headers_of(artifact), ""};
     reply.source = std::make_shared<ArtifactSource>(api.services().journal, id, artifact.bytes);
     if (x->request.head_only) return x->responder->reply(std::move(reply));
-    port::ask(
-        api.services().journal,
-        [id, artifact](port::Store& store) { return compare(store, id, artifact); },
-        [&api, x, id, reply = std::move(reply)](Result<void> compared) mutable {
-            if (compared) return x->responder->reply(std::move(reply));
-            if (compared.error().code == Code::not_found) return answer_missing(api, x, id);
-            x->fail(compared.error());
-        });
+    compare_on(std::make_shared<Comparison>(api, x, id, artifact, std::move(reply)));
 }
 
 void answer_artifact(Api& api, ExchangePtr const& x, NumberedId const& id,
