@@ -1,6 +1,7 @@
 #include "app/agent_programs.h"
 #include "app/assemble.h"
 #include "app/confine.h"
+#include "app/memory_gate.h"
 #include "app/observe.h"
 #include "app/programs.h"
 #include "app/start_checks.h"
@@ -128,6 +129,7 @@ struct World {
         : validators(processes, clock,
                      {.at_once = limits.validators_at_once, .waiting = limits.validators_waiting}) {
     }
+    io::MemoryReserve reserve;  // first: what is made after it may use it
     io::AsioLoop loop;
     io::SystemClock clock;
     io::CurlHttpClient http{loop};
@@ -229,7 +231,9 @@ public:
                 &body_workers_}),
           pump_({loop_, clock_, entropy_, counted_journal_, world.webhooks, world.processes},
                 pump_options()),
-          http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), api_, log_),
+          memory_gate_(api_, world.reserve, runner_, loop_),
+          http_(loop_, http_options(config_, address_, tls_.get(), options.insecure), memory_gate_,
+                log_),
           metrics_face_({loop_, journal_, catalogue_, runner_, gate_, metrics_, log_, entropy_}),
           slots_(std::move(slots)),
           validators_(world.validators) {
@@ -283,6 +287,7 @@ public:
         runner_.start();
         api_.webhooks().start();
         pump_.start();
+        memory_gate_.start();
         announce();
         loop_.run();
         threads_.stop();
@@ -526,6 +531,7 @@ private:
     server::Gate gate_;
     server::Api api_;
     webhook::Pump pump_;
+    MemoryGate memory_gate_;
     server::HttpServer http_;
     server::MetricsFace metrics_face_;
     std::unique_ptr<server::HttpServer> metrics_http_;  // null: none

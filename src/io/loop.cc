@@ -8,10 +8,24 @@
 
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
 namespace dormouse::io {
+
+namespace {
+
+// A task that finds no memory ends, and what it held is dropped: requests answer 500 then. The
+// others go on.
+void run_task(port::Fn<void()>& work) {
+    try {
+        work();
+    } catch (std::bad_alloc const&) {  // NOLINT(bugprone-empty-catch): see above
+    }
+}
+
+}  // namespace
 
 struct AsioLoop::Impl {
     // Protected by `mutex`. Declared before the context, so that what the context destroys may
@@ -31,7 +45,7 @@ struct AsioLoop::Impl {
             batch.swap(queue);
             woken = false;
         }
-        for (auto& work : batch) work();
+        for (auto& work : batch) run_task(work);
     }
 };
 
@@ -66,7 +80,13 @@ void AsioLoop::after(Duration delay, port::Fn<void()> work) {
 void AsioLoop::run() {
     auto const stays = boost::asio::make_work_guard(impl_->context);
     impl_->context.restart();
-    impl_->context.run();
+    for (;;) {
+        try {
+            impl_->context.run();
+            return;
+        } catch (std::bad_alloc const&) {  // NOLINT(bugprone-empty-catch): as of run_task()
+        }
+    }
 }
 
 void AsioLoop::stop() { impl_->context.stop(); }

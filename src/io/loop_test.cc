@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -18,6 +19,20 @@ TEST(AsioLoop, runs_what_is_posted_in_order) {
     loop.run();
     ASSERT_EQ(seen.size(), 1'000U);
     EXPECT_TRUE(std::ranges::is_sorted(seen));
+}
+
+TEST(AsioLoop, task_finds_no_memory_others_go_on) {
+    AsioLoop loop;
+    std::vector<int> seen;
+    loop.post([] { throw std::bad_alloc(); });
+    loop.post([&] { seen.push_back(1); });
+    loop.after(Duration(1), [] { throw std::bad_alloc(); });
+    loop.after(Duration(20), [&] {
+        seen.push_back(2);
+        loop.stop();
+    });
+    loop.run();
+    EXPECT_THAT(seen, testing::ElementsAre(1, 2));
 }
 
 TEST(AsioLoop, never_runs_work_inside_post) {

@@ -1,10 +1,14 @@
 #include "io/store_thread.h"
 
+#include <new>
+#include <thread>
 #include <utility>
 
 namespace dormouse::io {
 
 namespace {
+
+constexpr Duration wait_for_memory{50};
 
 using Results = std::vector<Result<void>>;
 using Committed = port::Fn<void(Results)>;
@@ -17,6 +21,36 @@ void post_results(port::Loop& loop, Results results, Committed done) {
 
 Results all_stopped(std::size_t count) {
     return Results(count, fail(Code::store_unavailable, "the store has been closed"));
+}
+
+Error exhausted() { return {Code::overloaded, "There is not enough memory now.", {}, 1'000}; }
+
+Results committed(port::Store& store, std::vector<port::Append> const& appends) {
+    try {
+        return store.commit(appends);
+    } catch (std::bad_alloc const&) {
+        return Results(appends.size(), std::unexpected(exhausted()));
+    }
+}
+
+Result<void> done_by(port::Fn<Result<void>(port::Store&)>& work, port::Store& store) {
+    try {
+        return work(store);
+    } catch (std::bad_alloc const&) {
+        return std::unexpected(exhausted());
+    }
+}
+
+// What the store itself finds no memory for is an error that `work` has. Only what little it does
+// beside that may still find none, and waits for it: nobody could be answered otherwise.
+void read_from(port::Store& store, port::Fn<void(port::Store&)>& work) {
+    for (;;) {
+        try {
+            return work(store);
+        } catch (std::bad_alloc const&) {
+            std::this_thread::sleep_for(wait_for_memory);
+        }
+    }
 }
 
 // Held by pointer, because a job that Worker refused must still give `appends` and `done` back.
@@ -33,7 +67,7 @@ StoreThread::StoreThread(port::Store& store, port::Loop& loop)
 void StoreThread::commit(std::vector<port::Append> appends, Committed done) {
     auto const commit = std::make_shared<Commit>(Commit{std::move(appends), std::move(done)});
     port::Fn<void()> job = [this, commit] {
-        post_results(loop_, store_.commit(commit->appends), std::move(commit->done));
+        post_results(loop_, committed(store_, commit->appends), std::move(commit->done));
     };
     if (!writer_.run(job))
         post_results(loop_, all_stopped(commit->appends.size()), std::move(commit->done));
@@ -50,13 +84,15 @@ void StoreThread::write(port::Fn<Result<void>(port::Store&)> work,
         loop_.post(
             [write, result = std::move(result)]() mutable { write->done(std::move(result)); });
     };
-    port::Fn<void()> job = [this, write, answer] { answer(write->work(store_)); };
+    port::Fn<void()> job = [this, write, answer] { answer(done_by(write->work, store_)); };
     if (!writer_.run(job)) answer(fail(Code::store_unavailable, "the store has been closed"));
 }
 
 void StoreThread::read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) {
     port::Fn<void()> job = [this, work = std::move(work), done = std::move(done)]() mutable {
-        work(store_);
+        read_from(store_, work);
+        // What it holds ends before `done` runs, so that the loop is the last to release it.
+        work = nullptr;
         loop_.post(std::move(done));
     };
     static_cast<void>(reader_.run(job));

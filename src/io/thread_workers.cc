@@ -1,8 +1,28 @@
 #include "io/thread_workers.h"
 
+#include "io/memory_reserve.h"
+
 #include <memory>
+#include <new>
+#include <utility>
 
 namespace dormouse::io {
+
+namespace {
+
+// False: there was not memory enough. What the loop needs is left to it. The job is destroyed
+// here, so that the loop is the last to release what it holds.
+bool run_guarded(port::Fn<void(std::stop_token)> job, std::stop_token stop) {
+    MemoryReserve::Refrain const refrain;
+    try {
+        job(std::move(stop));
+        return true;
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+}
+
+}  // namespace
 
 std::stop_source ThreadWorkers::run(port::Fn<void(std::stop_token)> job,
                                     port::Fn<void(bool)> done) {
@@ -13,8 +33,8 @@ std::stop_source ThreadWorkers::run(port::Fn<void(std::stop_token)> job,
     auto task = [this, job = std::move(job), shared_done,
                  source](std::stop_token const& pool) mutable {
         std::stop_callback const forward(pool, [&source] { source.request_stop(); });
-        job(source.get_token());
-        loop_.post([shared_done] { (*shared_done)(true); });
+        bool const ran = run_guarded(std::move(job), source.get_token());
+        loop_.post([shared_done, ran] { (*shared_done)(ran); });
     };
     if (auto queued = threads_.run(std::move(task)); !queued)
         loop_.post([shared_done] { (*shared_done)(false); });

@@ -3,6 +3,7 @@
 #include "server/responder.h"
 
 #include <chrono>
+#include <new>
 #include <utility>
 
 namespace dormouse::server {
@@ -270,8 +271,15 @@ void Connection::dispatch() {
     parser_.reset();
     stage_ = Stage::handling;
     no_deadline();
-    auto responder = make_responder(shared_from_this(), ++number_, request.id);
-    hub_->handler.handle(std::move(request), std::move(responder));
+    auto const responder = make_responder(shared_from_this(), ++number_, request.id);
+    HttpRequest head;
+    head.id = request.id;
+    try {
+        hub_->handler.handle(std::move(request), responder);
+    } catch (std::bad_alloc const&) {
+        Error const error{Code::overloaded, "There is not enough memory for this now.", {}, 1'000};
+        answer(number_, hub_->handler.problem(error, head));
+    }
 }
 
 // --- Answering -------------------------------------------------------------------------------

@@ -1,11 +1,14 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "store/sqlite/data_directory.h"
+#include "store/sqlite/memory.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/writer.h"
 
 #include <sqlite3.h>
+
+#include <new>
 
 namespace dormouse::store {
 namespace {
@@ -67,6 +70,16 @@ Result<Connection> open_reader(std::filesystem::path const& file, SqliteOptions 
     return connection;
 }
 
+// What finds no memory is an error like others. The writer has undone what it began by then.
+template <class Work> auto unless_exhausted(Work work) -> decltype(work()) {
+    try {
+        return work();
+    } catch (std::bad_alloc const&) {
+        return std::unexpected(
+            Error{Code::overloaded, "There is not enough memory for this now.", {}, 1'000});
+    }
+}
+
 }  // namespace
 
 SqliteStore::SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
@@ -81,6 +94,7 @@ SqliteStore::~SqliteStore() = default;
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path const& directory,
                                                        SqliteOptions const& options) {
+    sqlite::use_process_memory();
     if (auto const usable = check_library(); !usable) return std::unexpected(usable.error());
     std::unique_ptr<sqlite::DataDirectory> held;
     if (options.vfs.empty()) {
@@ -116,172 +130,184 @@ std::vector<Result<void>> SqliteStore::commit(std::span<port::Append const> appe
 }
 
 Result<void> SqliteStore::update_posts(std::span<port::PostUpdate const> updates) {
-    return writer_->update_posts(updates);
+    return unless_exhausted([&] { return writer_->update_posts(updates); });
 }
 
-Result<port::Loaded> SqliteStore::load(SessionId session) { return reader_->load(session); }
+Result<port::Loaded> SqliteStore::load(SessionId session) {
+    return unless_exhausted([&] { return reader_->load(session); });
+}
 
 Result<std::vector<port::Frame>> SqliteStore::page(SessionId session, Seq from,
                                                    std::size_t max_bytes) {
-    return reader_->page(session, from, max_bytes);
+    return unless_exhausted([&] { return reader_->page(session, from, max_bytes); });
 }
 
 Result<std::vector<Seq>> SqliteStore::lookup(SessionId session, std::span<std::string const> keys) {
-    return reader_->lookup(session, keys);
+    return unless_exhausted([&] { return reader_->lookup(session, keys); });
 }
 
 Result<std::optional<port::PendingRow>> SqliteStore::pending(SessionId session, CallNo call,
                                                              Generation generation) {
-    return reader_->pending(session, call, generation);
+    return unless_exhausted([&] { return reader_->pending(session, call, generation); });
 }
 
 Result<std::vector<port::Due>> SqliteStore::due(Time until, std::optional<port::Due> after,
                                                 std::uint32_t limit) {
-    return reader_->due(until, after, limit);
+    return unless_exhausted([&] { return reader_->due(until, after, limit); });
 }
 
 Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::optional<SessionId> after,
                                                              std::uint32_t calls) {
-    return reader_->waiting_sessions(after, calls);
+    return unless_exhausted([&] { return reader_->waiting_sessions(after, calls); });
 }
 
 Result<port::OpenPending> SqliteStore::open_pending(std::uint32_t limit) {
-    return reader_->open_pending(limit);
+    return unless_exhausted([&] { return reader_->open_pending(limit); });
 }
 
-Result<std::optional<Time>> SqliteStore::next_due() { return reader_->next_due(); }
+Result<std::optional<Time>> SqliteStore::next_due() {
+    return unless_exhausted([&] { return reader_->next_due(); });
+}
 
 Result<std::vector<port::SessionRow>> SqliteStore::sessions(std::string const& project,
                                                             std::uint64_t before,
                                                             std::uint32_t limit) {
-    return reader_->sessions(project, before, limit);
+    return unless_exhausted([&] { return reader_->sessions(project, before, limit); });
 }
 
 Result<std::vector<port::SessionRow>> SqliteStore::all_sessions(std::uint64_t after,
                                                                 std::uint32_t limit) {
-    return reader_->all_sessions(after, limit);
+    return unless_exhausted([&] { return reader_->all_sessions(after, limit); });
 }
 
 Result<std::vector<port::SessionRow>> SqliteStore::aliases(std::string const& project,
                                                            std::string const& alias,
                                                            std::uint32_t limit) {
-    return reader_->aliases(project, alias, limit);
+    return unless_exhausted([&] { return reader_->aliases(project, alias, limit); });
 }
 Result<std::uint64_t> SqliteStore::journal_bytes(SessionId session) {
     return reader_->journal_bytes(session);
 }
 
 Result<std::uint64_t> SqliteStore::session_bytes(SessionId session) {
-    return reader_->session_bytes(session);
+    return unless_exhausted([&] { return reader_->session_bytes(session); });
 }
 
 Result<std::vector<port::SessionHead>> SqliteStore::heads(std::uint64_t after,
                                                           std::uint32_t limit) {
-    return reader_->heads(after, limit);
+    return unless_exhausted([&] { return reader_->heads(after, limit); });
 }
 
 Result<std::vector<SessionId>> SqliteStore::completed_until(Time at, std::uint32_t limit) {
-    return reader_->completed_until(at, limit);
+    return unless_exhausted([&] { return reader_->completed_until(at, limit); });
 }
 
 Result<std::vector<port::PendingListed>> SqliteStore::list_pending(
     port::PendingFilter const& filter) {
-    return reader_->list_pending(filter);
+    return unless_exhausted([&] { return reader_->list_pending(filter); });
 }
 
 Result<std::vector<port::PendingRow>> SqliteStore::pending_rows(SessionId session) {
-    return reader_->pending_rows(session);
+    return unless_exhausted([&] { return reader_->pending_rows(session); });
 }
 
 Result<std::vector<port::KeyRow>> SqliteStore::key_rows(SessionId session) {
-    return reader_->key_rows(session);
+    return unless_exhausted([&] { return reader_->key_rows(session); });
 }
 
 Result<std::optional<std::string>> SqliteStore::artifact(SessionId session, Seq seq) {
-    return reader_->artifact(session, seq);
+    return unless_exhausted([&] { return reader_->artifact(session, seq); });
 }
 
 Result<std::optional<std::string>> SqliteStore::artifact_piece(SessionId session, Seq seq,
                                                                std::uint64_t offset,
                                                                std::size_t count) {
-    return reader_->artifact_piece(session, seq, offset, count);
+    return unless_exhausted([&] { return reader_->artifact_piece(session, seq, offset, count); });
 }
 
 Result<port::FeedPage> SqliteStore::feed(std::string const& project, std::uint64_t after,
                                          std::size_t max_bytes) {
-    return reader_->feed(project, after, max_bytes);
+    return unless_exhausted([&] { return reader_->feed(project, after, max_bytes); });
 }
 
-Result<std::uint64_t> SqliteStore::feed_head() { return reader_->feed_head(); }
+Result<std::uint64_t> SqliteStore::feed_head() {
+    return unless_exhausted([&] { return reader_->feed_head(); });
+}
 
 Result<std::optional<SessionId>> SqliteStore::find_created(Bits128 const& create_key) {
-    return reader_->find_created(create_key);
+    return unless_exhausted([&] { return reader_->find_created(create_key); });
 }
 
 Result<std::vector<port::PostRow>> SqliteStore::due_posts(std::string const& kind, Time until,
                                                           std::uint32_t limit) {
-    return reader_->due_posts(kind, until, limit);
+    return unless_exhausted([&] { return reader_->due_posts(kind, until, limit); });
 }
 
 Result<std::vector<port::DuePost>> SqliteStore::due_by_target(Time until, std::string const& after,
                                                               std::uint32_t each,
                                                               std::uint32_t limit) {
-    return reader_->due_by_target(until, after, each, limit);
+    return unless_exhausted([&] { return reader_->due_by_target(until, after, each, limit); });
 }
 
 Result<std::optional<port::PostRow>> SqliteStore::post(port::PostKey const& key) {
-    return reader_->post(key);
+    return unless_exhausted([&] { return reader_->post(key); });
 }
 
 Result<std::vector<port::PostRow>> SqliteStore::list_posts(port::PostFilter const& filter) {
-    return reader_->list_posts(filter);
+    return unless_exhausted([&] { return reader_->list_posts(filter); });
 }
 
 Result<std::optional<std::string>> SqliteStore::project_of(SessionId session) {
-    return reader_->project_of(session);
+    return unless_exhausted([&] { return reader_->project_of(session); });
 }
 
-Result<void> SqliteStore::drop_delivered(Time until) { return writer_->drop_delivered(until); }
+Result<void> SqliteStore::drop_delivered(Time until) {
+    return unless_exhausted([&] { return writer_->drop_delivered(until); });
+}
 
 Result<std::uint64_t> SqliteStore::count_given_up(Time until, std::uint32_t limit) {
-    return reader_->count_given_up(until, limit);
+    return unless_exhausted([&] { return reader_->count_given_up(until, limit); });
 }
 
 Result<void> SqliteStore::drop_given_up(Time until, std::uint32_t limit) {
-    return writer_->drop_given_up(until, limit);
+    return unless_exhausted([&] { return writer_->drop_given_up(until, limit); });
 }
 
 Result<void> SqliteStore::trim_audit(std::uint64_t through, std::string const& line) {
-    return writer_->trim_audit(through, line);
+    return unless_exhausted([&] { return writer_->trim_audit(through, line); });
 }
 
 Result<std::optional<std::string>> SqliteStore::secret(SessionId session, CallNo call,
                                                        Generation generation) {
-    return reader_->secret(session, call, generation);
+    return unless_exhausted([&] { return reader_->secret(session, call, generation); });
 }
 
 Result<std::optional<Bits128>> SqliteStore::delivered(Bits128 const& key) {
-    return reader_->delivered(key);
+    return unless_exhausted([&] { return reader_->delivered(key); });
 }
 
 Result<std::vector<port::KeptRow>> SqliteStore::kept(std::uint32_t limit) {
-    return reader_->kept(limit);
+    return unless_exhausted([&] { return reader_->kept(limit); });
 }
 
-Result<void> SqliteStore::keep(port::KeptRow const& row) { return writer_->keep(row); }
+Result<void> SqliteStore::keep(port::KeptRow const& row) {
+    return unless_exhausted([&] { return writer_->keep(row); });
+}
 
 Result<void> SqliteStore::drop_kept(std::span<Bits128 const> keys) {
-    return writer_->drop_kept(keys);
+    return unless_exhausted([&] { return writer_->drop_kept(keys); });
 }
 
 Result<void> SqliteStore::change_tokens(port::TokenChange const& change) {
-    return writer_->change_tokens(change);
+    return unless_exhausted([&] { return writer_->change_tokens(change); });
 }
 
-Result<std::vector<port::TokenRow>> SqliteStore::tokens() { return reader_->tokens(); }
+Result<std::vector<port::TokenRow>> SqliteStore::tokens() {
+    return unless_exhausted([&] { return reader_->tokens(); });
+}
 
 Result<std::vector<port::AuditRow>> SqliteStore::audit(std::uint64_t after, std::uint32_t limit) {
-    return reader_->audit(after, limit);
+    return unless_exhausted([&] { return reader_->audit(after, limit); });
 }
 
 Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
@@ -291,7 +317,7 @@ Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
 Result<void> SqliteStore::ping() {
     if (writer_->stopped())
         return fail(Code::fail_stop, "a write could not be made durable: reopen the store");
-    return reader_->ping();
+    return unless_exhausted([&] { return reader_->ping(); });
 }
 
 }  // namespace dormouse::store

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
 namespace dormouse::store::sqlite {
@@ -34,6 +35,25 @@ bool is_sync_failure(int rc) { return (rc & 0xff) == SQLITE_IOERR; }
 
 }  // namespace
 
+// Leaves no transaction open when what writes in it finds no memory.
+class Writer::Undo {
+public:
+    explicit Undo(Writer& writer) : writer_(writer) {}
+    ~Undo() {
+        if (!writer_.connection_.in_transaction()) return;
+        try {
+            writer_.roll_back({Reach::batch, {Code::overloaded, {}}});
+        } catch (std::bad_alloc const&) {
+            writer_.stopped_ = true;
+        }
+    }
+    Undo(Undo const&) = delete;
+    Undo& operator=(Undo const&) = delete;
+
+private:
+    Writer& writer_;
+};
+
 Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit)
     : connection_(std::move(connection)), next_number_(next_number), feed_(feed), audit_(audit) {
     // In place of SQLite's own checkpointing, which says nothing when a sync of the file fails.
@@ -56,6 +76,7 @@ int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pag
 std::vector<Result<void>> Writer::commit(std::span<Append const> appends) {
     if (stopped_) return Results(appends.size(), std::unexpected(stopped_error()));
     // Savepoints cost a tenth to a third: only once an append has to be undone.
+    Undo const undo(*this);
     auto results = attempt(appends, false);
     if (!results && results.error().reach == Reach::undo) results = attempt(appends, true);
     if (!results) return Results(appends.size(), std::unexpected(results.error().error));
@@ -106,6 +127,7 @@ Result<void> Writer::end_transaction() {
 
 Result<void> Writer::transact(std::function<Result<void>()> const& work) {
     if (stopped_) return std::unexpected(stopped_error());
+    Undo const undo(*this);
     auditing_ = audit_;
     auto done = run(Write::begin);
     if (done) done = work();
@@ -153,6 +175,7 @@ Result<void> Writer::update_posts(std::span<port::PostUpdate const> updates) {
         roll_back(failure);
         return std::unexpected(std::move(failure.error));
     };
+    Undo const undo(*this);
     if (auto begun = run(Write::begin); !begun) return failed(std::move(begun.error()));
     for (auto const& update : updates)
         if (auto done = write_update(update); !done) return failed(std::move(done.error()));

@@ -60,6 +60,7 @@ private:
         Reach reach;
         Error error;
     };
+    class Undo;
     using Step = std::expected<void, Failure>;
     using Results = std::vector<Result<void>>;
     struct Known {  // what an append needs to know of its session

@@ -1,0 +1,49 @@
+#include "io/memory_reserve.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+#include <thread>
+
+namespace dormouse::io {
+namespace {
+
+// What operator new does when it finds no memory.
+void find_none() { std::get_new_handler()(); }
+
+TEST(MemoryReserve, FirstAllocationThatFails_GetsIt) {
+    MemoryReserve reserve;
+    EXPECT_FALSE(reserve.used());
+    find_none();
+    EXPECT_TRUE(reserve.used());
+    EXPECT_THROW(find_none(), std::bad_alloc) << "there is one";
+    EXPECT_TRUE(reserve.refill());
+    EXPECT_FALSE(reserve.used());
+    find_none();
+}
+
+TEST(MemoryReserve, ThreadThatRefrains_GetsNothingOfIt) {
+    MemoryReserve reserve;
+    std::thread([&] {
+        MemoryReserve::Refrain const refrain;
+        EXPECT_THROW(find_none(), std::bad_alloc);
+    }).join();
+    EXPECT_FALSE(reserve.used());
+    find_none();
+    EXPECT_TRUE(reserve.used());
+}
+
+TEST(MemoryReserve, MoreThanThereIs_IsMissingFromTheBeginning) {
+    MemoryReserve reserve(std::size_t{1} << 60);
+    EXPECT_TRUE(reserve.used());
+    EXPECT_FALSE(reserve.refill());
+    EXPECT_THROW(find_none(), std::bad_alloc);
+}
+
+TEST(MemoryReserve, Destroyed_LeavesNoHandler) {
+    { MemoryReserve reserve; }
+    EXPECT_EQ(std::get_new_handler(), nullptr);
+}
+
+}  // namespace
+}  // namespace dormouse::io
