@@ -4,6 +4,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+// jemalloc's settings. Address space of what is freed goes back to the system, where each thread
+// can get it: under a limit (RLIMIT_AS) none is left otherwise once one thread has had it.
+extern "C" {
+[[gnu::used, gnu::visibility("default")]] char const* malloc_conf = "retain:false";
+}
+
 namespace {
 
 // What is opened later must not become a standard descriptor: it would get what is printed. Output

@@ -1,14 +1,29 @@
 #include "io/memory_reserve.h"
 
-#include <malloc.h>
 #include <sys/mman.h>
 
 #include <atomic>
 #include <new>
 
+// Of jemalloc, which is linked where it is installed. app/main.cc has it return what is free.
+extern "C" {
+[[gnu::weak]] extern int mallctl(char const* name, void* old_value, std::size_t* old_bytes,
+                                 void* new_value, std::size_t new_bytes);
+[[gnu::weak]] extern int malloc_trim(std::size_t pad);
+}
+
 namespace dormouse::io {
 
 namespace {
+
+// Returns to the system what the allocator holds and nobody uses.
+void return_free_memory() {
+    if (mallctl != nullptr) {
+        mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);  // 4096: all arenas
+    } else if (malloc_trim != nullptr) {
+        malloc_trim(0);
+    }
+}
 
 // What std::new_handler reaches. The size is set before the block, and both are of one
 // MemoryReserve.
@@ -40,7 +55,7 @@ bool MemoryReserve::used() const { return block == nullptr; }
 
 bool MemoryReserve::refill() {
     if (!used()) return true;
-    ::malloc_trim(0);
+    return_free_memory();
     void* const taken =
         ::mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (taken == MAP_FAILED) return false;

@@ -1,6 +1,5 @@
 #include "runner/bury.h"
 
-#include "runner/reading.h"
 #include "wire/audit.h"
 #include "wire/post_json.h"
 
@@ -20,7 +19,9 @@ struct Grave {
 
 // Whose task the session works on, as far as its first record can be read.
 std::optional<Parent> parent_of(port::Store& store, SessionId session) {
-    auto const records = read_records(store, session, 1, 1);
+    auto const frames = store.page(session, 1, 1);  // the first one alone
+    if (!frames || frames->empty()) return std::nullopt;
+    auto const records = wire::unpack(session, frames->front().first, frames->front().bytes);
     if (!records || records->empty()) return std::nullopt;
     auto const* const created = std::get_if<SessionCreated>(&records->front()->event.body);
     return created ? created->parent : std::nullopt;
