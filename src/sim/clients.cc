@@ -155,10 +155,12 @@ void Clients::meddle(SessionId session) {
         case 0:
         case 1: return cancel_turn(session);
         case 2:
-        case 3: return move(session);
+        case 3: return move(session, world_.chance(200) ? Move::To::end : Move::To::retry);
         case 4: return world_.chance(300) ? remove(session) : read(session);
         case 5:
         case 6: return stream(session);
+        case 7:
+        case 8: return write_and_leave(session);
         default: return read(session);
     }
 }
@@ -174,11 +176,10 @@ void Clients::cancel_turn(SessionId session) {
                     });
 }
 
-void Clients::move(SessionId session) {
+void Clients::move(SessionId session, Move::To to) {
     runner::Runner* const runner = up_();
     if (!runner) return;
-    Move const move{world_.chance(200) ? Move::To::end : Move::To::retry, "asked for"};
-    runner->command(session, move, asker(name("move"), false),
+    runner->command(session, Move{to, "asked for"}, asker(name("move"), false),
                     [this, session](Result<Answer> answer) {
                         if (!answer) (void)is_answer(session, answer.error());
                     });
@@ -191,6 +192,22 @@ void Clients::remove(SessionId session) {
                     [this, session](Result<Answer> answer) {
                         if (!answer) (void)is_answer(session, answer.error());
                     });
+}
+
+// Another session writes to this one by its id, which goes while the mail is on its way.
+void Clients::write_and_leave(SessionId session) {
+    auto writer = created_.begin();
+    std::advance(writer, world_.below(created_.size()));
+    auto const ask = [this, from = writer->second, by = name("prompt"),
+                      prompt = prompt_of("tell " + session.text() + " goodbye")](
+                         std::shared_ptr<Request> const& request) {
+        ask_prompt(request, from, by, false, prompt);
+    };
+    start(ask, 1);
+    bool const deleted = world_.chance(500);
+    world_.outside(world_.between(Duration(0), Duration(600)), [this, session, deleted] {
+        deleted ? remove(session) : move(session, Move::To::end);
+    });
 }
 
 void Clients::read(SessionId session) {

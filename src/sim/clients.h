@@ -56,8 +56,9 @@ private:
     void prompted(SessionId session, std::string const& name, session::Answer const& answer);
     void meddle(SessionId session);
     void cancel_turn(SessionId session);
-    void move(SessionId session);
+    void move(SessionId session, session::Move::To to);
     void remove(SessionId session);
+    void write_and_leave(SessionId session);
     void read(SessionId session);
     void check_read(SessionId session, Seq known, runner::Runner::Read const& read);
     void stream(SessionId session);

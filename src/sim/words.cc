@@ -42,8 +42,7 @@ std::string draw_text(World& world) {
 
 std::string alias_of(std::uint64_t number) { return "s" + std::to_string(number); }
 
-Prompt draw_prompt(World& world) {
-    std::string const text = draw_text(world);
+Prompt prompt_of(std::string const& text) {
     Prompt prompt;
     json::Writer parts;
     parts.begin_array().begin_object().member("type", "text").member("text", text);
@@ -51,6 +50,11 @@ Prompt draw_prompt(World& world) {
     prompt.text_bytes = text.size();
     prompt.answer_output = Json::trusted(json::quote(text));
     prompt.answer_digest = sha256(json::canonical_object("output", prompt.answer_output));
+    return prompt;
+}
+
+Prompt draw_prompt(World& world) {
+    Prompt prompt = prompt_of(draw_text(world));
     constexpr PromptMode modes[] = {PromptMode::queue, PromptMode::steer, PromptMode::interrupt,
                                     PromptMode::reject};
     if (world.chance(600)) prompt.when = modes[world.below(4)];

@@ -12,6 +12,7 @@ inline constexpr std::size_t output_bytes = 1'024;
 // Of the first sessions prompts tell each other things by these names.
 [[nodiscard]] std::string alias_of(std::uint64_t number);
 
+[[nodiscard]] session::Prompt prompt_of(std::string const& text);
 [[nodiscard]] session::Prompt draw_prompt(World& world);
 
 // `variant`: outcomes of different variants conflict.
