@@ -234,6 +234,23 @@ TEST_F(OutboxAlone, ARefusalForGoodGoesBackToTheSender) {
     EXPECT_EQ(outbox.waiting(), 0u);
 }
 
+TEST_F(OutboxAlone, UnreadableSender_IsTriedEverMoreSeldom) {
+    outbox.add({post(1)});
+    auto const error = unreadable(numbered(1), {Code::internal, "Event 3 is damaged."});
+    auto const refuse = [&] {
+        answer(fail(Code::inbox_full, "1000 wait"));
+        answer(std::unexpected(error));
+    };
+    refuse();
+    loop.advance(Duration(1'000));
+    ASSERT_EQ(sent.size(), 3u) << "refused again, and brought back then";
+    refuse();
+    loop.advance(Duration(1'500));
+    EXPECT_EQ(sent.size(), 4u);
+    loop.advance(Duration(500));
+    EXPECT_EQ(sent.size(), 5u);
+}
+
 TEST_F(OutboxAlone, FullInbox_GoesBackToTheSenderAtOnce) {
     outbox.add({post(1)});
     answer(fail(Code::inbox_full, "1000 wait"));
