@@ -131,6 +131,27 @@ struct Story {
 };
 Story const stories[] = {{{"start"}, 1}, {{"start", "block"}, 0}, {{"call"}, 0}};
 
+// The child's number is taken when its task is durable, not when the child is.
+TEST_F(TaskRunnerTest, KilledBeforeTheChildIsMade_NobodyElseGetsItsNumber) {
+    begin({"start"});
+    loop.run();
+    answer_model();
+    loop.run();
+    journal.hold = true;
+    effects.finish(ask_of("start"));
+    loop.run();
+    journal.release();
+    journal.drop_held();
+    journal.hold = false;
+    SessionId const child = all_of<TaskStarted>(parent).at(0).child;
+    restart();
+    EXPECT_EQ(stored(child).head, 0u);
+    EXPECT_NE(new_session().number(), child.number());
+    runner->start();
+    play();
+    expect_all_well(1);
+}
+
 TEST_F(TaskRunnerTest, AChildRunsAndItsParentIsTold) {
     begin({"start"});
     play();
