@@ -12,8 +12,10 @@ namespace dormouse::session {
 
 namespace {
 
+// A quorum of more calls than the step has means all of them: a step whose calls have all settled
+// is not open any more.
 std::uint32_t needed(Join const& join, StepState const& step) {
-    return join.n == 0 ? step.calls : std::min(join.n, step.calls);
+    return join.n == 0 ? step.calls : join.n;
 }
 
 bool unconsumed(State const& state) { return state.turn->newest_item > state.committed_view; }
