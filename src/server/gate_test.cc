@@ -109,6 +109,16 @@ TEST_F(CookieTest, OverTls_OnlyThePrefixedCookieCounts) {
     EXPECT_EQ(who("__Host-dormouse=dmc_alice", false), "nobody");
 }
 
+// With a bearer token the page has no form: POST would refuse it.
+TEST_F(CookieTest, FormToken_IsForACookieOnly) {
+    PendingId const pending{};
+    EXPECT_EQ(gate.form_token(good(), pending), "");
+    HttpRequest head = request({{"host", "127.0.0.1:3676"}, {"cookie", "dormouse=dmc_alice"}});
+    EXPECT_NE(gate.form_token(head, pending), "");
+    head.headers.back().second = "dormouse=dmc_nobody";
+    EXPECT_EQ(gate.form_token(head, pending), "");
+}
+
 TEST_F(CookieTest, TwoDifferentCookies_NoneCounts) {
     EXPECT_EQ(who("dormouse=dmc_mallory; dormouse=dmc_alice", false), "nobody");
     EXPECT_EQ(who("dormouse=dmc_alice; dormouse=dmc_alice", false), "alice");

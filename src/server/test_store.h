@@ -3,6 +3,7 @@
 
 #include "port/store.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -133,9 +134,19 @@ public:
     [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time, std::uint32_t) override {
         return std::vector<SessionId>();
     }
+    // By the externalRef only.
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
-        port::PendingFilter const&) override {
-        return std::vector<port::PendingListed>();
+        port::PendingFilter const& filter) override {
+        std::vector<port::PendingListed> out;
+        for (auto const& [id, kept] : disk_->sessions) {
+            for (auto const& [key, row] : kept.pending) {
+                bool const asked =
+                    !filter.external_ref.empty() && row.external_ref == filter.external_ref &&
+                    std::ranges::find(filter.statuses, row.status) != filter.statuses.end();
+                if (asked) out.push_back({.session = id, .row = row});
+            }
+        }
+        return out;
     }
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId) override {
         return std::vector<port::PendingRow>();
