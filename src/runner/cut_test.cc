@@ -1,4 +1,5 @@
 #include "runner/cut.h"
+#include "runner/read_view.h"
 
 #include "runner/rebuild.h"
 #include "runner/rows.h"
@@ -114,7 +115,7 @@ wire::History history(SessionId id, Records const& records) {
 // What the model sees is what it saw, without its beginning.
 void expect_same_end(Kept& kept) {
     auto const whole = wire::model_view(history(kept.id, kept.all), kept.state.head);
-    auto const rest = wire::model_view(history(kept.id, kept.stored()), kept.state.head);
+    auto const rest = read_view(kept.store, wire::journal_end(kept.state), kept.state.head).value();
     ASSERT_LE(rest.messages.size(), whole.messages.size());
     std::size_t const gone = whole.messages.size() - rest.messages.size();
     for (std::size_t i = 0; i < rest.messages.size(); ++i) {

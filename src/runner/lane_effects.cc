@@ -1,4 +1,5 @@
 #include "runner/lane.h"
+#include "runner/read_view.h"
 
 #include "session/limits.h"
 #include "wire/view.h"
@@ -13,6 +14,15 @@
 namespace dormouse::runner {
 
 using namespace dormouse::session;
+
+namespace {
+
+void fit(Host& host, port::ModelRequest& request) {
+    auto const tokens = host.effects().view_tokens(request.agent);
+    if (tokens) wire::fit(request.view, *tokens);
+}
+
+}  // namespace
 
 void Lane::dispatch() {
     bool const over =
@@ -94,29 +104,24 @@ std::optional<Time> Lane::next_time() const {
 void Lane::ask_model(Effect const& effect, AskModel const& ask) {
     port::ModelRequest request{id_, state_->agent, ask, {}, effect.id};
     if (ask.program) request.program = agent_context(*state_);
-    if (recent_from_start()) {
-        wire::History history(id_);
-        for (wire::RecordPtr const& record : recent_) history.add(*record);
-        return show(history, std::move(request));
-    }
-    auto read = [id = id_, to = state_->head](port::Store& store) {
-        return read_records(store, id, 1, to);
+    if (recent_from_start()) return show(wire::history_of(id_, recent_), std::move(request));
+    auto read = [end = wire::journal_end(*state_), seq = ask.view_seq](port::Store& store) {
+        return read_view(store, end, seq);
     };
-    port::ask(host_.journal(), std::move(read),
-              [self = shared_from_this(),
-               request = std::move(request)](Result<std::vector<wire::RecordPtr>> records) mutable {
-                  if (!self->running_.contains(request.id)) return;
-                  if (!records) return self->forget_effect(request.id);
-                  wire::History history(self->id_);
-                  for (wire::RecordPtr const& record : *records) history.add(*record);
-                  self->show(history, std::move(request));
-              });
+    port::ask(
+        host_.journal(), std::move(read),
+        [self = shared_from_this(), request = std::move(request)](Result<ModelView> view) mutable {
+            if (!self->running_.contains(request.id)) return;
+            if (!view) return self->forget_effect(request.id);
+            request.view = *std::move(view);
+            fit(self->host_, request);
+            self->add_files(std::move(request));
+        });
 }
 
 void Lane::show(wire::History const& history, port::ModelRequest request) {
     request.view = wire::model_view(history, request.ask.view_seq);
-    if (auto const tokens = host_.effects().view_tokens(request.agent))
-        wire::fit(request.view, *tokens);
+    fit(host_, request);
     add_files(std::move(request));
 }
 

@@ -1,6 +1,5 @@
 #include "runner/lane.h"
-
-#include "wire/view.h"
+#include "runner/read_view.h"
 
 #include <utility>
 
@@ -11,24 +10,22 @@ using namespace dormouse::session;
 
 void Lane::ask_turn(Effect const& effect, AskTurn const& ask) {
     auto const request = [&host = host_, session = id_, agent = state_->agent, id = effect.id,
-                          ask](std::vector<wire::RecordPtr> const& records) {
-        wire::History history(session);
-        for (wire::RecordPtr const& record : records) history.add(*record);
-        port::TurnRequest out{session, agent, ask, wire::model_view(history, id.since), id};
+                          ask](ModelView view) {
+        port::TurnRequest out{session, agent, ask, std::move(view), id};
         host.effects().ask_turn(std::move(out), [&host, session, id](Command::Body outcome) {
             host.offer(session, id, std::move(outcome));
         });
     };
-    if (recent_from_start()) return request({recent_.begin(), recent_.end()});
-    auto read = [session = id_, to = state_->head](port::Store& store) {
-        return read_records(store, session, 1, to);
+    if (recent_from_start())
+        return request(wire::model_view(wire::history_of(id_, recent_), effect.id.since));
+    auto read = [end = wire::journal_end(*state_), seq = effect.id.since](port::Store& store) {
+        return read_view(store, end, seq);
     };
     port::ask(host_.journal(), std::move(read),
-              [self = shared_from_this(), id = effect.id,
-               request](Result<std::vector<wire::RecordPtr>> records) {
+              [self = shared_from_this(), id = effect.id, request](Result<ModelView> view) {
                   if (!self->running_.contains(id)) return;
-                  if (!records) return self->forget_effect(id);
-                  request(*records);
+                  if (!view) return self->forget_effect(id);
+                  request(*std::move(view));
               });
 }
 

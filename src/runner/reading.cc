@@ -1,5 +1,6 @@
 #include "runner/reading.h"
 
+#include "runner/memory_short.h"
 #include "runner/unreadable.h"
 #include "session/limits.h"
 #include "session/replay.h"
@@ -8,7 +9,6 @@
 #include "wire/transcript.h"
 
 #include <algorithm>
-#include <new>
 
 namespace dormouse::runner {
 
@@ -31,16 +31,6 @@ Result<void> add_records(SessionId session, std::vector<port::Frame> const& fram
         }
     }
     return {};
-}
-
-// What reads much may find no memory for it. That is the end of the question, not of the process.
-template <class Read> auto unless_memory_is_short(Read read) -> decltype(read()) {
-    try {
-        return read();
-    } catch (std::bad_alloc const&) {
-        return std::unexpected(Error{
-            Code::overloaded, "There is not enough memory to read this session now.", {}, 1'000});
-    }
 }
 
 Error missing(SessionId session, Seq seq) {

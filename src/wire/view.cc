@@ -35,7 +35,6 @@ public:
             view.messages.push_back(reply(step));
         }
         take_items(view, next, view_seq_);
-        forget_oldest(view);
         return view;
     }
 
@@ -81,10 +80,9 @@ private:
 
     // The view_seq of the first request that saw the reply `message`.
     Seq first_sight(Seq message) const {
-        for (std::size_t i = 0; i + 1 < committed_.size(); ++i) {
-            if (committed_[i].reply == message) return committed_[i + 1].view_seq;
-        }
-        return view_seq_;
+        auto const step = std::ranges::lower_bound(committed_, message, {}, &StepView::reply);
+        bool const found = step != committed_.end() && step->reply == message;
+        return found && step + 1 != committed_.end() ? (step + 1)->view_seq : view_seq_;
     }
 
     bool settled_by(CallView const& call, Seq seq) const {
@@ -175,24 +173,6 @@ private:
         return call;
     }
 
-    // The one exception to growing at the end: at the limit the oldest hundred leave at once, with
-    // their answers; and a few more, if that lets what is left begin with a user's message. Which
-    // ones depends on nothing that is still to come, so the beginning stays the same until the next
-    // hundred leave.
-    static void forget_oldest(ModelView& view) {
-        auto& messages = view.messages;
-        if (messages.size() < view_messages_max) return;
-        std::size_t const over = messages.size() - view_messages_max;
-        std::size_t const leave = view_messages_leave * (over / view_messages_leave + 1);
-        auto const begins = [](ViewMessage const& m) {
-            return m.role == ViewMessage::Role::user && m.source != InputSource::result;
-        };
-        auto const least = messages.begin() + static_cast<std::ptrdiff_t>(leave);
-        auto const most = least + static_cast<std::ptrdiff_t>(view_messages_leave);
-        auto const first = std::find_if(least, most, begins);
-        messages.erase(messages.begin(), first == most ? least : first);
-    }
-
     History const& history_;
     Seq view_seq_;
     std::vector<StepView> committed_;
@@ -201,8 +181,32 @@ private:
 
 }  // namespace
 
-ModelView model_view(History const& history, Seq view_seq) {
+ModelView whole_view(History const& history, Seq view_seq) {
     return Builder(history, view_seq).build();
+}
+
+// The one exception to growing at the end: at the limit the oldest hundred leave at once, with
+// their answers; and a few more, if that lets what is left begin with a user's message. Which ones
+// depends on nothing that is still to come, so the beginning stays the same until the next hundred
+// leave.
+void forget_oldest(ModelView& view) {
+    auto& messages = view.messages;
+    if (messages.size() < view_messages_max) return;
+    std::size_t const over = messages.size() - view_messages_max;
+    std::size_t const leave = view_messages_leave * (over / view_messages_leave + 1);
+    auto const begins = [](ViewMessage const& m) {
+        return m.role == ViewMessage::Role::user && m.source != InputSource::result;
+    };
+    auto const least = messages.begin() + static_cast<std::ptrdiff_t>(leave);
+    auto const most = least + static_cast<std::ptrdiff_t>(view_messages_leave);
+    auto const first = std::find_if(least, most, begins);
+    messages.erase(messages.begin(), first == most ? least : first);
+}
+
+ModelView model_view(History const& history, Seq view_seq) {
+    ModelView view = whole_view(history, view_seq);
+    forget_oldest(view);
+    return view;
 }
 
 }  // namespace dormouse::wire

@@ -16,4 +16,8 @@ inline constexpr std::size_t view_messages_leave = 100;
 // least.
 [[nodiscard]] session::ModelView model_view(History const& history, Seq view_seq);
 
+// The two halves of it: all messages, and the oldest hundreds of them leave at the limit.
+[[nodiscard]] session::ModelView whole_view(History const& history, Seq view_seq);
+void forget_oldest(session::ModelView& view);
+
 }  // namespace dormouse::wire

@@ -1,0 +1,77 @@
+#include "runner/read_view.h"
+
+#include "runner/memory_short.h"
+#include "runner/reading.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+namespace {
+
+using Records = std::vector<wire::RecordPtr>;
+
+constexpr Seq first_look_back = 4'096;  // events: a thousand messages, most often
+
+Result<wire::RecordPtr> read_one(port::Store& store, SessionId session, Seq seq) {
+    auto records = read_records(store, session, seq, seq);
+    if (!records) return std::unexpected(std::move(records.error()));
+    if (records->empty())
+        return fail(Code::internal,
+                    "Event " + std::to_string(seq) + " of " + session.text() + " is missing.");
+    return records->front();
+}
+
+// Puts those before `records` in front of them: as many again. REQUIRES: there are some.
+Result<void> look_back(port::Store& store, wire::JournalEnd const& end, Records& records) {
+    Seq const to = records.empty() ? end.head : records.front()->event.seq - 1;
+    Seq const count = std::max<Seq>(first_look_back, records.size());
+    Seq const from = to > end.base + count ? to - count + 1 : end.base + 1;
+    auto older = read_records(store, end.session, from, to);
+    if (!older) return std::unexpected(std::move(older.error()));
+    older->insert(older->end(), std::make_move_iterator(records.begin()),
+                  std::make_move_iterator(records.end()));
+    records = *std::move(older);
+    return {};
+}
+
+// Without gaps from one record to the head.
+bool is_whole(wire::JournalEnd const& end, Records const& records) {
+    return !records.empty() && records.back()->event.seq == end.head &&
+           end.head - records.front()->event.seq + 1 == records.size();
+}
+
+// The journal is short, or has no place at which its view may begin.
+Result<ModelView> view_of_all(port::Store& store, wire::JournalEnd const& end, Seq view_seq,
+                              Records records) {
+    Seq const to = records.empty() ? end.head : records.front()->event.seq - 1;
+    auto older = read_records(store, end.session, 1, to);
+    if (!older) return std::unexpected(std::move(older.error()));
+    older->insert(older->end(), records.begin(), records.end());
+    return wire::model_view(wire::history_of(end.session, *older), view_seq);
+}
+
+Result<ModelView> view_of(port::Store& store, wire::JournalEnd const& end, Seq view_seq) {
+    auto const input = [&](Seq seq) { return read_one(store, end.session, seq); };
+    Records records;
+    while (records.empty() || records.front()->event.seq > end.base + 1) {
+        auto const read = look_back(store, end, records);
+        if (!read) return std::unexpected(read.error());
+        if (!is_whole(end, records)) break;
+        auto view = wire::view_of_newest(end, records, view_seq, input);
+        if (!view) return std::unexpected(std::move(view.error()));
+        if (*view) return **std::move(view);
+    }
+    return view_of_all(store, end, view_seq, std::move(records));
+}
+
+}  // namespace
+
+Result<ModelView> read_view(port::Store& store, wire::JournalEnd const& end, Seq view_seq) {
+    return unless_memory_is_short([&] { return view_of(store, end, view_seq); });
+}
+
+}  // namespace dormouse::runner
