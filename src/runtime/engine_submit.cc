@@ -1,3 +1,4 @@
+#include "door/read_pending.h"
 #include "json/json.h"
 #include "runtime/engine.h"
 #include "runtime/views.h"
@@ -35,7 +36,7 @@ void Runtime::Engine::offer(session::Submit command, std::string by,
 void Runtime::Engine::refuse_closed(PendingId pending, Error error,
                                     std::function<void(Error)> reply) {
     if (!names_what_stands(error.code)) return reply(std::move(error));
-    door::read_history(runner_, pending.session,
+    door::read_pending(runner_, journal_, pending,
                        [reply = std::move(reply), pending,
                         error = std::move(error)](Result<door::Snapshot> snapshot) mutable {
                            auto const* const pause =
@@ -70,8 +71,8 @@ void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Receipt> rep
 }
 
 void Runtime::Engine::call(PendingId pending, runtime::Reply<CallView> reply) {
-    door::read_history(
-        runner_, pending.session,
+    door::read_pending(
+        runner_, journal_, pending,
         [pending, reply = std::move(reply)](Result<door::Snapshot> snapshot) mutable {
             if (!snapshot) return reply(std::unexpected(std::move(snapshot.error())));
             auto const* const pause = snapshot->history.pause(pending);

@@ -309,6 +309,46 @@ TEST_F(PagesTest, PendingCall_LongSession_ReadsItsOwnPartOnly) {
     EXPECT_EQ(member(result(pending, "1"), "/receipt/consumed/step"), "2");
 }
 
+// Nor what lists of a session's calls cost, the page of one, and what is explained of it.
+TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
+    std::string const settled = waiting_call();
+    ASSERT_EQ(result(settled, "1").status, 200);
+    effects.reply({});
+    loop.run();
+    std::string const session = PendingId::parse(settled)->session.text();
+    std::string const receipt =
+        member(send("GET", "/async-tool/pending/" + settled), "/receipt/id");
+    for (int i = 0; i < 600; ++i) {
+        (void)send("POST", prompt_path(session), R"({"text":")" + std::string(2'000, 'x') + "\"}");
+        effects.reply({});
+        loop.run();
+    }
+    std::string const as_of =
+        header(send("GET", "/async-tool/pending?sessionID=" + session), "Dormouse-As-Of");
+    (void)send("POST", prompt_path(session), R"({"text":"please"})");
+    effects.reply({session::testing::job()});
+    loop.run();
+    std::string const open = effects.ran.back().run.pending.text();
+    effects.finish(session::PauseTerms());
+    loop.run();
+
+    auto const reads = [&](std::string const& path, std::string const& told) {
+        HttpRequest request;
+        request.query = {{"sessionID", session}};
+        if (path.ends_with('*')) request.query.emplace_back("changedSince", as_of);
+        journal.store->bytes_read = 0;
+        HttpReply const reply = send_with(std::move(request), path.substr(0, path.find('*')));
+        EXPECT_TRUE(reply.body.contains(told)) << path << reply.body;
+        return journal.store->bytes_read;
+    };
+    EXPECT_LE(reads("/async-tool/pending", open), 200'000U);
+    EXPECT_LE(reads("/async-tool/pending*", open), 200'000U);
+    EXPECT_LE(reads("/a/" + settled, "Sign in"), 200'000U);
+    EXPECT_LE(reads("/api/explain/" + open, open), 200'000U);
+    EXPECT_LE(reads("/api/explain/" + settled, receipt), 200'000U);
+    EXPECT_LE(reads("/api/explain/" + receipt, settled), runner::Runner::page_bytes + 200'000);
+}
+
 // A page in the past with a call that still waits reads up to its pause, and no further.
 TEST_F(PagesTest, ACallThatWaitsIsShownWithoutReadingAllThatCameAfterIt) {
     std::string const id = create();

@@ -2,6 +2,7 @@
 #include "server/html.h"
 #include "server/objects.h"
 #include "server/page.h"
+#include "server/read_part.h"
 #include "server/token_changes.h"
 
 #include "base/markdown.h"
@@ -129,7 +130,7 @@ void read_next(std::shared_ptr<Home> const& home) {
         std::ranges::stable_sort(home->waiting, std::ranges::greater{}, &WaitingCall::created);
         return add_sessions(home);
     }
-    read_history(home->api, home->sessions[home->at++], [home](Result<Snapshot> snapshot) {
+    read_open_calls(home->api, home->sessions[home->at++], [home](Result<Snapshot> snapshot) {
         if (snapshot) add_waiting(*home, *snapshot);
         read_next(home);
     });

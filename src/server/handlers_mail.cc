@@ -338,7 +338,7 @@ void release_mail(Api& api, ExchangePtr const& x) {
     if (!mail) return x->fail(not_found());
     Body body(json::View(x->body), "", {});
     if (body.error()) return x->fail(*body.error());
-    read_history(api, mail->session, [&api, x, mail = *mail](Result<Snapshot> snapshot) {
+    auto use = [&api, x, mail = *mail](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         auto const releasing = std::make_shared<Releasing>(Releasing{api, x, mail, {}});
         wire::History const& history = snapshot->history;
@@ -349,7 +349,8 @@ void release_mail(Api& api, ExchangePtr const& x) {
         if (history.mails().contains(mail.seq)) releasing->receivers.push_back(mail.session);
         if (releasing->receivers.empty()) return x->fail(not_found());
         release_next(releasing);
-    });
+    };
+    read_history_from(api, mail->session, mail->seq, std::move(use));
 }
 
 }  // namespace dormouse::server

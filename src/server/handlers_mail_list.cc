@@ -258,21 +258,23 @@ void get_mail(Api& api, ExchangePtr const& x) {
     std::size_t const limit = query.number("limit", 50, 1, 200);
     std::size_t const after = query.number("after", 0, 0, limits::mail_receivers_max);
     if (query.error) return x->fail(*query.error);
-    read_history(
-        api, id->session, [&api, x, id = *id, limit, after](Result<Snapshot> const& snapshot) {
-            if (!snapshot) return x->fail(snapshot.error());
-            auto const a = std::make_shared<Asking>(Asking{api, x, {}, {}, {}});
-            wire::History const& history = snapshot->history;
-            auto const sent = history.sent().find(id.seq);
-            if (sent != history.sent().end()) {
-                a->mail = mail_of(snapshot->lane->state(), id.seq, sent->second);
-                return show_sent(a, sent->second, after, limit);
-            }
-            auto const handed = history.mails().find(id.seq);
-            bool const own = handed != history.mails().end() && handed->second.what.mail.id == id;
-            if (!own) return x->fail(missing(snapshot->lane->state(), id.seq));
-            show_handed(a, *snapshot, handed->second);
-        });
+    // What became of it came after it.
+    read_history_from(api, id->session, id->seq,
+                      [&api, x, id = *id, limit, after](Result<Snapshot> const& snapshot) {
+                          if (!snapshot) return x->fail(snapshot.error());
+                          auto const a = std::make_shared<Asking>(Asking{api, x, {}, {}, {}});
+                          wire::History const& history = snapshot->history;
+                          auto const sent = history.sent().find(id.seq);
+                          if (sent != history.sent().end()) {
+                              a->mail = mail_of(snapshot->lane->state(), id.seq, sent->second);
+                              return show_sent(a, sent->second, after, limit);
+                          }
+                          auto const handed = history.mails().find(id.seq);
+                          bool const own =
+                              handed != history.mails().end() && handed->second.what.mail.id == id;
+                          if (!own) return x->fail(missing(snapshot->lane->state(), id.seq));
+                          show_handed(a, *snapshot, handed->second);
+                      });
 }
 
 }  // namespace dormouse::server

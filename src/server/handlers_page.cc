@@ -18,8 +18,8 @@ namespace {
 
 void show(Api& api, ExchangePtr const& x, PendingId const& pending, int status,
           std::string notice) {
-    read_history(
-        api, pending.session,
+    read_pending(
+        api, pending,
         [&api, x, pending, status, notice = std::move(notice)](Result<Snapshot> snapshot) mutable {
             wire::PauseView const* const pause =
                 snapshot ? snapshot->history.pause(pending) : nullptr;
@@ -143,13 +143,12 @@ void post_page(Api& api, ExchangePtr const& x) {
     if (!is_of_page(api, x, *pending, form))
         return refuse(api, x, *pending,
                       {Code::forbidden, "That form was of another sign-in; answer with this one."});
-    read_history(api, pending->session,
-                 [&api, x, pending = *pending, form](Result<Snapshot> snapshot) {
-                     if (!snapshot) return x->fail(snapshot.error());
-                     wire::PauseView const* const pause = snapshot->history.pause(pending);
-                     if (!pause) return x->fail(not_found());
-                     offer(api, x, form, *snapshot, *pause);
-                 });
+    read_pending(api, *pending, [&api, x, pending = *pending, form](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        wire::PauseView const* const pause = snapshot->history.pause(pending);
+        if (!pause) return x->fail(not_found());
+        offer(api, x, form, *snapshot, *pause);
+    });
 }
 
 }  // namespace dormouse::server

@@ -1,6 +1,7 @@
 #include "server/changes.h"
 #include "server/handlers.h"
 #include "server/objects.h"
+#include "server/read_part.h"
 
 #include "json/json.h"
 #include "session/limits.h"
@@ -8,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <tuple>
+#include <utility>
 
 // Reading pending calls: one, those of a session, those of a project.
 namespace dormouse::server {
@@ -36,6 +39,11 @@ struct Filter {
     Duration wait{};
     Time until{};  // when `wait` ends
 
+    [[nodiscard]] bool takes_open_only() const {
+        return std::ranges::all_of(statuses, [](std::string const& status) {
+            return status == "waiting" || status == "processing";
+        });
+    }
     [[nodiscard]] bool takes(wire::PauseView const& pause, std::string const& tool_name,
                              Time now) const {
         if (!tool.empty() && tool_name != tool) return false;
@@ -191,18 +199,17 @@ void answer_page(Api& api, ExchangePtr const& x, Snapshot const& snapshot, Filte
                     [&api, x, session, filter] { answer_session(api, x, session, filter); });
 }
 
+void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter);
+
 void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    if (filter.changed_since) return changes_of_session(api, x, session, filter);
     Time const as_of = api.changes().as_of(api.services().runner.now());
-    read_history(api, session, [&api, x, filter, as_of](Result<Snapshot> snapshot) {
+    auto answer = [&api, x, filter, as_of](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
-        if (!filter.changed_since) return answer_page(api, x, *snapshot, filter, {}, as_of);
-        std::string const project = snapshot->lane->state().project;
-        auto const shared = std::make_shared<Snapshot>(*std::move(snapshot));
-        find_changes(api, x, project, *filter.changed_since,
-                     [&api, x, shared, filter, as_of](Known const& known) {
-                         answer_page(api, x, *shared, filter, known, as_of);
-                     });
-    });
+        answer_page(api, x, *snapshot, filter, {}, as_of);
+    };
+    if (filter.takes_open_only()) return read_open_calls(api, session, std::move(answer));
+    read_history(api, session, std::move(answer));
 }
 
 void list_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
@@ -222,7 +229,8 @@ struct Gather {
     ExchangePtr x;
     Filter filter;
     Time as_of{};
-    std::vector<PendingId> places = {};  // nonces are not looked at
+    std::optional<SessionId> session = {};  // that all places are of
+    std::vector<PendingId> places = {};     // nonces are not looked at
     Known known = {};
     std::size_t at = 0;
     Page page = {};
@@ -245,19 +253,14 @@ void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
 }
 
 constexpr std::size_t alone_max = 4;
+constexpr Seq events_of_a_call = 64;  // that reading it alone costs, about
 
-void gather(std::shared_ptr<Gather> const& g) {
-    if (g->at == g->places.size()) {
-        if (!waits_on(g->api, g->x, g->filter, g->page))
-            return answer_list(g->x, g->page, g->as_of);
-        return wait_for_change(g->api, g->filter.project, std::nullopt, g->filter.until, g->x,
-                               [g] { list_of_project(g->api, g->x, g->filter); });
-    }
-    auto const place = g->places.begin() + static_cast<std::ptrdiff_t>(g->at);
-    auto const end = std::find_if(place, g->places.end(), [&](PendingId const& one) {
-        return one.session != place->session;
-    });
-    auto const count = static_cast<std::size_t>(end - place);
+void gather(std::shared_ptr<Gather> const& g);
+
+// What the calls at these places need, which are of one session: those that are open need what its
+// open turn did. Of others a few are read one by one; many are cheaper with all of a short life.
+void read_places(std::shared_ptr<Gather> const& g, std::span<PendingId const> places,
+                 runner::Lane const* lane) {
     auto take = [g](std::size_t taken) {
         return [g, taken](Result<Snapshot> snapshot) {
             for (std::size_t i = 0; i < taken; ++i, ++g->at) {
@@ -266,11 +269,37 @@ void gather(std::shared_ptr<Gather> const& g) {
             gather(g);
         };
     };
-    // A few calls are read one by one; many of one session are cheaper with all of its history.
-    // That is needed, too, when only it tells what has changed.
-    bool const whole = count > alone_max || (g->filter.changed_since && !g->known.all);
-    if (whole) return read_history(g->api, place->session, take(count));
-    read_pending(g->api, *place, take(1));
+    PendingId const& first = places.front();
+    if (!lane) return read_pending(g->api, first, take(1));
+    State const& state = lane->state();
+    auto const is_open = [&](PendingId const& place) { return state.calls.contains(place.call); };
+    bool const open = is_open(first);
+    auto const other = std::ranges::find_if(
+        places, [&](PendingId const& place) { return is_open(place) != open; });
+    auto const count = static_cast<std::size_t>(other - places.begin());
+    if (open) return read_open_calls(g->api, first.session, take(count));
+    bool const alone = count <= alone_max || state.head > events_of_a_call * count;
+    if (alone) return read_pending(g->api, first, take(1));
+    read_history(g->api, first.session, take(count));
+}
+
+void gather(std::shared_ptr<Gather> const& g) {
+    if (g->at == g->places.size()) {
+        if (!waits_on(g->api, g->x, g->filter, g->page))
+            return answer_list(g->x, g->page, g->as_of);
+        return wait_for_change(g->api, g->filter.project, g->session, g->filter.until, g->x, [g] {
+            if (g->session) return changes_of_session(g->api, g->x, *g->session, g->filter);
+            list_of_project(g->api, g->x, g->filter);
+        });
+    }
+    auto const rest = std::span(std::as_const(g->places)).subspan(g->at);
+    auto const end = std::ranges::find_if(
+        rest, [&](PendingId const& one) { return one.session != rest.front().session; });
+    auto const places = rest.first(static_cast<std::size_t>(end - rest.begin()));
+    g->api.services().runner.look(places.front().session,
+                                  [g, places](Result<std::shared_ptr<runner::Lane>> const& lane) {
+                                      read_places(g, places, lane ? lane->get() : nullptr);
+                                  });
 }
 
 port::PendingStatus row_status(std::string const& status) {
@@ -336,6 +365,35 @@ void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
         if (!g->known.all) return gather_rows(g);
         g->places = g->api.changes().since(g->filter.project, *g->filter.changed_since);
         start_gather(g);
+    });
+}
+
+// What is known to have changed is read call by call; of an earlier process the whole history
+// tells.
+void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    Time const as_of = api.changes().as_of(api.services().runner.now());
+    auto use = [&api, x, session, filter, as_of](std::string const& project, Known known) {
+        if (!known.all) {
+            auto answer = [&api, x, filter, as_of, known](Result<Snapshot> snapshot) {
+                if (!snapshot) return x->fail(snapshot.error());
+                answer_page(api, x, *snapshot, filter, known, as_of);
+            };
+            return read_history(api, session, std::move(answer));
+        }
+        auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
+        g->places = api.changes().since(project, *filter.changed_since);
+        std::erase_if(g->places, [&](PendingId const& p) { return p.session != session; });
+        g->known = std::move(known);
+        start_gather(g);
+    };
+    api.services().runner.look(session, [&api, x, since = *filter.changed_since,
+                                         use = std::move(use)](
+                                            Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!lane) return x->fail(lane.error());
+        std::string const project = (*lane)->state().project;
+        find_changes(api, x, project, since, [project, use = std::move(use)](Known known) mutable {
+            use(project, std::move(known));
+        });
     });
 }
 

@@ -92,16 +92,13 @@ void get_openapi(Api&, ExchangePtr const& x) { x->json(200, std::string(openapi_
 namespace {
 
 // By call: gates that are not there and that an open call needs to go on, asked or not.
-std::map<CallNo, std::string> missing_gates(Api& api, State const& state,
-                                            wire::History const& history) {
+std::map<CallNo, std::string> missing_gates(Api& api, State const& state) {
     std::map<CallNo, std::string> out;
     for (auto const& [no, call] : state.calls) {
-        wire::PauseView const* const pause = history.pause(call.pending);
-        bool const asked = pause && !pause->receipt && !pause->gate.empty();
-        std::string const gate = state.held.contains(no) ? gate_of(call)
-                                 : asked                 ? pause->gate
-                                                         : std::string();
-        if (!gate.empty() && !api.services().catalogue.has_gate(gate)) out.emplace(no, gate);
+        bool const asked = call.pause && call.pause->by_gate;
+        if (!asked && !state.held.contains(no)) continue;
+        std::string const& gate = gate_of(call);
+        if (!api.services().catalogue.has_gate(gate)) out.emplace(no, gate);
     }
     return out;
 }
@@ -144,8 +141,54 @@ std::string explain_object(Api& api, Snapshot const& snapshot,
         out.end_object();
     }
     out.end_array();
-    write_missing_gates(out, missing_gates(api, state, snapshot.history));
+    write_missing_gates(out, missing_gates(api, state));
     return out.end_object().take();
+}
+
+// What GET /api/explain/{id} is asked about.
+struct Question {
+    SessionId session;
+    std::optional<PendingId> pending;
+    std::optional<NumberedId> receipt, artifact;
+};
+
+void answer_question(Api& api, ExchangePtr const& x, Question const& question,
+                     Result<Snapshot> const& snapshot) {
+    if (!snapshot) return x->fail(snapshot.error());
+    auto const& [session, wanted, receipt, artifact] = question;
+    auto const& artifacts = snapshot->history.artifacts();
+    State const& state = snapshot->lane->state();
+    if (artifact && !artifacts.contains(artifact->number))
+        return x->fail(missing(state, artifact->number));
+    CallNo const brought_by = artifact ? artifacts.at(artifact->number).call : 0;
+    std::vector<wire::PauseView const*> pauses;
+    for (auto const& [no, call] : snapshot->history.calls()) {
+        if (brought_by != 0 && no != brought_by) continue;
+        for (wire::PauseView const& pause : call.pauses) {
+            if (wanted && pause.pending != *wanted) continue;
+            if (receipt && (!pause.receipt || pause.receipt->seq != receipt->number)) continue;
+            pauses.push_back(&pause);
+        }
+    }
+    if (wanted && pauses.empty()) return x->fail(missing(state, *wanted));
+    if (receipt && pauses.empty()) return x->fail(missing(state, receipt->number));
+    x->json(200, explain_object(api, *snapshot, pauses));
+}
+
+// The event of the receipt names its call.
+void explain_receipt(Api& api, ExchangePtr const& x, Question const& question) {
+    Seq const seq = question.receipt->number;
+    api.services().runner.read_page(
+        question.session, seq, [&api, x, question, seq](Result<runner::Runner::Read> read) {
+            if (!read) return x->fail(read.error());
+            bool const found = !read->records.empty() && read->records.front()->event.seq == seq;
+            auto const calls =
+                found ? wire::touched(read->records.front()->event) : std::vector<PendingId>();
+            if (calls.empty()) return x->fail(missing(read->lane->state(), seq));
+            read_pending(api, calls.front(), [&api, x, question](Result<Snapshot> snapshot) {
+                answer_question(api, x, question, snapshot);
+            });
+        });
 }
 
 }  // namespace
@@ -156,29 +199,14 @@ void get_explain(Api& api, ExchangePtr const& x) {
     std::string const& id = x->params[0];
     auto const session = session_of(id);
     if (!session) return x->fail(not_found());
-    read_history(api, *session, [&api, x, id](Result<Snapshot> snapshot) {
-        if (!snapshot) return x->fail(snapshot.error());
-        auto const wanted = PendingId::parse(id);
-        auto const receipt = parse_numbered("rcp_", id);
-        auto const artifact = parse_numbered("art_", id);
-        auto const& artifacts = snapshot->history.artifacts();
-        State const& state = snapshot->lane->state();
-        if (artifact && !artifacts.contains(artifact->number))
-            return x->fail(missing(state, artifact->number));
-        CallNo const brought_by = artifact ? artifacts.at(artifact->number).call : 0;
-        std::vector<wire::PauseView const*> pauses;
-        for (auto const& [no, call] : snapshot->history.calls()) {
-            if (brought_by != 0 && no != brought_by) continue;
-            for (wire::PauseView const& pause : call.pauses) {
-                if (wanted && pause.pending != *wanted) continue;
-                if (receipt && (!pause.receipt || pause.receipt->seq != receipt->number)) continue;
-                pauses.push_back(&pause);
-            }
-        }
-        if (wanted && pauses.empty()) return x->fail(missing(state, *wanted));
-        if (receipt && pauses.empty()) return x->fail(missing(state, receipt->number));
-        x->json(200, explain_object(api, *snapshot, pauses));
-    });
+    Question const question{*session, PendingId::parse(id), parse_numbered("rcp_", id),
+                            parse_numbered("art_", id)};
+    if (question.receipt) return explain_receipt(api, x, question);
+    auto answer = [&api, x, question](Result<Snapshot> snapshot) {
+        answer_question(api, x, question, snapshot);
+    };
+    if (question.pending) return read_pending(api, *question.pending, std::move(answer));
+    read_history(api, *session, std::move(answer));
 }
 
 }  // namespace dormouse::server

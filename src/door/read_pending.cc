@@ -1,8 +1,6 @@
-#include "server/handlers.h"
+#include "door/read_pending.h"
 
-// Parts of a session's history that are read without the rest, so that what a question costs does
-// not depend on how long the session has lived.
-namespace dormouse::server {
+namespace dormouse::door {
 
 using namespace dormouse::session;
 
@@ -56,8 +54,9 @@ Snapshot snapshot_of(std::shared_ptr<runner::Lane> lane) {
 
 }  // namespace
 
-void read_pending(Api& api, PendingId const& pending, port::Fn<void(Result<Snapshot>)> done) {
-    auto looked = [&api, pending,
+void read_pending(runner::Runner& runner, port::Journal& journal, PendingId const& pending,
+                  port::Fn<void(Result<Snapshot>)> done) {
+    auto looked = [&runner, &journal, pending,
                    done = std::move(done)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
         if ((*lane)->recent_from_start()) return done(snapshot_of(*std::move(lane)));
@@ -65,32 +64,42 @@ void read_pending(Api& api, PendingId const& pending, port::Fn<void(Result<Snaps
                          head = (*lane)->state().head](port::Store& store) {
             return read_call(store, pending, base, head);
         };
-        auto answered = [&api, pending,
+        auto answered = [&runner, pending,
                          done = std::move(done)](Result<wire::History> history) mutable {
             if (!history) return done(std::unexpected(std::move(history.error())));
-            api.services().runner.look(pending.session,
-                                       [history = *std::move(history), done = std::move(done)](
-                                           Result<std::shared_ptr<runner::Lane>> now) mutable {
-                                           if (!now)
-                                               return done(std::unexpected(std::move(now.error())));
-                                           done(Snapshot{*std::move(now), std::move(history)});
-                                       });
+            runner.look(pending.session, [history = *std::move(history), done = std::move(done)](
+                                             Result<std::shared_ptr<runner::Lane>> now) mutable {
+                if (!now) return done(std::unexpected(std::move(now.error())));
+                done(Snapshot{*std::move(now), std::move(history)});
+            });
         };
-        port::ask(api.services().journal, std::move(question), std::move(answered));
+        port::ask(journal, std::move(question), std::move(answered));
     };
-    api.services().runner.look(pending.session, std::move(looked));
+    runner.look(pending.session, std::move(looked));
 }
 
-void read_history_from(Api& api, SessionId session, Seq from,
+void read_history_from(runner::Runner& runner, SessionId session, Seq from,
                        port::Fn<void(Result<Snapshot>)> done) {
-    api.services().runner.read(
-        session, from,
-        [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
-            if (!read) return done(std::unexpected(std::move(read.error())));
-            Snapshot snapshot{std::move(read->lane), wire::History(session)};
-            for (wire::RecordPtr const& record : read->records) snapshot.history.add(*record);
-            done(std::move(snapshot));
-        });
+    runner.read(session, from,
+                [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
+                    if (!read) return done(std::unexpected(std::move(read.error())));
+                    Snapshot snapshot{std::move(read->lane), wire::History(session)};
+                    for (wire::RecordPtr const& record : read->records)
+                        snapshot.history.add(*record);
+                    done(std::move(snapshot));
+                });
 }
 
-}  // namespace dormouse::server
+void read_open_calls(runner::Runner& runner, SessionId session,
+                     port::Fn<void(Result<Snapshot>)> done) {
+    auto looked = [&runner, session,
+                   done = std::move(done)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!lane) return done(std::unexpected(std::move(lane.error())));
+        auto const& turn = (*lane)->state().turn;
+        Seq const from = turn ? turn->input : (*lane)->state().head + 1;
+        read_history_from(runner, session, from, std::move(done));
+    };
+    runner.look(session, std::move(looked));
+}
+
+}  // namespace dormouse::door
