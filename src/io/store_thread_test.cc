@@ -68,6 +68,10 @@ public:
     Result<std::vector<port::PendingRow>> pending_rows(SessionId) override { return {}; }
     Result<std::vector<port::KeyRow>> key_rows(SessionId) override { return {}; }
     Result<std::optional<std::string>> artifact(SessionId, Seq) override { return std::nullopt; }
+    Result<std::optional<std::string>> artifact_piece(SessionId, Seq, std::uint64_t,
+                                                      std::size_t) override {
+        return std::nullopt;
+    }
     Result<port::FeedPage> feed(std::string const&, std::uint64_t, std::size_t) override {
         return {};
     }

@@ -364,6 +364,12 @@ public:
     // What an append stored with this event; nullopt: nothing.
     [[nodiscard]] virtual Result<std::optional<std::string>> artifact(SessionId session,
                                                                       Seq seq) = 0;
+    // Up to `count` bytes of it from `offset` on, fewer only at its end; nullopt: there is none.
+    // Not compared with its checksum, which is of the whole.
+    [[nodiscard]] virtual Result<std::optional<std::string>> artifact_piece(SessionId session,
+                                                                            Seq seq,
+                                                                            std::uint64_t offset,
+                                                                            std::size_t count) = 0;
     // Appends of the project after number `after` (0: from the oldest that is kept), until
     // `max_bytes` of content or a bounded number of rows of all projects have been read.
     [[nodiscard]] virtual Result<FeedPage> feed(std::string const& project, std::uint64_t after,

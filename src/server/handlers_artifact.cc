@@ -3,7 +3,6 @@
 
 #include "base/sha256_stream.h"
 #include "base/text.h"
-#include "port/piece_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -73,16 +72,6 @@ void answer_missing(Api& api, ExchangePtr const& x, NumberedId const& id) {
     });
 }
 
-// A store that reads no pieces is asked for the whole each time.
-Result<std::optional<std::string>> read_piece(port::Store& store, NumberedId const& id,
-                                              std::uint64_t at, std::size_t bytes) {
-    if (auto* const pieces = dynamic_cast<port::PieceReader*>(&store))
-        return pieces->artifact_piece(id.session, id.number, at, bytes);
-    auto whole = store.artifact(id.session, id.number);
-    if (!whole || !*whole) return whole;
-    return at < (*whole)->size() ? (*whole)->substr(at, bytes) : std::string();
-}
-
 // Reads the bytes of an artifact while they are sent.
 class ArtifactSource final : public BodySource {
 public:
@@ -92,7 +81,7 @@ public:
     [[nodiscard]] std::uint64_t size() const override { return size_; }
     void read(port::Fn<void(Result<std::string>)> done) override {
         auto question = [id = id_, at = at_](port::Store& store) {
-            return read_piece(store, id, at, piece_bytes);
+            return store.artifact_piece(id.session, id.number, at, piece_bytes);
         };
         at_ += piece_bytes;
         port::ask(journal_, std::move(question),

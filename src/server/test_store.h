@@ -159,6 +159,14 @@ public:
         if (!kept || !kept->artifacts.contains(seq)) return std::nullopt;
         return *kept->artifacts.at(seq);
     }
+    [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
+                                                                    std::uint64_t offset,
+                                                                    std::size_t count) override {
+        auto const* kept = find(session);
+        if (!kept || !kept->artifacts.contains(seq)) return std::nullopt;
+        std::string const& bytes = *kept->artifacts.at(seq);
+        return offset < bytes.size() ? bytes.substr(offset, count) : std::string();
+    }
     [[nodiscard]] Result<port::FeedPage> feed(std::string const&, std::uint64_t,
                                               std::size_t) override {
         return port::FeedPage{};

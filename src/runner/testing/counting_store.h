@@ -88,6 +88,11 @@ public:
     [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override {
         return store_.artifact(session, seq);
     }
+    [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
+                                                                    std::uint64_t offset,
+                                                                    std::size_t count) override {
+        return store_.artifact_piece(session, seq, offset, count);
+    }
     [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
                                               std::size_t max_bytes) override {
         return store_.feed(project, after, max_bytes);

@@ -1,7 +1,6 @@
 #pragma once
 // The feed of a project, and what is kept beside records.
 
-#include "port/piece_reader.h"
 #include "store/memory/conformance_fixture.h"
 
 namespace dormouse::store {
@@ -99,18 +98,16 @@ TEST_P(StoreConformance, ArtifactPieces_TogetherAreTheArtifact) {
     auto first = create(1, "acme");
     first.artifacts = {{1, std::make_shared<std::string const>(bytes)}};
     commit_one(first);
-    auto* const pieces = dynamic_cast<port::PieceReader*>(&store());
-    ASSERT_NE(pieces, nullptr);
     std::string read;
     for (std::uint64_t at = 0; at < bytes.size(); at += 9'973) {
-        auto const piece = pieces->artifact_piece(session(1), 1, at, 9'973);
+        auto const piece = store().artifact_piece(session(1), 1, at, 9'973);
         ASSERT_TRUE(piece && *piece);
         read += **piece;
     }
     EXPECT_EQ(read, bytes);
-    EXPECT_EQ(pieces->artifact_piece(session(1), 1, bytes.size(), 10).value(), "");
-    EXPECT_EQ(pieces->artifact_piece(session(1), 2, 0, 10).value(), std::nullopt);
-    EXPECT_EQ(pieces->artifact_piece(session(2), 1, 0, 10).value(), std::nullopt);
+    EXPECT_EQ(store().artifact_piece(session(1), 1, bytes.size(), 10).value(), "");
+    EXPECT_EQ(store().artifact_piece(session(1), 2, 0, 10).value(), std::nullopt);
+    EXPECT_EQ(store().artifact_piece(session(2), 1, 0, 10).value(), std::nullopt);
 }
 
 TEST_P(StoreConformance, an_append_that_falls_leaves_no_artifact) {

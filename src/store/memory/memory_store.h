@@ -2,7 +2,6 @@
 // The reference store: maps in memory, written for reading. Whatever it answers, every other store
 // answers too (conformance.h); simulations run on it.
 
-#include "port/piece_reader.h"
 #include "port/store.h"
 
 #include <deque>
@@ -51,7 +50,7 @@ struct MemoryDisk {
     std::vector<port::AuditRow> audit;             // in order, without gaps
 };
 
-class MemoryStore : public port::Store, public port::PieceReader {
+class MemoryStore : public port::Store {
 public:
     // `feed_kept`: so many appends of the feed are kept.
     explicit MemoryStore(std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>(),

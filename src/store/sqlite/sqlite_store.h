@@ -5,7 +5,6 @@
 // may run on two threads, as port::Store says. The tables are in schema.cc, every statement in
 // statements.cc.
 
-#include "port/piece_reader.h"
 #include "port/store.h"
 
 #include <filesystem>
@@ -35,7 +34,7 @@ struct SqliteOptions {
     std::uint64_t feed_kept = 1'000'000;  // so many appends of the feed are kept
 };
 
-class SqliteStore final : public port::Store, public port::PieceReader {
+class SqliteStore final : public port::Store {
 public:
     // Makes what is missing and brings an older file up to date. Counts the epoch.
     // Errors: wrong_state (in use, another program's file, an SQLite that is too old), newer_format
