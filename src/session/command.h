@@ -339,13 +339,28 @@ struct Found {
     bool taken = false;  // this post, or that it could not be delivered, was taken up before
 };
 
+using CommandChoice =
+    std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome, GateOutcome,
+                 TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move, Change, Delete,
+                 Deliver, Undelivered, Repair, CutHistory, TaskAsk, SendMail, TakeMail, ReleaseMail,
+                 AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure, ImportMore,
+                 AgentTyped>;
+
+// One of them; copied, moved and destroyed in command.cc, as EventBody.
+class CommandBody : public CommandChoice {
+public:
+    using CommandChoice::CommandChoice;
+    using CommandChoice::operator=;
+    CommandBody();
+    CommandBody(CommandBody const& other);
+    CommandBody(CommandBody&& other) noexcept;
+    CommandBody& operator=(CommandBody const& other);
+    CommandBody& operator=(CommandBody&& other) noexcept;
+    ~CommandBody();
+};
+
 struct Command {
-    using Body =
-        std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome,
-                     GateOutcome, TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move,
-                     Change, Delete, Deliver, Undelivered, Repair, CutHistory, TaskAsk, SendMail,
-                     TakeMail, ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk,
-                     AgentFailure, ImportMore, AgentTyped>;
+    using Body = CommandBody;
     Time at{};
     Random random{};
     Actor by{};

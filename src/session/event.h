@@ -464,17 +464,33 @@ struct HistoryCut {
     Actor by;
 };
 
+using EventChoice =
+    std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
+                 ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
+                 GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
+                 Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
+                 StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
+                 ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
+                 TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
+                 AgentPrompted, AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked,
+                 AgentGranted, Reminded, MailExpired, RunReported, HistoryCut>;
+
+// One of them. Copied, moved and destroyed in event.cc: what a choice among so many makes of that
+// is compiled once, not in each source.
+class EventBody : public EventChoice {
+public:
+    using EventChoice::EventChoice;
+    using EventChoice::operator=;
+    EventBody();
+    EventBody(EventBody const& other);
+    EventBody(EventBody&& other) noexcept;
+    EventBody& operator=(EventBody const& other);
+    EventBody& operator=(EventBody&& other) noexcept;
+    ~EventBody();
+};
+
 struct Event {
-    using Body =
-        std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
-                     ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
-                     GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
-                     Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
-                     StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                     ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
-                     TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
-                     AgentPrompted, AgentAttached, AgentDetached, AgentUpdate, AgentReplied,
-                     AgentAsked, AgentGranted, Reminded, MailExpired, RunReported, HistoryCut>;
+    using Body = EventBody;
     Seq seq = 0;
     Time at{};
     TurnNo turn = 0;                        // the open turn when it happened; 0: none

@@ -7,7 +7,7 @@ namespace dormouse::session {
 namespace {
 
 // In the order of Event::Body.
-constexpr std::array<std::string_view, std::variant_size_v<Event::Body>> names{
+constexpr std::array<std::string_view, std::variant_size_v<EventChoice>> names{
     "session_created",
     "input_received",
     "input_dropped",

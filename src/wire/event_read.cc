@@ -310,7 +310,7 @@ struct Read {
 
 // The variant's alternative whose type_name is `type`.
 template <std::size_t I = 0> std::optional<Event::Body> body_of_type(std::string_view type) {
-    if constexpr (I == std::variant_size_v<Event::Body>) {
+    if constexpr (I == std::variant_size_v<EventChoice>) {
         return std::nullopt;
     } else {
         Event::Body body{std::in_place_index<I>};

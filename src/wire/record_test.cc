@@ -64,12 +64,12 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 }
 
 // How many fields each event has, in the order of Event::Body.
-constexpr std::array<std::size_t, std::variant_size_v<Event::Body>> field_counts{
+constexpr std::array<std::size_t, std::variant_size_v<EventChoice>> field_counts{
     9, 12, 3, 5, 4, 7, 4, 3, 7, 4,  3,  4, 6, 2, 2, 2, 5, 3, 4, 3, 3, 2, 5, 7, 6, 5, 3,
     4, 3,  1, 1, 5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 4, 6, 5, 3, 1, 2, 6};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
-    if constexpr (I == std::variant_size_v<Event::Body>) {
+    if constexpr (I == std::variant_size_v<EventChoice>) {
         return false;
     } else {
         if (a.index() != I || b.index() != I) return same_body<I + 1>(a, b);
@@ -309,7 +309,7 @@ TEST(Record, EveryTypeComesBackAsItWentWithTheSameBytes) {
         EXPECT_EQ(back->front()->data, record(id(), one)->data);
         seen.insert(one.body.index());
     }
-    EXPECT_EQ(seen.size(), std::variant_size_v<Event::Body>);
+    EXPECT_EQ(seen.size(), std::variant_size_v<EventChoice>);
 }
 
 TEST(Record, WhatIsLeftOutWhenUsualIsReadBackAsUsual) {
