@@ -9,6 +9,10 @@ include(CheckPIESupported)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
 endif()
+# Whether several sources are compiled together (Layer.cmake).
+if(NOT DEFINED DORMOUSE_TOGETHER AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(DORMOUSE_TOGETHER ON)
+endif()
 # -g1 gives stack traces with lines at half the compile time of -g. NDEBUG silences the libraries'
 # own assertions; ours (base/check.h) are always on.
 set(CMAKE_C_FLAGS_DEBUG "-O0 -g1")

@@ -1,9 +1,10 @@
 # add_layer(<folder under src> [COLD] [APART] [TESTS_TOGETHER] DEPS <folder>... LINK <library>...)
 # declares one layer. COLD: nothing in it is worth the time of -O2, which whoever builds for the
-# first time waits for. For the same reason release builds compile several sources together (a
-# "unity build", a third of the time); APART: not this layer's, whose sources use one name for each
-# one's own thing; TESTS_TOGETHER: its tests too, whose fixtures are what takes the time. All other
-# presets compile each source by itself, so that each includes what it needs.
+# first time waits for. For the same reason the presets release, asan and tsan compile several
+# sources together (DORMOUSE_TOGETHER, a "unity build", a third of the time); APART: not this
+# layer's, whose sources use one name for each one's own thing; TESTS_TOGETHER: its tests too, whose
+# fixtures are what takes the time. The other presets and clang-tidy compile each source by itself,
+# so that each includes what it needs.
 #
 # Includes are written from src/ ("store/sqlite/sqlite_store.h"). A layer sees only its own
 # headers and those of the layers it names, because each layer's include root is a directory
@@ -43,10 +44,11 @@ function(add_layer folder)
   if(ARG_COLD)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT ARG_APART)
+  if(DORMOUSE_TOGETHER AND NOT ARG_APART)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
     # Said of whatever stands in an included file, which here is every source.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
   target_link_libraries(${target} PUBLIC ${ARG_DEPS} dormouse_public
                         PRIVATE dormouse_flags ${ARG_LINK})
@@ -59,7 +61,7 @@ function(add_layer folder)
   set(libraries ${target} ${ARG_TEST_DEPS} dormouse_flags ${ARG_LINK} ${ARG_TEST_LINK})
   if(tests)
     add_layer_tests(${target}_tests "${tests}" "${libraries}")
-    if(CMAKE_BUILD_TYPE STREQUAL "Release" AND ARG_TESTS_TOGETHER)
+    if(DORMOUSE_TOGETHER AND ARG_TESTS_TOGETHER)
       set_target_properties(${target}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     endif()
   endif()

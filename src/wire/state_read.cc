@@ -14,18 +14,18 @@ using namespace dormouse::session;
 
 namespace {
 
-std::uint32_t number(json::View v, std::string_view name) {
+std::uint32_t number_at(json::View v, std::string_view name) {
     return static_cast<std::uint32_t>(v[name].integer_or(0));
 }
 Seq seq(json::View v, std::string_view name) { return static_cast<Seq>(v[name].integer_or(0)); }
-std::string string(json::View v, std::string_view name) { return v[name].string_or(""); }
-Actor actor(json::View v, std::string_view name) { return parse_actor(string(v, name)); }
+std::string text_at(json::View v, std::string_view name) { return v[name].string_or(""); }
+Actor actor(json::View v, std::string_view name) { return parse_actor(text_at(v, name)); }
 Time time(json::View v, std::string_view name) { return from_ms(v[name].integer_or(0)); }
 std::optional<Time> maybe_time(json::View v, std::string_view name) {
     return v[name].exists() ? std::optional(time(v, name)) : std::nullopt;
 }
 Trouble trouble(json::View v) {
-    return {string(v["error"], "code"), string(v["error"], "message")};
+    return {text_at(v["error"], "code"), text_at(v["error"], "message")};
 }
 
 std::vector<json::View> list(json::View array) {
@@ -37,8 +37,8 @@ std::vector<json::View> list(json::View array) {
 Pause read_pause(json::View v) {
     return {read_pause_terms(v),       maybe_time(v, "deadline"),     time(v, "since"),
             seq(v, "opened"),          v["byGate"].boolean_or(false), maybe_time(v, "pollAt"),
-            seq(v, "polled"),          number(v, "pollFailures"),     maybe_time(v, "nearAt"),
-            maybe_time(v, "remindAt"), number(v, "reminders")};
+            seq(v, "polled"),          number_at(v, "pollFailures"),  maybe_time(v, "nearAt"),
+            maybe_time(v, "remindAt"), number_at(v, "reminders")};
 }
 
 void read_answers(Call& call, json::View v) {
@@ -51,7 +51,7 @@ void read_answers(Call& call, json::View v) {
     }
     if (v["kept"].exists()) call.kept = v["kept"].copy();
     if (json::View q = v["question"]; q.exists()) {
-        call.question = Question{PendingId::parse(string(q, "pendingID")).value_or(PendingId()),
+        call.question = Question{PendingId::parse(text_at(q, "pendingID")).value_or(PendingId()),
                                  time(q, "since"), seq(q, "opened")};
     }
     if (json::View c = v["claim"]; c.exists())
@@ -73,21 +73,21 @@ Effect effect_of(Call const& call, TurnNo turn) {
 
 void read_call(State& state, json::View v) {
     Call call;
-    call.no = number(v, "no");
-    call.step = number(v, "step");
+    call.no = number_at(v, "no");
+    call.step = number_at(v, "step");
     call.spec = read_call_spec(v["spec"]);
-    call.gates_passed = number(v, "gatesPassed");
-    call.generation = number(v, "generation");
-    call.attempt = number(v, "attempt");
+    call.gates_passed = number_at(v, "gatesPassed");
+    call.generation = number_at(v, "generation");
+    call.attempt = number_at(v, "attempt");
     call.epoch = seq(v, "epoch");
-    call.pending = PendingId::parse(string(v, "pendingID")).value_or(PendingId());
+    call.pending = PendingId::parse(text_at(v, "pendingID")).value_or(PendingId());
     call.created = time(v, "created");
     call.started = time(v, "started");
     call.owed_since = seq(v, "owedSince");
     call.in_doubt = v["inDoubt"].boolean_or(false);
-    call.progress_count = number(v, "progressCount");
+    call.progress_count = number_at(v, "progressCount");
     call.progress_second = v["progressSecond"].integer_or(0);
-    call.progress_in_second = number(v, "progressInSecond");
+    call.progress_in_second = number_at(v, "progressInSecond");
     if (v["pause"].exists()) call.pause = read_pause(v["pause"]);
     read_answers(call, v);
     auto const phase = v["phase"].integer_or(0);
@@ -105,7 +105,7 @@ void read_call(State& state, json::View v) {
 void read_request(State& state, OpenTurn& turn, json::View v) {
     if (json::View r = v["request"]; r.exists()) {
         turn.request =
-            Request{number(r, "attempt"), seq(r, "viewSeq"), seq(r, "epoch"), seq(r, "since")};
+            Request{number_at(r, "attempt"), seq(r, "viewSeq"), seq(r, "epoch"), seq(r, "since")};
         owe(state, {{turn.request->since, 0},
                     AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq,
                              turn.failures, turn.terms.program.has_value()}});
@@ -121,9 +121,9 @@ void read_request(State& state, OpenTurn& turn, json::View v) {
 }
 
 MailId mail_id(json::View v, std::string_view name) {
-    return parse_mail_id(string(v, name)).value_or(MailId());
+    return parse_mail_id(text_at(v, name)).value_or(MailId());
 }
-Thread read_thread(json::View v) { return {mail_id(v, "conversation"), number(v, "hops")}; }
+Thread read_thread(json::View v) { return {mail_id(v, "conversation"), number_at(v, "hops")}; }
 
 void read_mail_state(State& state, json::View v) {
     state.mails = static_cast<std::uint64_t>(v["mails"].integer_or(0));
@@ -132,7 +132,7 @@ void read_mail_state(State& state, json::View v) {
     for (json::View item : list(v["inbox"])) {
         state.inbox.push_back(
             {mail_id(item, "mailID"), static_cast<std::uint64_t>(item["number"].integer_or(0)),
-             seq(item, "seq"), parse<MailHold>(string(item, "hold")).value_or(MailHold::none),
+             seq(item, "seq"), parse<MailHold>(text_at(item, "hold")).value_or(MailHold::none),
              time(item, "until"), read_thread(item), actor(item, "by"), maybe_time(item, "expires"),
              seq(item, "raised"), seq(item, "before")});
     }
@@ -149,17 +149,17 @@ void read_mail_state(State& state, json::View v) {
 
 OpenTurn read_turn(State& state, json::View v) {
     OpenTurn turn;
-    turn.no = number(v, "no");
+    turn.no = number_at(v, "no");
     turn.input = seq(v, "input");
-    turn.cause = parse_source(string(v, "cause"));
+    turn.cause = parse_source(text_at(v, "cause"));
     turn.by = actor(v, "by");
     turn.started = time(v, "started");
-    turn.run = number(v, "run");
+    turn.run = number_at(v, "run");
     turn.unchecked = seq(v, "unchecked");
-    turn.step = number(v, "step");
-    turn.attempt = number(v, "attempt");
+    turn.step = number_at(v, "step");
+    turn.attempt = number_at(v, "attempt");
     turn.committed = v["committed"].boolean_or(true);
-    turn.failures = number(v, "failures");
+    turn.failures = number_at(v, "failures");
     turn.newest_item = seq(v, "newestItem");
     turn.steered = v["steered"].boolean_or(false);
     if (auto word = v["finish"].string()) turn.finish = parse<FinishReason>(*word);
@@ -180,24 +180,24 @@ OpenTurn read_turn(State& state, json::View v) {
 }
 
 LastTurn read_last_turn(json::View v) {
-    LastTurn last{number(v, "no"),
+    LastTurn last{number_at(v, "no"),
                   seq(v, "input"),
-                  parse_source(string(v, "cause")),
+                  parse_source(text_at(v, "cause")),
                   actor(v, "by"),
-                  number(v, "step"),
-                  number(v, "attempt"),
+                  number_at(v, "step"),
+                  number_at(v, "attempt"),
                   read_usage(v["usage"]),
                   v["failed"].boolean_or(false),
                   {},
-                  number(v, "run")};
+                  number_at(v, "run")};
     if (v["error"].exists()) last.error = trouble(v);
     return last;
 }
 
 EndedTurn read_untold(json::View v) {
-    EndedTurn turn{number(v, "no"),
+    EndedTurn turn{number_at(v, "no"),
                    seq(v, "since"),
-                   parse<FinishReason>(string(v, "finish")).value_or(FinishReason::stop),
+                   parse<FinishReason>(text_at(v, "finish")).value_or(FinishReason::stop),
                    {},
                    read_usage(v["usage"]),
                    {}};
@@ -211,46 +211,46 @@ Json maybe(json::View v, std::string_view name) {
 }
 
 void read_task(State& state, json::View v) {
-    Task task{number(v, "no"), SessionId::parse(string(v, "child")).value_or(SessionId()),
-              string(v, "agent"), string(v, "description")};
-    task.status = parse<TaskStatus>(string(v, "status")).value_or(TaskStatus::error);
-    task.run = number(v, "run");
+    Task task{number_at(v, "no"), SessionId::parse(text_at(v, "child")).value_or(SessionId()),
+              text_at(v, "agent"), text_at(v, "description")};
+    task.status = parse<TaskStatus>(text_at(v, "status")).value_or(TaskStatus::error);
+    task.run = number_at(v, "run");
     task.by_call = v["byCall"].boolean_or(false);
     task.queued = seq(v, "queued");
     task.notify = v["notify"].boolean_or(false);
     task.gone = v["gone"].boolean_or(false);
     task.parts = maybe(v, "parts");
     task.result = maybe(v, "result");
-    task.error = string(v, "error");
+    task.error = text_at(v, "error");
     task.by = actor(v, "by");
-    task.mark = string(v, "mark");
+    task.mark = text_at(v, "mark");
     task.fork = v["fork"].boolean_or(false);
-    task.progress = string(v, "progress");
+    task.progress = text_at(v, "progress");
     state.tasks.emplace(task.no, std::move(task));
 }
 
 void read_profile(State& state, json::View v) {
     state.head = seq(v, "head");
-    state.lifecycle = parse<Lifecycle>(string(v, "lifecycle")).value_or(Lifecycle::none);
-    state.project = string(v, "project");
-    state.agent = string(v, "agent");
-    state.alias = string(v, "alias");
-    state.title = string(v, "title");
-    state.auto_title = string(v, "autoTitle");
-    state.cwd = string(v, "cwd");
+    state.lifecycle = parse<Lifecycle>(text_at(v, "lifecycle")).value_or(Lifecycle::none);
+    state.project = text_at(v, "project");
+    state.agent = text_at(v, "agent");
+    state.alias = text_at(v, "alias");
+    state.title = text_at(v, "title");
+    state.auto_title = text_at(v, "autoTitle");
+    state.cwd = text_at(v, "cwd");
     if (!v["labels"].is_null()) state.labels = v["labels"].copy();
     state.created_by = actor(v, "createdBy");
-    state.created_idem = string(v, "createdIdem");
-    if (auto const task = parse_numbered("tsk_", string(v, "parent")))
+    state.created_idem = text_at(v, "createdIdem");
+    if (auto const task = parse_numbered("tsk_", text_at(v, "parent")))
         state.parent = Parent{task->session, static_cast<TaskNo>(task->number),
                               static_cast<std::uint32_t>(v["depth"].integer_or(1))};
-    state.imports = number(v, "imports");
-    if (v["forkedFrom"].exists()) state.forked_from = SessionId::parse(string(v, "forkedFrom"));
+    state.imports = number_at(v, "imports");
+    if (v["forkedFrom"].exists()) state.forked_from = SessionId::parse(text_at(v, "forkedFrom"));
     state.created = time(v, "created");
     state.updated = time(v, "updated");
     state.ended = maybe_time(v, "ended");
-    state.turns = number(v, "turns");
-    state.calls_ever = number(v, "callsEver");
+    state.turns = number_at(v, "turns");
+    state.calls_ever = number_at(v, "callsEver");
     state.messages = seq(v, "messages");
     state.steps = seq(v, "steps");
     state.committed_view = seq(v, "committedView");
@@ -286,12 +286,12 @@ State read_all(SessionId const& session, json::View v) {
              item.size() > 5 ? static_cast<TaskNo>(item[5].integer_or(0)) : 0,
              item.size() > 6 ? item[6].copy() : Json()});
     }
-    state.tasks_ever = number(v, "tasksEver");
+    state.tasks_ever = number_at(v, "tasksEver");
     for (json::View task : list(v["tasks"])) read_task(state, task);
     read_mail_state(state, v);
     state.program_seen = seq(v, "programSeen");
     state.program_typed = v["programTyped"].integer_or(0);
-    state.acp_session = string(v, "acpSession");
+    state.acp_session = text_at(v, "acpSession");
     for (json::View left : list(v["acpLeft"])) state.acp_left.insert(left.string_or(""));
     if (auto const why = list(v["trouble"]); why.size() == 2)
         state.trouble = Trouble{why[0].string_or(""), why[1].string_or("")};
