@@ -11,10 +11,10 @@ namespace {
 
 using namespace session;
 
-using Store = testing::CountingStore<store::MemoryStore, store::MemoryDisk>;
-using LaneTest = testing::LaneTestOn<testing::TestJournal<Store, store::MemoryDisk>>;
+using CountedStore = testing::CountingStore<store::MemoryStore, store::MemoryDisk>;
+using CountedLane = testing::LaneTestOn<testing::TestJournal<CountedStore, store::MemoryDisk>>;
 
-class ReadView : public LaneTest {
+class ReadView : public CountedLane {
 protected:
     // A session that has had so many turns, each a prompt and a reply, in the store with a
     // snapshot.
