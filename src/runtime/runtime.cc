@@ -145,10 +145,13 @@ Result<Receipt> Runtime::decide(PendingId pending, Decision decision) {
             auto reply) mutable { e->submit(std::move(what), std::move(reply)); });
 }
 void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> done) {
+    auto refused = refuse_digest(decision);
+    auto what = runtime::entering(pending, offered(std::move(decision)));
     engine_->run<Receipt>(
-        [e = engine_.get(), pending, decision = std::move(decision)](auto reply) mutable {
-            if (auto refused = refuse_digest(decision)) return reply(*std::move(refused));
-            e->submit(pending, offered(std::move(decision)), std::move(reply));
+        [e = engine_.get(), refused = std::move(refused),
+         what = std::move(what)](auto reply) mutable {
+            if (refused) return reply(*std::move(refused));
+            e->submit(std::move(what), std::move(reply));
         },
         std::move(done));
 }
