@@ -111,7 +111,7 @@ struct Comparison {
 
     // Where reading may block. False: there is no more. Errors: not_found, those of the store.
     Result<bool> add_piece(port::Store& store) {
-        auto piece = read_piece(store, id, at, compared_bytes);
+        auto piece = store.artifact_piece(id.session, id.number, at, compared_bytes);
         if (!piece) return std::unexpected(std::move(piece.error()));
         if (!*piece) return dormouse::fail(Code::not_found, "the artifact is gone");
         digest.add(**piece);
