@@ -80,7 +80,7 @@ void Outbox::attempt(Pair const& pair) {
     port::ask(world_.journal, std::move(question),
               [this, alive = alive_, pair, key](Result<std::optional<port::PostRow>> row) {
                   if (!*alive) return;
-                  if (!row) return again(pair);
+                  if (!row) return again(pair, false);
                   if (*row) return deliver(pair);
                   if (told_)
                       told_({key.from, key.seq, key.n},
