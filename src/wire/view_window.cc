@@ -9,6 +9,8 @@ using namespace dormouse::session;
 
 namespace {
 
+// How many messages of a view an event brings, at most: a prompt may be dropped, mail may never be
+// read.
 struct MessagesIn {
     Seq seq;
 
@@ -55,47 +57,46 @@ bool may_begin(Event const& event) {
 
 // Where a view may begin: nothing from before is still open there.
 struct Place {
-    std::size_t at = 0;          // the first of its records
-    std::uint64_t messages = 0;  // of the session before it
-    std::uint64_t most = 0;      // the view from here on has no more
+    std::size_t at = 0;      // the first of its records
+    Seq seq = 0;             // that one's
+    std::uint64_t most = 0;  // the view from here on has no more messages
 };
 
 // All of them, oldest first.
 std::vector<Place> places_in(JournalEnd const& end, std::span<RecordPtr const> records) {
     constexpr Seq none = std::numeric_limits<Seq>::max();
     std::vector<Place> out;
-    std::uint64_t messages = end.messages;
-    std::uint64_t outcomes = 0;
+    std::uint64_t most = 0;
     CallNo made = end.calls + 1;  // the next call that is made from here on
     CallNo settled = end.open.value_or(made);
     Seq continued = none;
     for (std::size_t i = records.size(); i-- > 0;) {
         Event const& event = records[i]->event;
-        messages -= std::min(messages, messages_in(event));
+        most += std::visit(MessagesIn{event.seq}, event.body);
         if (CallNo const call = std::visit(Settles{}, event.body); call != 0) {
             settled = std::min(settled, call);
-            ++outcomes;
+            ++most;
         }
         if (CallNo const call = std::visit(Makes{}, event.body); call != 0) made = call;
         if (Seq const seq = std::visit(GoesOn{}, event.body); seq != 0)
             continued = std::min(continued, seq);
         bool const clean = settled >= made && continued >= event.seq;
-        if (clean && may_begin(event)) out.push_back({i, messages, outcomes});
+        if (clean && may_begin(event)) out.push_back({i, event.seq, most});
     }
     std::ranges::reverse(out);
     return out;
 }
 
-// The first place at or after each multiple of `apart` that is passed within the records. (Of one
-// that is passed where they begin, a place before them may be the first.)
-std::vector<Place> choose(std::vector<Place> const& places, std::uint64_t first_messages,
-                          std::uint64_t apart) {
+// The first place at or after each multiple of `apart` that is passed within the records, which
+// begin with `first`. (Of one that is passed where they begin, a place before them may be the
+// first.)
+std::vector<Place> choose(std::vector<Place> const& places, Seq first, Seq apart) {
     std::vector<Place> out;
-    std::uint64_t next = (first_messages / apart + 1) * apart;
+    Seq next = (first / apart + 1) * apart;
     for (Place const& place : places) {
-        if (place.messages < next) continue;
+        if (place.seq < next) continue;
         out.push_back(place);
-        next = (place.messages / apart + 1) * apart;
+        next = (place.seq / apart + 1) * apart;
     }
     return out;
 }
@@ -117,15 +118,10 @@ public:
     Window(JournalEnd const& end, std::span<RecordPtr const> records, ReadInput const& input)
         : end_(end), records_(records), input_(input) {}
 
-    [[nodiscard]] std::vector<Place> places(std::uint64_t apart) const {
-        std::uint64_t brought = 0;
-        for (RecordPtr const& record : records_) brought += messages_in(record->event);
-        std::uint64_t const before = end_.messages - std::min(end_.messages, brought);
-        auto out = choose(places_in(end_, records_), before, apart);
-        for (Place& place : out) {
-            place.most += end_.messages - place.messages;
-            place.most += inputs_before(records_, place.at).size();
-        }
+    [[nodiscard]] std::vector<Place> places(Seq apart) const {
+        if (records_.empty()) return {};
+        auto out = choose(places_in(end_, records_), records_.front()->event.seq, apart);
+        for (Place& place : out) place.most += inputs_before(records_, place.at).size();
         return out;
     }
 
@@ -155,7 +151,7 @@ private:
 }  // namespace
 
 JournalEnd journal_end(State const& state) {
-    JournalEnd out{state.id, state.head, state.base.through, state.messages, state.calls_ever};
+    JournalEnd out{state.id, state.head, state.base.through, state.calls_ever};
     if (!state.calls.empty()) out.open = state.calls.begin()->first;
     return out;
 }
@@ -174,10 +170,6 @@ Result<std::optional<ModelView>> view_of_newest(JournalEnd const& end,
         return view;
     }
     return std::nullopt;
-}
-
-std::uint64_t messages_in(Event const& event) {
-    return std::visit(MessagesIn{event.seq}, event.body);
 }
 
 History history_of(SessionId session, std::span<RecordPtr const> records) {

@@ -4,8 +4,8 @@
 // from which on there are a thousand.
 //
 // A view of the records from such a place on is the end of the view of the whole journal, because
-// no call and no request is open there. The places lie some hundred messages apart, counted from
-// the first one of the session: which place a request takes changes once in so many messages, and
+// no call and no request is open there. The places lie about a thousand events apart, counted from
+// the first one of the session: which place a request takes changes once in so many events, and
 // between two changes the view only grows at its end, as providers' caches need it.
 
 #include "session/state.h"
@@ -18,7 +18,7 @@ namespace dormouse::wire {
 
 struct WindowRule {
     std::size_t messages_min = view_messages_max;  // that the view from a place on has
-    std::uint64_t apart = 500;                     // between two places
+    Seq apart = 1'024;                             // events between two places
 };
 inline constexpr WindowRule window_rule{};
 
@@ -27,7 +27,6 @@ struct JournalEnd {
     SessionId session;
     Seq head = 0;
     Seq base = 0;                     // the event up to which the journal is gone; 0: it is whole
-    std::uint64_t messages = 0;       // State::messages
     CallNo calls = 0;                 // State::calls_ever
     std::optional<CallNo> open = {};  // the oldest call that is open
 };
@@ -39,9 +38,6 @@ using ReadInput = std::function<Result<RecordPtr>(Seq)>;
 [[nodiscard]] Result<std::optional<session::ModelView>> view_of_newest(
     JournalEnd const& end, std::span<RecordPtr const> newest, Seq view_seq, ReadInput const& input,
     WindowRule const& rule = window_rule);
-
-// How many messages the event brings, as State::messages counts them.
-[[nodiscard]] std::uint64_t messages_in(session::Event const& event);
 
 [[nodiscard]] History history_of(SessionId session, std::span<RecordPtr const> records);
 
