@@ -26,6 +26,12 @@ class KeptDelivery : public runner::testing::RunnerTestOn<KeepingJournal> {
 protected:
     // A source sends what no call waits for.
     std::string keep() {
+        begin_keep();
+        loop.run();
+        return said;
+    }
+    // What becomes of it is in `said` when the loop has run.
+    void begin_keep() {
         port::KeptRow row;
         row.delivery.key[0] = 7;
         row.delivery_id = "d1";
@@ -35,12 +41,10 @@ protected:
         row.reference = "4711";
         row.body = R"({"run":"4711","output":"green"})";
         key = row.delivery.key;
-        std::string said;
-        api.webhooks().keep(std::move(row), [&said](Result<void> kept) {
+        said.clear();
+        api.webhooks().keep(std::move(row), [this](Result<void> kept) {
             said = kept ? "kept" : std::string(info(kept.error().code).text);
         });
-        loop.run();
-        return said;
     }
     // A call begins to wait under the reference.
     SessionId waiting_for_it() {
@@ -88,6 +92,7 @@ protected:
              entropy,
              {{.id = "ci", .secrets = {"s"}, .external_ref = "/run", .output = "/output"}}}};
     Bits128 key{};
+    std::string said;
 };
 
 TEST_F(KeptDelivery, CallOfItsReference_TakesIt) {
@@ -95,6 +100,59 @@ TEST_F(KeptDelivery, CallOfItsReference_TakesIt) {
     EXPECT_FALSE(waits(waiting_for_it()));
     EXPECT_FALSE(api.webhooks().keeps(key));
     EXPECT_TRUE(waits(waiting_for_it()));
+}
+
+// The handler found no call; the call paused before its delivery was written.
+TEST_F(KeptDelivery, CallThatCameDuringTheWrite_TakesIt) {
+    SessionId const session = new_session();
+    EXPECT_EQ(ask(session, prompt("please")), "applied");
+    effects.reply({session::testing::job()});
+    loop.run();
+    begin_keep();
+    session::PauseTerms pause;
+    pause.external_ref = "4711";
+    effects.finish(pause);
+    loop.run();
+    EXPECT_EQ(said, "kept");
+    EXPECT_FALSE(waits(session));
+    EXPECT_FALSE(api.webhooks().keeps(key)) << "it is used";
+}
+
+// The delivery's call was found by the question that a gate asked; the next pause of that call
+// waits for something else.
+TEST_F(KeptDelivery, PauseSettledDuringTheLookUp_TheNextPauseGetsNothing) {
+    SessionId const session = new_session();
+    EXPECT_EQ(ask(session, prompt("please")), "applied");
+    effects.reply({session::testing::gated(session::testing::job())});
+    loop.run();
+    auto gate = std::move(effects.gated.back());
+    effects.gated.pop_back();
+    auto question = session::testing::pause_for(session::PauseReason::approval);
+    question.external_ref = "4711";
+    gate.done(session::GateOutcome{gate.ask.call, gate.ask.gate, question});
+    loop.run();
+    ASSERT_TRUE(waits(session));
+    PendingId const approval = stored(session).calls.begin()->second.pending;
+    journal.hold_reads = true;
+    EXPECT_EQ(keep(), "kept") << "and its call is being looked for";
+    journal.hold_reads = false;  // what is held stays so
+    session::Submission approved;
+    approved.kind = session::SubmissionKind::decision;
+    approved.approved = true;
+    EXPECT_EQ(ask(session, session::Submit{approval, approved, "http", {}, {}, {}}), "applied");
+    ASSERT_EQ(effects.gated.size(), 1u) << "the gate decides";
+    auto next = std::move(effects.gated.back());
+    next.done(session::GateOutcome{next.ask.call, next.ask.gate, session::GateOutcome::Allow{}});
+    loop.run();
+    ASSERT_FALSE(effects.ran.empty());
+    effects.finish(session::PauseTerms());
+    loop.run();
+    ASSERT_TRUE(waits(session));
+    PendingId const job = stored(session).calls.begin()->second.pending;
+    ASSERT_NE(job.generation, approval.generation);
+    journal.release_reads();
+    EXPECT_TRUE(waits(session)) << "it waits for its own result";
+    EXPECT_TRUE(api.webhooks().keeps(key));
 }
 
 TEST_F(KeptDelivery, TakenByAHiddenAppend_IsTakenByNoSecondCall) {

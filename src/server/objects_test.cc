@@ -105,8 +105,9 @@ TEST_F(Objects, ATurnIsQueuedThenRunsThenWaitsThenEnds) {
     waits_for({job()});
     (void)prompt("later", PromptMode::queue);
     EXPECT_EQ(names(turn_json()),
-              (Names{"id", "sessionID", "status", "finishReason", "cause", "step", "stepLimit",
-                     "inputMessageID", "messageIDs", "pendingIDs", "usage", "error", "time"}));
+              (Names{"id", "sessionID", "status", "finishReason", "cancelReason", "cause", "step",
+                     "stepLimit", "inputMessageID", "messageIDs", "pendingIDs", "usage", "error",
+                     "time"}));
     EXPECT_EQ(text(turn_json(), "/status"), "\"waiting\"");
     EXPECT_EQ(text(turn_json(), "/finishReason"), "\"paused\"");
     EXPECT_EQ(text(turn_json(), "/cause"),
@@ -196,6 +197,7 @@ TEST_F(Objects, APendingCallHasAllItsFieldsWhileItWaitsAndAfterwards) {
                        "result",
                        "error",
                        "decision",
+                       "cancelReason",
                        "receipt"};
     EXPECT_EQ(names(pending_json(call)), fields);
     EXPECT_EQ(text(pending_json(call), "/status"), "\"waiting\"");
