@@ -461,7 +461,10 @@ class Peers(Face):
         self.assertEqual(seen['replayed'][0]['sessionUpdate'], 'user_message_chunk')
 
 
-if __name__ == '__main__':
+def setUpModule():
     if why := install():
         leave_out(why)
+
+
+if __name__ == '__main__':
     main()

@@ -285,7 +285,10 @@ class NoSuchUser(Programs):
         self.assertIn('there is no user nobody-at-all', error['message'])
 
 
-if __name__ == '__main__':
+def setUpModule():
     if not shutil.which('bwrap'):
         leave_out('bubblewrap is not installed')
+
+
+if __name__ == '__main__':
     main()

@@ -212,7 +212,10 @@ def form(url, kind, value):
         document.body.append(form); form.submit() }})()"""
 
 
-if __name__ == '__main__':
+def setUpModule():
     if not chromium.program():
         leave_out('not installed: chromium-headless-shell (tools/setup.sh test)')
+
+
+if __name__ == '__main__':
     main()

@@ -89,6 +89,10 @@ def findings(root):
     return found
 
 
+def test_each_error_code_has_its_page():
+    assert main() == 0
+
+
 def main():
     found = findings(ROOT)
     print('\n'.join(found) if found else f'{len(read_codes(ROOT))} codes, each with its page')

@@ -59,6 +59,10 @@ def check_link(root, path, link, found):
         found.append(f'{path.relative_to(root)}: {link}: there is no such heading')
 
 
+def test_every_link_leads_somewhere():
+    assert main() == 0
+
+
 def main():
     found, count = [], 0
     for path in markdown(ROOT):

@@ -2,7 +2,7 @@
 """The pages that people follow do what they say: each shell block is run as it stands, and what the
 page shows as its output is what came.
 
-usage: documents.py [PAGE…]   usual: README.md, docs/tutorial.md, docs/how-to/*.md
+usage: documents.py [PAGE…]   default: README.md, docs/tutorial.md, docs/how-to/*.md
 
 A page is run from top to bottom by one bash, in a folder of its own that looks like a checkout
 (`./run`, `build/release/dormouse`), with a home of its own, and free ports in the place of 3676
@@ -36,7 +36,8 @@ import time
 import urllib.error
 import urllib.request
 
-from dormouse import BINARY, ROOT, end_on_sigterm, environment
+import pytest
+from dormouse import BINARY, ROOT, environment
 
 PAGES = ['README.md', 'docs/tutorial.md', 'docs/how-to/*.md']
 NEEDS = ['bash', 'curl', 'jq', 'python3']
@@ -307,27 +308,24 @@ def pages(arguments):
     return [str(path.relative_to(ROOT)) for path in found]
 
 
-def main():
-    end_on_sigterm()
+def setup_module():
     if missing := [name for name in NEEDS if not shutil.which(name)]:
-        print('not there: ' + ', '.join(missing))
-        return 77
-    failed, left_out, names = 0, [], pages(sys.argv[1:])
-    for name in names:
-        page = Page(name)
-        try:
-            page.run()
-            print(f'{name}: {page.ran} run, {page.compared} compared, '
-                  f'{len(page.left_out)} left out')
-        except Wrong as wrong:
-            failed += 1
-            print(f'{name}:{wrong}')
-        left_out += page.left_out
-    for line in left_out:
+        pytest.skip('not installed: ' + ', '.join(missing))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize('name', pages([]))
+def test_page(name):
+    page = Page(name)
+    try:
+        page.run()
+    except Wrong as wrong:
+        pytest.fail(f'{name}:{wrong}', pytrace=False)
+    print(f'{page.ran} run, {page.compared} compared')
+    for line in page.left_out:
         print(f'left out: {line}')
-    print(f'{len(names)} pages, {failed} failed, {len(left_out)} blocks left out')
-    return 1 if failed or not names else 0
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    chosen = [f'{__file__}::test_page[{name}]' for name in pages(sys.argv[1:])]
+    sys.exit(pytest.main(['-v', '-rP', *chosen]))

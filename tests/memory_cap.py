@@ -191,9 +191,12 @@ class MemoryCap(Case):
             client.close()
 
 
-if __name__ == '__main__':
+def setUpModule():
     if subprocess.run(['which', 'prlimit'], capture_output=True).returncode != 0:
         leave_out('prlimit is not installed')
     if has_sanitizer():
         leave_out('the binary is built with a sanitizer')
+
+
+if __name__ == '__main__':
     main()

@@ -18,7 +18,7 @@ import dormouse
 import http_contract
 import http_state
 import npm
-from dormouse import ROOT, Case, Client, Server, wait_for
+from dormouse import ROOT, Case, Client, Server, leave_out, main, wait_for
 
 PROGRAMS = ROOT / 'tests/contract'
 MODULES = PROGRAMS / 'node_modules'
@@ -85,6 +85,11 @@ class Document(Case):
 
 
 class Redocly(Case):
+    @classmethod
+    def setUpClass(cls):
+        if why := install():
+            leave_out(why)
+
     def test_lint_finds_nothing(self):
         report = program('redocly', 'lint', str(DOCUMENT), '--format', 'json')
         totals = json.loads(report.stdout[report.stdout.index('{'):])['totals']
@@ -100,6 +105,11 @@ class Redocly(Case):
 
 
 class Followed(Case):
+    @classmethod
+    def setUpClass(cls):
+        if why := install():
+            leave_out(why)
+
     def test_eventsource_comes_back_over_kills_and_sees_every_event_once(self):
         session = self.server.create('deploy A and B and C')
         types = json.loads(DOCUMENT.read_text())['components']['schemas']['Event']
@@ -214,49 +224,38 @@ def through(proxy):
     return [unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in wanted]
 
 
-def prism_finds_what_is_planted():
-    """A document that wants a member which no Session has."""
-    document = json.loads(DOCUMENT.read_text())
-    document['components']['schemas']['Session']['required'].append('planted')
-    real = dormouse.Server
-    with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
-        json.dump(document, file)
-        file.flush()
-        proxy = Proxy(file.name)
-        through(proxy)
-        server = dormouse.Server()
-        try:
-            server.create()
-            print('FAIL: prism does not find a member that is missing')
-            return False
-        except AssertionError as error:
-            return 'planted' in str(error)
-        finally:
-            server.clean()
-            proxy.stop()
-            dormouse.Server = real
+class Prism(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if why := install():
+            leave_out(why)
 
+    def setUp(self):
+        self.addCleanup(setattr, dormouse, 'Server', Server)
 
-def main():
-    left_out = install()
-    loader = unittest.defaultTestLoader
-    suite = unittest.TestSuite([loader.loadTestsFromTestCase(Document)])
-    if not left_out:
-        suite.addTests(loader.loadTestsFromTestCase(Redocly))
-        suite.addTests(loader.loadTestsFromTestCase(Followed))
-    fine = unittest.TextTestRunner().run(suite).wasSuccessful()
-    if left_out:
-        print(f'redocly, prism and eventsource are left out: {left_out}')
-        sys.exit(dormouse.LEFT_OUT if fine else 1)
-    fine = prism_finds_what_is_planted() and fine
-    proxy = Proxy(DOCUMENT)
-    try:
-        result = unittest.TextTestRunner().run(unittest.TestSuite(through(proxy)))
-    finally:
-        proxy.stop()
-    fine = result.wasSuccessful() and fine
-    print(f'prism looked at {CheckedClient.counted} answers')
-    sys.exit(0 if fine and CheckedClient.counted > 100 else 1)
+    def proxy(self, document):
+        proxy = Proxy(document)
+        self.addCleanup(proxy.stop)
+        return proxy
+
+    def test_what_the_server_answers_in_the_contract_tests_is_as_described(self):
+        CheckedClient.counted = 0
+        suite = unittest.TestSuite(through(self.proxy(DOCUMENT)))
+        result = unittest.TextTestRunner().run(suite)
+        self.assertTrue(result.wasSuccessful())
+        self.assertGreater(CheckedClient.counted, 100)
+
+    def test_it_finds_a_member_that_is_missing(self):
+        document = json.loads(DOCUMENT.read_text())
+        document['components']['schemas']['Session']['required'].append('planted')
+        with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
+            json.dump(document, file)
+            file.flush()
+            through(self.proxy(file.name))
+            server = dormouse.Server()
+            self.addCleanup(server.clean)
+            with self.assertRaisesRegex(AssertionError, 'planted'):
+                server.create()
 
 
 if __name__ == '__main__':

@@ -619,7 +619,10 @@ def rows():
 
 globals().update(rows())
 
-if __name__ == '__main__':
+def setUpModule():
     if reason := aimock.missing():
         leave_out(reason)
+
+
+if __name__ == '__main__':
     main()

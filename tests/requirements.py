@@ -81,6 +81,10 @@ def findings(root):
     return found
 
 
+def test_each_requirement_is_accounted_for():
+    assert main() == 0
+
+
 def main():
     found = findings(ROOT)
     print('\n'.join(found) if found else f'{sum(LAST.values())} requirements, all accounted for')

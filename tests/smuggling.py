@@ -183,8 +183,11 @@ class Behind(Case):
         self.attacks()
 
 
-if __name__ == '__main__':
+def setUpModule():
     missing = [p for p in ('nginx', 'haproxy') if not shutil.which(p)]
     if missing:
         leave_out(f'not installed: {", ".join(missing)} (tools/setup.sh test)')
+
+
+if __name__ == '__main__':
     main()

@@ -66,8 +66,10 @@ class Sandboxed(Claude):
         self.assertEqual(self.server.session(session)['acpSessionID'], first)
 
 
-if __name__ == '__main__':
-    why = npm.install(FOLDER, 'node', limit_s=600)
-    if why:
+def setUpModule():
+    if why := npm.install(FOLDER, 'node', limit_s=600):
         leave_out(why)
+
+
+if __name__ == '__main__':
     main()

@@ -44,8 +44,10 @@ class Sandboxed(Gemini):
     more = 'sandbox = "bwrap"\n'
 
 
-if __name__ == '__main__':
-    why = npm.install(FOLDER, 'node', limit_s=600)
-    if why:
+def setUpModule():
+    if why := npm.install(FOLDER, 'node', limit_s=600):
         leave_out(why)
+
+
+if __name__ == '__main__':
     main()

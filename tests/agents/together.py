@@ -52,8 +52,10 @@ class Together(real_agent.Played):
         self.woken_once(session)
 
 
-if __name__ == '__main__':
-    why = opencode.install() or npm.install(claude.FOLDER, 'node', limit_s=600)
-    if why:
+def setUpModule():
+    if why := opencode.install() or npm.install(claude.FOLDER, 'node', limit_s=600):
         leave_out(why)
+
+
+if __name__ == '__main__':
     main()

@@ -114,10 +114,11 @@ class Storm:
             yield f'{call}: woke {len(said) - 1} times'
 
 
-def main():
-    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    kills = int(sys.argv[2]) if len(sys.argv) > 2 else 4
-    end_on_sigterm()
+def test_each_call_wakes_its_session_once():
+    assert main() == 0
+
+
+def main(calls=200, kills=4):
     storm = Storm(calls)
     try:
         storm.run(kills)
@@ -134,4 +135,5 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    end_on_sigterm()
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -511,10 +511,12 @@ def sorted_ops(history):
     return sorted(history, key=lambda op: op.begin)
 
 
-def main():
-    end_on_sigterm()
-    cycles = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(2**31)
+def test_nothing_acknowledged_is_lost():
+    assert main() == 0
+
+
+def main(cycles=200, seed=None):
+    seed = random.SystemRandom().randrange(2**31) if seed is None else seed
     print(f'seed {seed}', flush=True)
     begin = time.monotonic()
     run = Run(cycles, seed)
@@ -542,4 +544,5 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    end_on_sigterm()
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -90,8 +90,11 @@ class Storm:
                     self.wrong.append(f'{sender} to {name}: sent {sent}, came {came}')
 
 
+def test_all_mail_that_was_taken_arrives():
+    assert main() == 0
+
+
 def main(agents=1000, kills=12, seed=None):
-    end_on_sigterm()
     seed = random.randrange(1 << 30) if seed is None else seed
     print(f'seed {seed}', flush=True)
     server = Server()
@@ -115,10 +118,11 @@ def main(agents=1000, kills=12, seed=None):
         server.finish()
         for line in storm.wrong[:20]:
             print(line)
-        sys.exit(1 if storm.wrong or count == 0 else 0)
+        return 1 if storm.wrong or count == 0 else 0
     finally:
         server.clean()
 
 
 if __name__ == '__main__':
-    main(*map(int, sys.argv[1:]))
+    end_on_sigterm()
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -50,8 +50,11 @@ def unread(server, sessions):
     return out
 
 
+def test_mail_to_ten_thousand_arrives():
+    main()
+
+
 def main(agents=10_000):
-    end_on_sigterm()
     server = Server()
     try:
         sender = server.create(alias='sender')['id']
@@ -87,4 +90,5 @@ def main(agents=10_000):
 
 
 if __name__ == '__main__':
+    end_on_sigterm()
     main(*map(int, sys.argv[1:]))

@@ -119,8 +119,10 @@ class Sandboxed(OpenCode):
     more = 'sandbox = "bwrap"\n'
 
 
-if __name__ == '__main__':
-    why = install()
-    if why:
+def setUpModule():
+    if why := install():
         leave_out(why)
+
+
+if __name__ == '__main__':
     main()

@@ -65,8 +65,10 @@ class ThroughTheWall(Screen):
     more = 'sandbox = "bwrap"\n'
 
 
-if __name__ == '__main__':
-    why = opencode.install()
-    if why:
+def setUpModule():
+    if why := opencode.install():
         leave_out(why)
+
+
+if __name__ == '__main__':
     main()

@@ -11,7 +11,8 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
+
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / 'docs/how-to/typed-tools.md'
@@ -69,7 +70,9 @@ HEAD = '#include <dormouse/registry.h>\n#include <set>\n'
 
 
 def compilers():
-    return [name for name in ('g++', 'clang++-19', 'clang++') if shutil.which(name)][:2]
+    found = [name for name in ('g++', 'clang++-19', 'clang++') if shutil.which(name)][:2]
+    assert found, 'no compiler is here'
+    return found
 
 
 def compile_text(compiler, text, folder, *more):
@@ -93,7 +96,9 @@ def wrong_programs():
                         f'{function}); }}'
 
 
-def test_what_can_not_be_right_does_not_compile_and_says_why(compiler, folder):
+@pytest.mark.parametrize('compiler', compilers())
+def test_what_can_not_be_right_does_not_compile_and_says_why(compiler, tmp_path):
+    folder = tmp_path
     for sentence, program in wrong_programs():
         status, said, _ = compile_text(compiler, HEAD + program, folder, '-fsyntax-only')
         assert status != 0, f'this compiles: {program}'
@@ -101,13 +106,17 @@ def test_what_can_not_be_right_does_not_compile_and_says_why(compiler, folder):
         assert errors, f'"{sentence}" is not said of: {program}\n{said[:3000]}'
 
 
-def test_each_header_stands_alone(compiler, folder):
+@pytest.mark.parametrize('compiler', compilers())
+def test_each_header_stands_alone(compiler, tmp_path):
+    folder = tmp_path
     for header in sorted((ROOT / 'include/dormouse').glob('*.h')):
         status, said, _ = compile_text(compiler, f'#include <dormouse/{header.name}>\n', folder)
         assert status == 0, f'{header.name}:\n{said[:3000]}'
 
 
-def test_the_program_of_the_how_to_compiles_without_a_warning_and_soon(compiler, folder):
+@pytest.mark.parametrize('compiler', compilers())
+def test_the_program_of_the_how_to_compiles_without_a_warning_and_soon(compiler, tmp_path):
+    folder = tmp_path
     blocks = re.findall(r'^```cpp\n(.*?)^```', PAGE.read_text(), re.M | re.S)
     assert blocks, 'the page has no program'
     seconds = []
@@ -119,16 +128,5 @@ def test_the_program_of_the_how_to_compiles_without_a_warning_and_soon(compiler,
     assert max(seconds) <= COMPILE_S_MAX, f'{compiler} takes {max(seconds):.1f} s'
 
 
-def main():
-    tests = [test for name, test in sorted(globals().items()) if name.startswith('test_')]
-    assert compilers(), 'no compiler is here'
-    for compiler in compilers():
-        for test in tests:
-            with tempfile.TemporaryDirectory() as folder:
-                test(compiler, folder)
-                print(f'passed: {test.__name__} ({compiler})', flush=True)
-    return 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(pytest.main([__file__, '-v']))
