@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""docs/requirements.md has every requirement once; whoever is named as a test is in the tree: the
-file exists and mentions the test. What is done names at least one; so do the tests of the source of
-B and each threat of docs/threat-model.md,
-which has every advisory that is known of systems like this one. Exit status 1 and a list if not."""
+"""docs/requirements.md has every requirement once, and each test that it names is in the tree: the
+file exists and mentions the test. A requirement that is done names at least one test; so do the
+tests of the source of B, each promise of docs/design/promises.md and each threat of
+docs/threat-model.md, which has every known advisory of systems like this one. Exit status 1 and a
+list if not."""
 import pathlib
 import re
 import sys
@@ -12,6 +13,8 @@ LAST = {'A': 20, 'B': 28, 'C': 14, 'D': 9, 'E': 8, 'F': 17}
 STATES = ('done', 'partly', 'open')
 ROW = re.compile(r'\| ([A-F]\d+) \| (.+?) \| (\w+) \| (.*?) ?\|$', re.M)
 SOURCE_ROW = re.compile(r'\| (T\d+) \| (.+?) \| (.*?) ?\|$', re.M)
+PROMISE_ROW = re.compile(r'\| (P\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$', re.M)
+PROMISES = 14
 THREAT_ROW = re.compile(r'\| ([MV]\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$', re.M)
 # Of systems like this one; each is a row of docs/threat-model.md, by its number without CVE-.
 ADVISORIES = '''
@@ -63,6 +66,11 @@ def findings(root):
     for name, what, proof in SOURCE_ROW.findall(text):
         if not check_proofs(root, name, proof, found):
             found.append(f'{name}: names no test')
+    promises = PROMISE_ROW.findall((root / 'docs/design/promises.md').read_text())
+    found += [f'P{n}: no row of docs/design/promises.md' for n in range(1, PROMISES + 1)
+              if f'P{n}' not in [name for name, *_ in promises]]
+    found += [f'{name}: names no test' for name, _, _, proof in promises
+              if not check_proofs(root, name, proof, found)]
     threats = THREAT_ROW.findall((root / 'docs/threat-model.md').read_text())
     advisories = ' '.join(what for name, what, guard, proof in threats)
     found += [f'{name}: no row of docs/threat-model.md' for name in ADVISORIES
