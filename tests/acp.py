@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Agents that are programs (spec 002), with the real binary and a scripted ACP agent: prompts, what
+"""External agents (requirements C), with the real binary and a scripted ACP agent: prompts, what
 is kept, permissions, and the deaths of the agent and of the server."""
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Agents that are programs (spec 002): what they may ask of us in their session's folder, and what
+"""External agents (requirements C): what they may ask of us in their session's folder, and what
 people read of them with SQL."""
 import json
 import pathlib
@@ -10,7 +10,7 @@ from dormouse import main, wait_for
 
 
 class Sql(Programs):
-    """What spec 002 stores, for people who read the file with SQL."""
+    """The rows of requirement C2, for people who read the file with SQL."""
 
     more = '[server]\ndemo = true'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Outputs that are too long for the journal are kept whole as artifacts: over SIGKILLs, in forks,
-until their session is deleted; and what is fetched is what was sent (design/02, rule 13)."""
+until their session is deleted; and what is fetched is what was sent (rule 13)."""
 import hashlib
 import http.client
 import json

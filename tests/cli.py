@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line (design/07): each command, its exit status, and `--json`."""
+"""The command line (docs/reference/cli.md): each command, its exit status, and `--json`."""
 import fcntl
 import json
 import os

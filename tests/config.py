@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The configuration (design/10): found, checked, told, and in effect."""
+"""The configuration (docs/reference/configuration.md): found, checked, told, and in effect."""
 import json
 import pathlib
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The demo agent (design/10), row by row, with the lines that it answers."""
+"""The demo agent (docs/demo-agent.md), row by row, with the lines that it answers."""
 import re
 
 from dormouse import Case, main

@@ -33,7 +33,7 @@ os.environ['DORMOUSE_SYSTEM_PATH'] = SYSTEM_PATH
 os.environ['PATH'] = f'{PROGRAMS}:{SYSTEM_PATH}'
 NOTHING = object()  # no body at all, which is not the body null
 READY_LIMIT_S = 20
-STOP_LIMIT_S = 10  # design/10: gone within 10 s
+STOP_LIMIT_S = 10  # a server that was asked to stop has ended by then
 
 
 def leave_out(reason):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The events of a project, GET /api/events (design/04): all its sessions' events in the order of
+"""The events of a project, GET /api/events: all its sessions' events in the order of
 the commits, with an opaque cursor that never skips and may repeat.
 """
 import threading

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Images and files of prompts: decoded at the door and kept as artifacts in the append of their
-message, over SIGKILLs, in forks, until their session is deleted (design/04, requirement C9)."""
+message, over SIGKILLs, in forks, until their session is deleted (requirement C9)."""
 import base64
 import http.client
 import json

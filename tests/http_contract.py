@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The HTTP contract (design/04): every route, and every object with all its members."""
+"""The HTTP contract (docs/reference/http.md): every route, and every object with all its members."""
 import re
 import time
 import unittest
@@ -358,7 +358,7 @@ class Objects(Contract):
         self.assertEqual(call['callID'], message['parts'][0]['callID'])
         self.assertEqual((call['tool'], call['input']), ('deploy', {'target': 'A'}))
         digest = 'sha256:b036ba8d5d066c7896b84aced286f17130a153cd8b3064c2791613f1ba0fa453'
-        self.assertEqual(call['inputDigest'], digest)  # the sample of design/04
+        self.assertEqual(call['inputDigest'], digest)  # as in docs/reference/http.md
         self.assertEqual(call['timeout'] - call['time']['created'], 24 * 3_600_000)
         self.assertTrue(call['id'].startswith('pnd_' + session['id'][4:]))
         one = self.server.get(f'/async-tool/pending/{call["id"]}')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is refused whatever the state is (design/04, "Problem codes"): 400, 403, 404, 412, 413, 415,
+"""What is refused whatever the state is (docs/errors): 400, 403, 404, 412, 413, 415,
 421, 422 and 431. Nothing changes by it.
 """
 import itertools

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What depends on the state of a session or call (design/04): conflicts, idempotency keys,
+"""What depends on the state of a session or call (docs/errors): conflicts, idempotency keys,
 conditional requests, paging and long polls.
 """
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mail between agents from outside (spec 004): its five scenarios, its edge cases, aliases, and a
+"""Mail between agents from outside (requirements E): its five scenarios, its edge cases, aliases, and a
 kill in between."""
 import json
 import pathlib

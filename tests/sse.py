@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Event streams (design/04, "SSE"): Last-Event-ID resumes exactly, all readers get the same bytes,
+"""Event streams (P6): Last-Event-ID resumes exactly, all readers get the same bytes,
 pages and streams tell the same, and a reader that is slow or cut off loses nothing.
 """
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Background tasks (spec 003) with the real binary: over HTTP, over kills, with parents that sleep,
+"""Background tasks (requirements D) with the real binary: over HTTP, over kills, with parents that sleep,
 wait and end; and agents as tools."""
 from dormouse import Events, main, run, wait_for
 from shapes import SESSION, TASK, Contract

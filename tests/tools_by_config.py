@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tools and gates from the configuration (design/03, design/10): programs and web services of all
+"""Tools and gates from the configuration (docs/how-to): programs and web services of all
 manners, results by callback URL, a SIGKILL while the service works."""
 import email.utils
 import http.client

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Results that come as signed webhooks (spec 000 §5, design/04): kinds of signatures and how forged
+"""Results that come as signed webhooks (requirement A10): kinds of signatures and how forged
 ones are answered, times, deliveries that come twice, references, what is kept until its call comes
-(over a SIGKILL), and spec 000's own example."""
+(over a SIGKILL), and the example of requirement A19."""
 import http.client
 import json
 import pathlib
@@ -408,7 +408,7 @@ url = "{self.service.url}/build"
 
 
 class SpecExample(Webhooks):
-    """Spec 000, "Usage Example": its payload, and the signature of its section 5."""
+    """The example of requirement A19: its payload, and its signature."""
 
     def setUp(self):
         self.service = Service()

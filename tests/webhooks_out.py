@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Webhooks that are sent (spec 000 §5, design/04): a call's outcome with both signatures, session
+"""Webhooks that are sent (requirement A10): a call's outcome with both signatures, session
 events, when a try is repeated and when not, the same delivery over a SIGKILL under the same id,
 which addresses are refused, the list of deliveries, word to people, warnings before a deadline."""
 import json
