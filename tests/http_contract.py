@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The HTTP contract (docs/reference/http.md): every route, and every object with all its members."""
+"""The HTTP contract (docs/reference/http.md): every route, every object with all members."""
 import re
 import time
 import unittest

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Mail between agents from outside (requirements E): its five scenarios, its edge cases, aliases, and a
-kill in between."""
+"""Mail between agents from outside (requirements E): its five scenarios, its edge cases, aliases,
+and a kill in between."""
 import json
 import pathlib
 import tempfile

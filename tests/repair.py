@@ -242,7 +242,7 @@ class Findings(Damaged, Tools):
 
 
 class StartUp(Case):
-    """Requirement A15, recovery at the start: what expired while down, and what was being processed."""
+    """Requirement A15: what expired while down, and what was being processed at the crash."""
 
     def test_what_expired_while_down_is_expired_at_the_start(self):
         session = self.server.create('deploy A within 1s')['id']

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Background tasks (requirements D) with the real binary: over HTTP, over kills, with parents that sleep,
-wait and end; and agents as tools."""
+"""Background tasks (requirements D) with the real binary: over HTTP, over kills, with parents that
+sleep, wait and end; and agents as tools."""
 from dormouse import Events, main, run, wait_for
 from shapes import SESSION, TASK, Contract
 
