@@ -210,13 +210,17 @@ class PagesTest : public ApiTest {
 protected:
     std::string talk(int turns, std::size_t bytes) {
         std::string const id = create();
+        live_on(id, turns, bytes);
+        return "/api/sessions/" + id;
+    }
+    // Few turns and long ones: what a turn costs the sanitizers grows with the turns before it.
+    void live_on(std::string const& id, int turns, std::size_t bytes) {
         std::string const text(bytes, 'x');
         for (int i = 0; i < turns; ++i) {
             (void)send("POST", prompt_path(id), R"({"text":")" + std::to_string(i) + text + "\"}");
             effects.reply({});
             loop.run();
         }
-        return "/api/sessions/" + id;
     }
     // All ids of a list, by pages.
     std::vector<std::string> ids(std::string const& path, int limit) {
@@ -265,12 +269,12 @@ TEST_F(PagesTest, OfAnySizeTellTheSame) {
 
 // What a page reads does not grow with the session.
 TEST_F(PagesTest, ReadOnlyTheirOwnPartOfTheJournal) {
-    std::string const session = talk(600, 4'000);  // 2.4 MB and more
+    std::string const session = talk(150, 16'000);  // 2.4 MB and more
     for (std::string const what : {"/messages", "/turns"}) {
         journal.store->bytes_read = 0;
         HttpReply const first = list(session + what, 5, "");
         EXPECT_EQ(json::View(first.body)["items"].size(), 5U);
-        EXPECT_LE(journal.store->bytes_read, runner::Runner::page_bytes + 8'000) << what;
+        EXPECT_LE(journal.store->bytes_read, runner::Runner::page_bytes + 24'000) << what;
         std::string cursor = json::View(first.body)["next"].string_or("");
         for (int i = 0; i < 20; ++i) {
             HttpReply const page = list(session + what, 5, cursor);
@@ -278,7 +282,7 @@ TEST_F(PagesTest, ReadOnlyTheirOwnPartOfTheJournal) {
         }
         journal.store->bytes_read = 0;
         EXPECT_EQ(list(session + what, 5, cursor).status, 200);
-        EXPECT_LE(journal.store->bytes_read, runner::Runner::page_bytes + 8'000) << what;
+        EXPECT_LE(journal.store->bytes_read, runner::Runner::page_bytes + 24'000) << what;
     }
 }
 
@@ -289,11 +293,7 @@ TEST_F(PagesTest, PendingCall_LongSession_ReadsItsOwnPartOnly) {
     effects.reply({});
     loop.run();
     std::string const session = PendingId::parse(pending)->session.text();
-    for (int i = 0; i < 600; ++i) {
-        (void)send("POST", prompt_path(session), R"({"text":")" + std::string(2'000, 'x') + "\"}");
-        effects.reply({});
-        loop.run();
-    }
+    live_on(session, 150, 8'000);
     auto const bytes = [&](auto question, int status) {
         journal.store->bytes_read = 0;
         EXPECT_EQ(question().status, status);
@@ -318,11 +318,8 @@ TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
     std::string const session = PendingId::parse(settled)->session.text();
     std::string const receipt =
         member(send("GET", "/async-tool/pending/" + settled), "/receipt/id");
-    for (int i = 0; i < 600; ++i) {
-        (void)send("POST", prompt_path(session), R"({"text":")" + std::string(2'000, 'x') + "\"}");
-        effects.reply({});
-        loop.run();
-    }
+    live_on(session, 150, 8'000);
+    loop.advance(Duration(60'000));  // this process knows all that changed since
     std::string const as_of =
         header(send("GET", "/async-tool/pending?sessionID=" + session), "Dormouse-As-Of");
     (void)send("POST", prompt_path(session), R"({"text":"please"})");
@@ -334,7 +331,7 @@ TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
 
     auto const reads = [&](std::string const& path, std::string const& told) {
         HttpRequest request;
-        request.query = {{"sessionID", session}};
+        if (path.starts_with("/async-tool/")) request.query = {{"sessionID", session}};
         if (path.ends_with('*')) request.query.emplace_back("changedSince", as_of);
         journal.store->bytes_read = 0;
         HttpReply const reply = send_with(std::move(request), path.substr(0, path.find('*')));
@@ -343,7 +340,7 @@ TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
     };
     EXPECT_LE(reads("/async-tool/pending", open), 200'000U);
     EXPECT_LE(reads("/async-tool/pending*", open), 200'000U);
-    EXPECT_LE(reads("/a/" + settled, "Sign in"), 200'000U);
+    EXPECT_LE(reads("/a/" + settled, "Answered by alice"), 200'000U);
     EXPECT_LE(reads("/api/explain/" + open, open), 200'000U);
     EXPECT_LE(reads("/api/explain/" + settled, receipt), 200'000U);
     EXPECT_LE(reads("/api/explain/" + receipt, settled), runner::Runner::page_bytes + 200'000);
