@@ -34,7 +34,23 @@ def pytest_addoption(parser):
     parser.addoption('--agents', action='store_true', help='tests with real agents alone')
 
 
+class SaysFailures:
+    """Names a test that failed at once, and what it said, not at the end of all."""
+
+    def __init__(self, config):
+        self.config = config
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            terminal = self.config.pluginmanager.getplugin('terminalreporter')
+            terminal.write_line(f'\nFAILED {report.nodeid} ({report.when})')
+            for line in str(report.longrepr).splitlines()[-20:]:
+                terminal.write_line('    ' + line)
+
+
 def pytest_configure(config):
+    if not hasattr(config, 'workerinput'):
+        config.pluginmanager.register(SaysFailures(config))
     # What a test starts and loses sight of becomes a child of this process, and is found.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if hasattr(config, 'workerinput') or not config.getoption('numprocesses', None):

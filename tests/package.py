@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+import pytest
 from dormouse import BINARY, ROOT, environment, main  # noqa: E402
 
 BUILD = pathlib.Path(BINARY).resolve().parent
@@ -87,6 +88,10 @@ int main() {
 '''
 
 
+# What it builds may not be in the compiler's cache.
+pytestmark = pytest.mark.timeout(1_800)
+
+
 class Package(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -120,7 +125,7 @@ class Package(unittest.TestCase):
             self.skipTest('without ccache this compiles the whole library again')
         cache = like.read_text()
         same = [f'-D{key}={value}' for key, value in re.findall(
-            r'^(CMAKE_BUILD_TYPE|CMAKE_C(?:XX)?_COMPILER|DORMOUSE_(?:SANITIZE|WERROR)):\w+=(.*)$',
+            r'^(CMAKE_BUILD_TYPE|CMAKE_C(?:XX)?_COMPILER|DORMOUSE_(?:SANITIZE|WERROR|TOGETHER)):\w+=(.*)$',
             cache, re.MULTILINE)]
         build, prefix = (pathlib.Path(self.folder.name, f'{name}-{what}')
                          for what in ('build', 'prefix'))
