@@ -4,7 +4,7 @@ what was settled. One test for each key; none can be left out."""
 import json
 import unittest
 
-from dormouse import main, tests_of_keys
+from dormouse import main, tests_of_keys, wait_for
 from tools_by_config import Service
 from webhook_peers import WHSEC, plain, slack, standard
 from webhooks_in import OLD, SECRETS, Webhooks
@@ -172,8 +172,8 @@ class EachOne(Webhooks):
         early = self.assertStatus(self.hmac({'run': {'id': 'run-7', 'n': 1}}), 202)
         self.assertEqual(early['outcome'], 'kept')
         session = self.server.create('deploy A', agent='ops')['id']
-        self.server.at_rest(session)
-        self.assertEqual(self.server.said(session), 'deploy A: {"id":"run-7","n":1}')
+        # The call pauses, and takes what is kept for it a moment later.
+        wait_for(lambda: self.server.said(session) == 'deploy A: {"id":"run-7","n":1}')
         for body in ({}, {'run': {'id': ''}}, {'run': {'id': []}}, {'run': {'id': 'x' * 4097}}):
             self.assertProblem(self.hmac(body), 400, 'bad_value')
 

@@ -58,9 +58,11 @@ Result<ModelView> view_of(port::Store& store, wire::JournalEnd const& end, Seq v
     auto const input = [&](Seq seq) { return read_one(store, end.session, seq); };
     Records records;
     while (records.empty() || records.front()->event.seq > end.base + 1) {
+        std::size_t const before = records.size();
         auto const read = look_back(store, end, records);
         if (!read) return std::unexpected(read.error());
-        if (!is_whole(end, records)) break;
+        // Retention may have cut the journal since: there is nothing more.
+        if (records.size() == before || !is_whole(end, records)) break;
         auto view = wire::view_of_newest(end, records, view_seq, input);
         if (!view) return std::unexpected(std::move(view.error()));
         if (*view) return **std::move(view);

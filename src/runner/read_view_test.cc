@@ -121,6 +121,18 @@ TEST_F(ReadView, Step_LongLife_ShowsTheEndOfTheWholeSession) {
     }
 }
 
+// Retention cuts between the decision to ask and the read.
+TEST_F(ReadView, JournalCutSinceItWasAsked_ReadsWhatIsLeft) {
+    live(50);
+    auto const end = wire::journal_end(stored());
+    auto& frames = host.store.disk->sessions.at(id.number()).frames;
+    frames.erase(frames.begin(), std::next(frames.begin(), 20));
+    auto const view = read_view(*host.store.store, end, end.head);
+    ASSERT_TRUE(view);
+    EXPECT_GT(view->messages.size(), 20U);
+    EXPECT_LT(view->messages.size(), 99U);
+}
+
 TEST_F(ReadView, Step_FewerMessagesThanTheLimit_ShowsThemAll) {
     live(499);
     (void)bytes_of_a_step();
