@@ -125,7 +125,8 @@ class Package(unittest.TestCase):
             self.skipTest('without ccache this compiles the whole library again')
         cache = like.read_text()
         same = [f'-D{key}={value}' for key, value in re.findall(
-            r'^(CMAKE_BUILD_TYPE|CMAKE_C(?:XX)?_COMPILER|DORMOUSE_(?:SANITIZE|WERROR|TOGETHER)):\w+=(.*)$',
+            r'^(CMAKE_BUILD_TYPE|CMAKE_C(?:XX)?_COMPILER|DORMOUSE_(?:SANITIZE|WERROR|TOGETHER))'
+            r':\w+=(.*)$',
             cache, re.MULTILINE)]
         build, prefix = (pathlib.Path(self.folder.name, f'{name}-{what}')
                          for what in ('build', 'prefix'))
