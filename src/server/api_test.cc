@@ -333,13 +333,16 @@ TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
         HttpRequest request;
         if (path.starts_with("/async-tool/")) request.query = {{"sessionID", session}};
         if (path.ends_with('*')) request.query.emplace_back("changedSince", as_of);
+        if (path.ends_with('+')) request.query.emplace_back("status", "completed");
         journal.store->bytes_read = 0;
-        HttpReply const reply = send_with(std::move(request), path.substr(0, path.find('*')));
+        HttpReply const reply =
+            send_with(std::move(request), path.substr(0, path.find_first_of("*+")));
         EXPECT_TRUE(reply.body.contains(told)) << path << reply.body;
         return journal.store->bytes_read;
     };
     EXPECT_LE(reads("/async-tool/pending", open), 200'000U);
     EXPECT_LE(reads("/async-tool/pending*", open), 200'000U);
+    EXPECT_LE(reads("/async-tool/pending+", settled), 200'000U);
     EXPECT_LE(reads("/a/" + settled, "Answered by alice"), 200'000U);
     EXPECT_LE(reads("/api/explain/" + open, open), 200'000U);
     EXPECT_LE(reads("/api/explain/" + settled, receipt), 200'000U);

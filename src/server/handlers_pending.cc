@@ -200,16 +200,16 @@ void answer_page(Api& api, ExchangePtr const& x, Snapshot const& snapshot, Filte
 }
 
 void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter);
+void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter);
 
 void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
     if (filter.changed_since) return changes_of_session(api, x, session, filter);
+    if (!filter.takes_open_only()) return rows_of_session(api, x, session, filter);
     Time const as_of = api.changes().as_of(api.services().runner.now());
-    auto answer = [&api, x, filter, as_of](Result<Snapshot> snapshot) {
+    read_open_calls(api, session, [&api, x, filter, as_of](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         answer_page(api, x, *snapshot, filter, {}, as_of);
-    };
-    if (filter.takes_open_only()) return read_open_calls(api, session, std::move(answer));
-    read_history(api, session, std::move(answer));
+    });
 }
 
 void list_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
@@ -285,7 +285,9 @@ void read_places(std::shared_ptr<Gather> const& g, std::span<PendingId const> pl
 
 void gather(std::shared_ptr<Gather> const& g) {
     if (g->at == g->places.size()) {
-        if (!waits_on(g->api, g->x, g->filter, g->page))
+        // Without changedSince the list of a session has waited already.
+        bool const has_waited = g->session && !g->filter.changed_since;
+        if (has_waited || !waits_on(g->api, g->x, g->filter, g->page))
             return answer_list(g->x, g->page, g->as_of);
         return wait_for_change(g->api, g->filter.project, g->session, g->filter.until, g->x, [g] {
             if (g->session) return changes_of_session(g->api, g->x, *g->session, g->filter);
@@ -340,8 +342,10 @@ void gather_rows(std::shared_ptr<Gather> const& g) {
     Filter const& filter = g->filter;
     port::PendingFilter rows;
     rows.project = filter.project;
+    if (filter.external_ref.empty()) rows.session = g->session;
     bool const all = filter.statuses.size() == status_names.size();
-    if (!all) rows.statuses = {row_status(filter.statuses.front())};
+    for (std::string const& status : filter.statuses)
+        if (!all) rows.statuses.push_back(row_status(status));
     rows.tool = filter.tool;
     rows.external_ref = filter.external_ref;
     rows.before = filter.cursor;
@@ -350,8 +354,11 @@ void gather_rows(std::shared_ptr<Gather> const& g) {
     port::ask(g->api.services().journal, std::move(question),
               [g](Result<std::vector<port::PendingListed>> listed) {
                   if (!listed) return g->x->fail(listed.error());
-                  for (port::PendingListed const& one : *listed)
-                      g->places.push_back({one.session, one.row.call, one.row.generation, {}});
+                  for (port::PendingListed const& one : *listed) {
+                      bool const asked = !g->session || one.session == *g->session;
+                      if (asked)
+                          g->places.push_back({one.session, one.row.call, one.row.generation, {}});
+                  }
                   start_gather(g);
               });
 }
@@ -365,6 +372,17 @@ void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
         if (!g->known.all) return gather_rows(g);
         g->places = g->api.changes().since(g->filter.project, *g->filter.changed_since);
         start_gather(g);
+    });
+}
+
+// Settled ones too: their rows say where they are.
+void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    Time const as_of = api.changes().as_of(api.services().runner.now());
+    auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
+    api.services().runner.look(session, [g](Result<std::shared_ptr<runner::Lane>> lane) {
+        if (!lane) return g->x->fail(lane.error());
+        g->filter.project = (*lane)->state().project;
+        gather_rows(g);
     });
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,6 +138,7 @@ public:
     // By the externalRef only.
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter) override {
+        if (filter.session) return pending_of(*filter.session, filter);
         std::vector<port::PendingListed> out;
         for (auto const& [id, kept] : disk_->sessions) {
             for (auto const& [key, row] : kept.pending) {
@@ -204,6 +206,24 @@ public:
     std::size_t bytes_read = 0;  // by page()
 
 private:
+    // Newest first, as a page of a list.
+    std::vector<port::PendingListed> pending_of(SessionId session,
+                                                port::PendingFilter const& filter) const {
+        std::vector<port::PendingListed> out;
+        auto const* const kept = find(session);
+        if (!kept) return out;
+        for (auto const& [key, row] : std::views::reverse(kept->pending)) {
+            bool const before =
+                !filter.before || std::pair(row.call, row.generation) <
+                                      std::pair(filter.before->call, filter.before->generation);
+            bool const asked =
+                filter.statuses.empty() ||
+                std::ranges::find(filter.statuses, row.status) != filter.statuses.end();
+            if (before && asked && out.size() < filter.limit)
+                out.push_back({.session = session, .row = row});
+        }
+        return out;
+    }
     TestDisk::Kept const* find(SessionId session) const {
         auto const found = disk_->sessions.find(session);
         return found == disk_->sessions.end() ? nullptr : &found->second;
