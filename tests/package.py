@@ -128,8 +128,9 @@ class Package(unittest.TestCase):
             r'^(CMAKE_BUILD_TYPE|CMAKE_C(?:XX)?_COMPILER|DORMOUSE_(?:SANITIZE|WERROR|TOGETHER))'
             r':\w+=(.*)$',
             cache, re.MULTILINE)]
-        build, prefix = (pathlib.Path(self.folder.name, f'{name}-{what}')
-                         for what in ('build', 'prefix'))
+        # As deep in the tree as the other builds, whose objects the cache has.
+        build = ROOT / 'build' / f'package-{name}'
+        prefix = pathlib.Path(self.folder.name, f'{name}-prefix')
         ccache = {'CCACHE_BASEDIR': str(ROOT), 'CCACHE_NOHASHDIR': '1',
                   'HOME': os.environ.get('HOME', '/')}
         self.run_tool('cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', *same,
