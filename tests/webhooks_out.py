@@ -10,7 +10,7 @@ import threading
 import time
 
 import webhook_peers
-from dormouse import Case, Client, Server, main
+from dormouse import Case, Client, Server, main, wait_for
 from tools_by_config import Service, eventually
 from webhook_peers import WHSEC, Receiver, plain, standard
 
@@ -147,6 +147,8 @@ class Outcomes(Sent):
         self.service.answer = answer
         session = self.server.create('deploy A', agent='ops')['id']
         self.server.at_rest(session)
+        # The session may rest before the service has read the answer to its result.
+        wait_for(lambda: early)
         ((pending, settled),) = early
         self.assertEqual(self.assertStatus(settled, 200)['outcome'], 'applied')
         self.assertNotIn('call_paused', [e['type'] for e in self.server.events(session)])
