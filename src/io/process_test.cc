@@ -212,9 +212,14 @@ TEST_F(ProcessTest, a_grandchild_that_holds_the_pipe_does_not_hold_us_and_is_end
 
 // A shell's job in a session of its own, as agents' programs start theirs.
 TEST_F(ProcessTest, what_moved_to_another_session_ends_with_it) {
-    auto const end = run("setsid sh -c 'setsid sleep 1000 & echo $!; exec sleep 1000' & sleep 0.3");
+    auto const end =
+        run("p=$(mktemp -u); mkfifo $p; setsid sh -c 'setsid sleep 1000 & echo $!; exec sleep "
+            "1000' >$p &"
+            " read pid <$p; rm $p; echo $pid");
     EXPECT_EQ(end.how, How::exited);
-    EXPECT_TRUE(goes(std::atoi(end.output.c_str()))) << end.output;
+    pid_t const moved = std::atoi(end.output.c_str());
+    ASSERT_GT(moved, 1) << end.output;
+    EXPECT_TRUE(goes(moved));
 }
 
 TEST_F(ProcessTest, has_a_session_of_its_own_and_so_no_terminal_of_ours) {
