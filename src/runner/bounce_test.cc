@@ -1,11 +1,14 @@
 #include "runner/testing/mail_fixture.h"
 #include "runner/unreadable.h"
 #include "session/limits.h"
+#include "store/memory/memory_store.h"
 
 // Mail is delivered or it comes back to its sender, exactly once: each way in which a receiver can
 // fail to take it.
 namespace dormouse::runner::testing {
 namespace {
+
+using RunnerMail = RunnerMailOn<TestJournal<store::MemoryStore, store::MemoryDisk>>;
 
 using namespace session;
 

@@ -1,5 +1,6 @@
 #include "runner/testing/mail_fixture.h"
 #include "session/limits.h"
+#include "store/memory/memory_store.h"
 
 #include <algorithm>
 
@@ -7,6 +8,8 @@
 // known: what such an append wrote counts, and the attempt that follows it changes nothing.
 namespace dormouse::runner::testing {
 namespace {
+
+using RunnerMail = RunnerMailOn<TestJournal<store::MemoryStore, store::MemoryDisk>>;
 
 using namespace session;
 

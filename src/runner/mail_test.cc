@@ -1,8 +1,11 @@
 #include "runner/testing/mail_fixture.h"
+#include "store/memory/memory_store.h"
 
 // Mail between sessions of one runner, with crashes in between (spec 004).
 namespace dormouse::runner::testing {
 namespace {
+
+using RunnerMail = RunnerMailOn<TestJournal<store::MemoryStore, store::MemoryDisk>>;
 
 using namespace session;
 

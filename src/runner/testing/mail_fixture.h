@@ -3,14 +3,25 @@
 
 #include "runner/postmaster.h"
 #include "runner/testing/runner_fixture.h"
-#include "store/memory/memory_store.h"
 #include "wire/history.h"
 
 namespace dormouse::runner::testing {
 
-class RunnerMail : public RunnerTestOn<TestJournal<store::MemoryStore, store::MemoryDisk>> {
+template <class Journal> class RunnerMailOn : public RunnerTestOn<Journal> {
 protected:
-    RunnerMail() { begin(); }
+    using Base = RunnerTestOn<Journal>;
+    using Base::ann;
+    using Base::answers;
+    using Base::ask_for_session;
+    using Base::created;
+    using Base::demo;
+    using Base::effects;
+    using Base::journal;
+    using Base::loop;
+    using Base::restart;
+    using Base::runner;
+
+    RunnerMailOn() { begin(); }
 
     void begin() {
         post = std::make_unique<Postmaster>(loop, journal, *runner);
