@@ -247,7 +247,7 @@ constexpr std::string_view text =
 #id = "deploys"
 #tools = ["deploy", "lint_*"]
 #ask = "Deploy {input.ref}?"
-# Names of tokens, or role:…; empty: whoever may answer calls.
+# Names of tokens, or role:…; empty: everybody who may answer calls.
 #answerers = ["alice", "role:answer"]
 #need = 1
 #timeout = "24h"

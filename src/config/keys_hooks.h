@@ -134,7 +134,7 @@ inline constexpr Key hooks_keys[] = {
      "command: the program and its arguments; it gets the message as JSON.", 0, text_max},
     {"notify", "on", Kind::texts,
      "[\"call_paused\", \"gate_asked\", \"agent_asked\", \"in_doubt\", \"reminded\"]",
-     "The types of the events that they are told of.", 1, 64},
+     "The types of the events to send.", 1, 64},
     {"notify", "reasons", Kind::texts, "[\"approval\", \"user_input\", \"elicitation\"]",
      "Of calls that wait for these only.", 1, 64},
 };

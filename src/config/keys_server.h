@@ -56,7 +56,7 @@ inline constexpr Key server_keys[] = {
     {"server", "tls_cert", Kind::text, "",
      "PEM file of the certificate with its chain; the server then speaks TLS.", 1, text_max},
     {"server", "tls_key", Kind::text, "",
-     "PEM file of the certificate's key. SIGHUP reads both files anew.", 1, text_max},
+     "PEM file of the certificate's key. SIGHUP reads both files again.", 1, text_max},
     {"server",
      "metrics_listen",
      Kind::text,

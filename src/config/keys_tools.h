@@ -205,7 +205,7 @@ inline constexpr Key tools_keys[] = {
      Form::any,
      true},
     {"gate", "answerers", Kind::texts, "[]",
-     "Who may answer: names of tokens or role:…; empty: whoever may answer calls.", 1, 128},
+     "Who may answer: names of tokens or role:…; empty: everybody who may answer calls.", 1, 128},
     {"gate", "need", Kind::number, "1", "How many must agree.", 1, 100},
     {"gate",
      "timeout",

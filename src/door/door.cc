@@ -1,5 +1,7 @@
 #include "door/door.h"
 
+#include "door/read_pending.h"
+
 #include "json/json.h"
 #include "json/schema.h"
 #include "session/limits.h"
@@ -161,14 +163,7 @@ Prompt prompt(std::string_view text) {
 
 void read_history(runner::Runner& runner, SessionId session,
                   port::Fn<void(Result<Snapshot>)> done) {
-    runner.read(session, 1,
-                [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
-                    if (!read) return done(std::unexpected(std::move(read.error())));
-                    Snapshot snapshot{std::move(read->lane), wire::History(session)};
-                    for (wire::RecordPtr const& record : read->records)
-                        snapshot.history.add(*record);
-                    done(std::move(snapshot));
-                });
+    read_history_from(runner, session, 1, std::move(done));
 }
 
 namespace {

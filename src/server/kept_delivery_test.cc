@@ -46,28 +46,30 @@ protected:
             said = kept ? "kept" : std::string(info(kept.error().code).text);
         });
     }
-    // A call begins to wait under the reference.
-    SessionId waiting_for_it() {
+    // A session that runs a tool, or asks the gates of its call first.
+    SessionId calling(session::CallSpec spec = session::testing::job()) {
         SessionId const session = new_session();
         EXPECT_EQ(ask(session, prompt("please")), "applied");
-        effects.reply({session::testing::job()});
-        loop.run();
-        session::PauseTerms pause;
-        pause.external_ref = "4711";
-        effects.finish(pause);
+        effects.reply({std::move(spec)});
         loop.run();
         return session;
     }
-    // The append that submits the delivery to the session's call ends so.
-    SessionId submitted(Fault fault) {
-        SessionId const session = new_session();
-        EXPECT_EQ(ask(session, prompt("please")), "applied");
-        effects.reply({session::testing::job()});
-        loop.run();
-        session::PauseTerms pause;
+    static session::PauseTerms under_the_reference(session::PauseTerms pause = {}) {
         pause.external_ref = "4711";
+        return pause;
+    }
+    // A call begins to wait under the reference.
+    SessionId waiting_for_it() {
+        SessionId const session = calling();
+        effects.finish(under_the_reference());
+        loop.run();
+        return session;
+    }
+    // The append that submits the delivery to the session's call ends with this fault.
+    SessionId submitted(Fault fault) {
+        SessionId const session = calling();
         journal.hold = true;
-        effects.finish(pause);
+        effects.finish(under_the_reference());
         loop.run();
         journal.release();
         EXPECT_EQ(journal.held(), 1u) << "the append that settles the call";
@@ -104,14 +106,9 @@ TEST_F(KeptDelivery, CallOfItsReference_TakesIt) {
 
 // The handler found no call; the call paused before its delivery was written.
 TEST_F(KeptDelivery, CallThatCameDuringTheWrite_TakesIt) {
-    SessionId const session = new_session();
-    EXPECT_EQ(ask(session, prompt("please")), "applied");
-    effects.reply({session::testing::job()});
-    loop.run();
+    SessionId const session = calling();
     begin_keep();
-    session::PauseTerms pause;
-    pause.external_ref = "4711";
-    effects.finish(pause);
+    effects.finish(under_the_reference());
     loop.run();
     EXPECT_EQ(said, "kept");
     EXPECT_FALSE(waits(session));
@@ -121,14 +118,11 @@ TEST_F(KeptDelivery, CallThatCameDuringTheWrite_TakesIt) {
 // The delivery's call was found by the question that a gate asked; the next pause of that call
 // waits for something else.
 TEST_F(KeptDelivery, PauseSettledDuringTheLookUp_TheNextPauseGetsNothing) {
-    SessionId const session = new_session();
-    EXPECT_EQ(ask(session, prompt("please")), "applied");
-    effects.reply({session::testing::gated(session::testing::job())});
-    loop.run();
+    SessionId const session = calling(session::testing::gated(session::testing::job()));
     auto gate = std::move(effects.gated.back());
     effects.gated.pop_back();
-    auto question = session::testing::pause_for(session::PauseReason::approval);
-    question.external_ref = "4711";
+    auto const question =
+        under_the_reference(session::testing::pause_for(session::PauseReason::approval));
     gate.done(session::GateOutcome{gate.ask.call, gate.ask.gate, question});
     loop.run();
     ASSERT_TRUE(waits(session));
