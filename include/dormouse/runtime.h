@@ -374,8 +374,8 @@ public:
 
     // In the order of the offers, each with an outcome of its own.
     [[nodiscard]] std::vector<Result<Receipt>> submit_all(std::vector<Offer> offers,
-                                                          std::string by = "program");
-    void submit_all(std::vector<Offer> offers, std::string by,
+                                                          std::string const& by = "program");
+    void submit_all(std::vector<Offer> offers, std::string const& by,
                     std::function<void(std::vector<Result<Receipt>>)> done);
 
     // A note on the way; the same key is noted once. At most 64 KiB.

@@ -156,7 +156,7 @@ void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> d
         std::move(done));
 }
 
-std::vector<Result<Receipt>> Runtime::submit_all(std::vector<Offer> offers, std::string by) {
+std::vector<Result<Receipt>> Runtime::submit_all(std::vector<Offer> offers, std::string const& by) {
     std::size_t const count = offers.size();
     auto entering = entering_all(std::move(offers), by);
     auto receipts = engine_->block<std::vector<Result<Receipt>>>(
@@ -166,7 +166,7 @@ std::vector<Result<Receipt>> Runtime::submit_all(std::vector<Offer> offers, std:
     if (receipts) return *std::move(receipts);
     return std::vector<Result<Receipt>>(count, std::unexpected(receipts.error()));
 }
-void Runtime::submit_all(std::vector<Offer> offers, std::string by,
+void Runtime::submit_all(std::vector<Offer> offers, std::string const& by,
                          std::function<void(std::vector<Result<Receipt>>)> done) {
     std::size_t const count = offers.size();
     auto entering = entering_all(std::move(offers), by);

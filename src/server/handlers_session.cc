@@ -135,8 +135,8 @@ std::optional<Error> settle_agent(Api& api, Create& create) {
                       create.cwd.find('\0') == std::string::npos;
     if (named && !well) return bad_value("/cwd", "must be an absolute path of at most 4096 bytes");
     auto folder = api.services().catalogue.folder(create.agent, create.cwd);
-    if (folder) create.cwd = *std::move(folder);
     if (!folder && named) return bad_value("/cwd", folder.error().detail);
+    if (folder) create.cwd = *std::move(folder);
     if (api.services().catalogue.has_agent(create.agent)) return std::nullopt;
     return bad_value("/agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
 }
