@@ -41,16 +41,16 @@ int write_example(std::string const& path) {
     int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST) {
         complain(path +
-                 " is there already and was not changed; name another file, or - to look at "
+                 " exists and was not changed; name another file, or - to look at "
                  "the example");
         return usage;
     }
-    if (fd < 0) return complain("can not write " + path + ": " + std::strerror(errno));
+    if (fd < 0) return complain("cannot write " + path + ": " + std::strerror(errno));
     bool const written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     bool const closed = ::close(fd) == 0;
     if (!written || !closed) {
         ::unlink(path.c_str());
-        return complain("can not write " + path + ": " + std::strerror(errno));
+        return complain("cannot write " + path + ": " + std::strerror(errno));
     }
     std::printf("%s written; every line of it is a comment.\n", path.c_str());
     std::printf("Edit it, then: dormouse config check %s\n", cli::shell_word(path).c_str());
@@ -78,10 +78,10 @@ int print_keys(bool as_json) {
     if (!as_json) {
         for (config::Key const& key : config::keys()) {
             std::string const name = std::string(key.section) + "." + std::string(key.name);
-            std::string const usual = key.required ? "required" : std::string(key.fallback);
+            std::string const by_default = key.required ? "required" : default_of(key);
             std::printf("%-40s %-14s %-18s %s\n", name.c_str(),
-                        std::string(kind_name(key.kind)).c_str(), usual.c_str(),
-                        std::string(key.about).c_str());
+                        std::string(kind_name(key.kind)).c_str(), by_default.c_str(),
+                        meaning(key).c_str());
         }
         return 0;
     }
@@ -90,8 +90,8 @@ int print_keys(bool as_json) {
     for (config::Key const& key : config::keys()) {
         out.begin_object().member("section", std::string(key.section));
         out.member("name", std::string(key.name)).member("type", std::string(kind_name(key.kind)));
-        out.member("default", std::string(key.fallback)).member("range", range_of(key));
-        out.member("required", key.required).member("about", std::string(key.about)).end_object();
+        out.member("default", default_of(key)).member("range", range_of(key));
+        out.member("required", key.required).member("about", meaning(key)).end_object();
     }
     std::puts(out.end_array().take().c_str());
     return 0;

@@ -86,7 +86,7 @@ std::expected<config::Config, Mistakes> load_config(std::string const& file) {
     if (file.empty()) return config::Config{};
     auto const text = read_file(file);
     if (!text) {
-        return std::unexpected(Mistakes{file + ": can not be read: " + text.error().detail +
+        return std::unexpected(Mistakes{file + ": cannot be read: " + text.error().detail +
                                         "; name another file, or write one: dormouse config init"});
     }
     auto config = config::read_config(file, *text, config_world());

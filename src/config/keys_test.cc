@@ -37,14 +37,14 @@ Sample sample(Key const& key) {
         return {
             "", "[[model]]", {{"id", "\"m\""}, {"kind", "\"openai-chat\""}, {"model", "\"gpt\""}}};
     }
-    if (key.section == "agent" && key.about.starts_with("program:"))
+    if (key.section == "agent" && key.only == "acp")
         return {"", "[[agent]]", {{"id", "\"a\""}, {"acp", "[\"node\"]"}}};
     if (key.section == "agent") {
         return {model + "[[model]]\nid = \"a\"\nkind = \"scripted\"\n",
                 "[[agent]]",
                 {{"id", "\"a\""}, {"model", "\"m\""}}};
     }
-    if (key.section == "tool" && key.about.starts_with("command:")) {
+    if (key.section == "tool" && key.only == "command") {
         return {"",
                 "[[tool]]",
                 {{"name", "\"t\""}, {"kind", "\"command\""}, {"command", "[\"node\"]"}}};
@@ -72,7 +72,7 @@ Sample sample(Key const& key) {
             "[[webhook]]",
             {{"url", "\"https://x/y\""}, {"secret_env", "\"KEY\""}, {"events", "[\"expired\"]"}}};
     }
-    if (key.section == "notify" && key.about.starts_with("command:")) {
+    if (key.section == "notify" && key.only == "command") {
         return {"", "[[notify]]", {{"kind", "\"command\""}, {"command", "[\"node\"]"}}};
     }
     if (key.section == "notify")
@@ -127,17 +127,17 @@ std::string other_word(Key const& key) {
     auto const words = split_words(key.words);
     bool const has_kinds = key.section == "tool" || key.section == "notify";
     if (has_kinds && key.name == "kind") return in_quotes(words.front());
-    return in_quotes(words.back()) == key.fallback ? in_quotes(words.front())
-                                                   : in_quotes(words.back());
+    return in_quotes(words.back()) == default_of(key) ? in_quotes(words.front())
+                                                      : in_quotes(words.back());
 }
 
 std::string good_value(Key const& key) {
     switch (key.kind) {
-        case Kind::flag: return key.fallback == "true" ? "false" : "true";
+        case Kind::flag: return default_of(key) == "true" ? "false" : "true";
         case Kind::number: {
-            auto const usual = parse_number(key.fallback);
-            if (!usual) return std::to_string(key.min);
-            auto const number = static_cast<std::int64_t>(*usual);
+            auto const by_default = parse_number(default_of(key));
+            if (!by_default) return std::to_string(key.min);
+            auto const number = static_cast<std::int64_t>(*by_default);
             return std::to_string(number > key.min ? number - 1 : number + 1);
         }
         case Kind::duration: return in_quotes(duration_text(key.min));
@@ -212,8 +212,9 @@ TEST_P(EveryKey, IsReadAndChangesTheConfiguration) {
 }
 
 TEST_P(EveryKey, HasTheDefaultThatTheTableSays) {
-    if (GetParam().fallback.empty() || GetParam().required) return;
-    auto const with = read(file_with(GetParam(), std::string(GetParam().fallback)).text);
+    std::string const by_default = default_of(GetParam());
+    if (by_default.empty()) return;
+    auto const with = read(file_with(GetParam(), by_default).text);
     auto const without = read(file_with(GetParam(), std::nullopt).text);
     ASSERT_TRUE(with) << line_of("f", with.error().front());
     ASSERT_TRUE(without);

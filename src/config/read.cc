@@ -23,19 +23,17 @@ public:
         auto const at = std::ranges::find(top_, name, &Member::name);
         static Node const nothing{0, Node::Table{}};
         bool const there = at != top_.end();
-        return Section(reading_.report, reading_.world, name, there ? at->node : nothing,
-                       there ? at->line : 0);
+        return Section(reading_, name, there ? at->node : nothing, there ? at->line : 0);
     }
 
-    template <class T, class Read>
-    [[nodiscard]] std::vector<Placed<T>> list(std::string_view name, Read read) const {
+    template <class T> [[nodiscard]] std::vector<Placed<T>> list(std::string_view name) const {
         std::vector<Placed<T>> out;
         Node const* const node = find(top_, name);
         auto const* const elements = node ? node->get<Node::Array>() : nullptr;
         if (elements == nullptr) return out;  // or reported
         for (Node const& element : *elements) {
-            Section section(reading_.report, reading_.world, name, element, element.line);
-            T value = read(section, reading_);
+            Section section(reading_, name, element, element.line);
+            T value = read_part<T>(section);
             out.push_back({std::move(value), std::move(section)});
         }
         return out;
@@ -75,7 +73,7 @@ private:
     }
 
     Node::Table const& top_;
-    Reading reading_;
+    Reading const& reading_;
 };
 
 template <class T> std::vector<T> values(std::vector<Placed<T>> placed) {
@@ -87,16 +85,16 @@ template <class T> std::vector<T> values(std::vector<Placed<T>> placed) {
 Config read_parts(Node const& top, Reading const& reading) {
     File const file(top, reading);
     Config config;
-    config.server = read_server(file.section("server"));
-    config.store = read_store(file.section("store"));
-    config.limits = read_limits(file.section("limits"));
-    config.retention = read_retention(file.section("retention"));
-    Parts parts{.projects = file.list<Project>("project", read_project),
-                .models = file.list<Model>("model", read_model),
-                .agents = file.list<Agent>("agent", read_agent),
-                .tools = file.list<Tool>("tool", read_tool),
-                .gates = file.list<Gate>("gate", read_gate),
-                .sources = file.list<Source>("source", read_source)};
+    config.server = read_part<Server>(file.section("server"));
+    config.store = read_part<Store>(file.section("store"));
+    config.limits = read_part<Limits>(file.section("limits"));
+    config.retention = read_part<Retention>(file.section("retention"));
+    Parts parts{.projects = file.list<Project>("project"),
+                .models = file.list<Model>("model"),
+                .agents = file.list<Agent>("agent"),
+                .tools = file.list<Tool>("tool"),
+                .gates = file.list<Gate>("gate"),
+                .sources = file.list<Source>("source")};
     relate(config.server, parts, reading.world);
     config.projects = values(std::move(parts.projects));
     config.models = values(std::move(parts.models));
@@ -104,8 +102,8 @@ Config read_parts(Node const& top, Reading const& reading) {
     config.tools = values(std::move(parts.tools));
     config.gates = values(std::move(parts.gates));
     config.sources = values(std::move(parts.sources));
-    config.webhooks = values(file.list<Webhook>("webhook", read_webhook));
-    config.notifies = values(file.list<Notify>("notify", read_notify));
+    config.webhooks = values(file.list<Webhook>("webhook"));
+    config.notifies = values(file.list<Notify>("notify"));
     return config;
 }
 

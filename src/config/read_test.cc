@@ -67,7 +67,7 @@ std::string warned(std::string const& more, std::string const& server = "") {
     return out;
 }
 
-TEST(Warnings, AServiceElsewhereCanNotCallBackWithoutAPublicUrl) {
+TEST(Warnings, AServiceElsewhereCannotCallBackWithoutAPublicUrl) {
     std::string const far = "url = \"https://ci.example.org/go\"\n";
     EXPECT_EQ(warned(far),
               "d.toml:1: [[tool]] t: its service is told a callback URL that only this machine "
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
             "6: [[gate]]: tools names \"write_*\", and there is no such tool; there are t, "
             "ask_human, wait_for, dangerous, agent:demo; or add a [[tool]] of that name"},
         Row{"GateForNothing", "[[gate]]\ntools = []\nask = \"?\"\n",
-            "2: [[gate]]: tools is empty; name the tools that this gate stands before"},
+            "2: [[gate]]: tools is empty; name the tools that this gate guards"},
         Row{"SameModel", model + model,
             "5: [[model]] m: id is \"m\" again, as in line 2; choose another one"},
         Row{"SameTool", tool + tool,
@@ -303,7 +303,7 @@ INSTANTIATE_TEST_SUITE_P(
             "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"node\"]\ncwd = \"none\"\n",
             "5: [[tool]] c: cwd is no folder: /etc/d/none; make it, or name another one"},
         Row{"NoSchemaFile", tool + "input_schema_file = \"none.json\"\n",
-            "5: [[tool]] t: input_schema_file can not be read: /etc/d/none.json: there is no such "
+            "5: [[tool]] t: input_schema_file cannot be read: /etc/d/none.json: there is no such "
             "file; name a file, as seen from the folder of this one"},
         Row{"ScriptedWithKey", model + "api_key_env = \"KEY\"\n",
             "4: [[model]] m: api_key_env has no meaning for kind \"scripted\", which asks nobody; "
@@ -320,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(
             "} "
             "with the variable set"},
         Row{"HeaderThatTheSenderSets", tool + "headers = { Host = \"x\" }\n",
-            "5: [[tool]] t: headers \"Host\" is set by whoever sends; leave it out"},
+            "5: [[tool]] t: headers \"Host\" is set by the sender; leave it out"},
         Row{"HeaderWithALineBreak", tool + "headers = { A = \"x\\r\\ny\" }\n",
             "5: [[tool]] t: headers \"A\" has a value that no header can have; use up to 8192 "
             "bytes without line breaks"},

@@ -1,11 +1,13 @@
 #include "config/section.h"
 
+#include "config/members.h"
 #include "config/values.h"
 
 #include "base/check.h"
 #include "base/text.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace dormouse::config {
 
@@ -75,8 +77,8 @@ Check check_duration(Key const& key, std::string const& text) {
 }
 
 Check check_word(Key const& key, std::string const& text) {
+    if (has_word(key.words, text)) return std::nullopt;
     auto const words = split_words(key.words);
-    if (std::ranges::find(words, text) != words.end()) return std::nullopt;
     std::vector<std::string_view> const views(words.begin(), words.end());
     auto const near = nearest(text, views);
     std::string const todo = "did you mean \"" + std::string(near) + "\"? It is one of ";
@@ -97,8 +99,7 @@ Check check_text(Key const& key, std::string const& text, World const& world) {
                      "write at most " + std::to_string(key.max)};
     }
     if (auto const todo = misfit(key.form, text)) {
-        return Wrong{may_show(key.form, text) ? "is " + shown(text) : "has not the right form",
-                     *todo};
+        return Wrong{may_show(key.form, text) ? "is " + shown(text) : "is malformed", *todo};
     }
     if (key.form == Form::variable && !world.variable(text)) {
         return Wrong{"names a variable of the environment that is not set" + shown_variable(text),
@@ -139,6 +140,14 @@ Check check_value(Key const& key, Node const& node, World const& world) {
     }
 }
 
+// Why a key of another kind of its section has no place in this one.
+std::string misplaced(Key const& key) {
+    if (key.section == "notify") return "is for another kind";
+    if (key.section == "tool") return "is for kind \"" + std::string(key.only) + "\" only";
+    return key.only == "acp" ? "is for external agents (acp) only"
+                             : "has no meaning for an external agent (acp), which has its own";
+}
+
 std::string title_of(std::string_view section, Node::Table const* table) {
     std::string title = heading(section);
     if (table == nullptr || !is_list(section)) return title;
@@ -174,25 +183,28 @@ std::vector<Problem> Report::take() {
     return std::move(problems_);
 }
 
-Section::Section(Report& report, World const& world, std::string_view section, Node const& node,
+std::string Reading::beside(std::string const& name) const {
+    return (std::filesystem::path(folder) / name).lexically_normal().string();
+}
+
+Section::Section(Reading const& reading, std::string_view section, Node const& node,
                  std::uint32_t line)
-    : report_(report),
-      world_(world),
+    : reading_(reading),
       section_(section),
       line_(line),
       title_(title_of(section, node.get<Node::Table>())),
       table_(node.get<Node::Table>()) {
     if (table_ == nullptr) {
         std::string const how = is_list(section) ? heading(section) : "a table";
-        report_.add(line_, heading(section) + " is " + std::string(node.kind()),
-                    "write it as " + how + " with its keys below");
+        reading_.report.add(line_, heading(section) + " is " + std::string(node.kind()),
+                            "write it as " + how + " with its keys below");
         return;
     }
     for (Member const& member : *table_) check_member(member);
     for (Key const* const key : keys_of(section_)) {
         if (key->required && find(*table_, key->name) == nullptr) {
-            report_.add(line_, title_ + " has no " + std::string(key->name),
-                        "add it: " + std::string(key->about));
+            reading_.report.add(line_, title_ + " has no " + std::string(key->name),
+                                "add it: " + std::string(key->about));
             bad_.push_back(key->name);
         }
     }
@@ -201,8 +213,8 @@ Section::Section(Report& report, World const& world, std::string_view section, N
 void Section::check_member(Member const& member) {
     Key const* const key = find_key(section_, member.name);
     if (key == nullptr) return unknown(member);
-    if (auto const wrong = check_value(*key, member.node, world_)) {
-        report_.add(member.line, label(key->name) + " " + wrong->what, wrong->advice);
+    if (auto const wrong = check_value(*key, member.node, reading_.world)) {
+        reading_.report.add(member.line, label(key->name) + " " + wrong->what, wrong->advice);
         bad_.push_back(key->name);
     }
 }
@@ -210,8 +222,9 @@ void Section::check_member(Member const& member) {
 void Section::unknown(Member const& member) const {
     std::string const name = shown(member.name);
     if (comes_later(section_, member.name)) {
-        report_.add(member.line, title_ + ": " + member.name + " comes with a later release",
-                    "leave it out until then");
+        reading_.report.add(member.line,
+                            title_ + ": " + member.name + " comes with a later release",
+                            "leave it out until then");
         return;
     }
     std::vector<std::string_view> known;
@@ -224,20 +237,18 @@ void Section::unknown(Member const& member) const {
     // A secret in the place of the variable that holds it.
     Key const* const variable = find_key(section_, member.name + "_env");
     if (near.empty() && variable) near = variable->name;
-    report_.add(member.line, title_ + " has no key " + name,
-                near.empty() ? "its keys are " + list : "did you mean " + std::string(near) + "?");
-}
-
-Key const& Section::key(std::string_view name) const {
-    Key const* const key = find_key(section_, name);
-    CHECK(key != nullptr);
-    return *key;
+    reading_.report.add(
+        member.line, title_ + " has no key " + name,
+        near.empty() ? "its keys are " + list : "did you mean " + std::string(near) + "?");
 }
 
 Node const* Section::node(std::string_view name) const {
     CHECK(find_key(section_, name) != nullptr);
-    if (table_ == nullptr || std::ranges::find(bad_, name) != bad_.end()) return nullptr;
-    return find(*table_, name);
+    return table_ == nullptr || was_reported(name) ? nullptr : find(*table_, name);
+}
+
+bool Section::was_reported(std::string_view name) const {
+    return std::ranges::find(bad_, name) != bad_.end();
 }
 
 bool Section::given(std::string_view name) const {
@@ -250,64 +261,27 @@ std::uint32_t Section::line(std::string_view name) const {
     return at == table_->end() ? line_ : at->line;
 }
 
-void Section::read(std::string_view name, bool& out) const {
-    CHECK(key(name).kind == Kind::flag);
-    if (auto const* const found = node(name)) out = *found->get<bool>();
+std::string Section::text(std::string_view name) const {
+    Node const* const found = node(name);
+    return found ? *found->get<std::string>() : std::string();
 }
 
-void Section::read(std::string_view name, std::optional<bool>& out) const {
-    bool value = false;
-    read(name, value);
-    if (node(name)) out = value;
+std::string Section::kind() const {
+    if (section_ == "agent") return given("acp") ? "acp" : "model";
+    return find_key(section_, "kind") ? text("kind") : std::string();
 }
 
-void Section::read(std::string_view name, std::uint32_t& out) const {
-    CHECK(key(name).kind == Kind::number);
-    if (auto const* const found = node(name)) {
-        out = static_cast<std::uint32_t>(*found->get<std::int64_t>());
+void Section::fill(void* out, std::type_info const& type) const {
+    std::string const own = kind();
+    for (Key const* const key : keys_of(section_)) {
+        if (!key->only.empty() && !own.empty() && !has_word(key->only, own)) {
+            forbid(key->name, misplaced(*key));
+            continue;
+        }
+        CHECK(!key->store || *key->owner == type);
+        Node const* const value = node(key->name);
+        if (value && key->store) key->store(out, {*this, *key, *value});
     }
-}
-
-void Section::read(std::string_view name, std::optional<std::uint32_t>& out) const {
-    std::uint32_t value = 0;
-    read(name, value);
-    if (node(name)) out = value;
-}
-
-void Section::read(std::string_view name, std::optional<Duration>& out) const {
-    CHECK(key(name).kind == Kind::duration);
-    if (auto const* const found = node(name)) {
-        out = parse_duration(*found->get<std::string>()).value_or(Duration::max());
-    }
-}
-
-void Section::read(std::string_view name, Duration& out) const {
-    std::optional<Duration> value;
-    read(name, value);
-    out = value.value_or(out);
-}
-
-void Section::read(std::string_view name, std::string& out) const {
-    CHECK(key(name).kind == Kind::text || key(name).kind == Kind::word);
-    if (auto const* const found = node(name)) out = *found->get<std::string>();
-}
-
-void Section::read(std::string_view name, std::vector<std::string>& out) const {
-    CHECK(key(name).kind == Kind::texts);
-    auto const* const found = node(name);
-    if (found == nullptr) return;
-    out.clear();
-    for (Node const& element : *found->get<Node::Array>())
-        out.push_back(*element.get<std::string>());
-}
-
-std::optional<std::size_t> Section::word(std::string_view name) const {
-    std::string text;
-    read(name, text);
-    auto const words = split_words(key(name).words);
-    auto const at = std::ranges::find(words, text);
-    if (at == words.end()) return std::nullopt;
-    return static_cast<std::size_t>(at - words.begin());
 }
 
 std::string Section::label(std::string_view name) const {
@@ -316,17 +290,16 @@ std::string Section::label(std::string_view name) const {
 
 void Section::report(std::string_view name, std::string const& what,
                      std::string_view advice) const {
-    report_.add(line(name), label(name) + " " + what, advice);
+    reading_.report.add(line(name), label(name) + " " + what, advice);
 }
 
 void Section::forbid(std::string_view name, std::string const& why) const {
-    bool const reported = std::ranges::find(bad_, name) != bad_.end();
-    if (given(name) && !reported) report(name, why, "leave it out");
+    if (given(name) && !was_reported(name)) report(name, why, "leave it out");
 }
 
 void Section::require(std::string_view name, std::string const& why) const {
     if (given(name)) return;
-    report_.add(line_, title_ + " has no " + std::string(name), why);
+    reading_.report.add(line_, title_ + " has no " + std::string(name), why);
 }
 
 }  // namespace dormouse::config

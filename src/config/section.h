@@ -6,11 +6,7 @@
 #include "config/node.h"
 #include "config/world.h"
 
-#include <dormouse/time.h>
-
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,29 +25,34 @@ private:
     std::vector<Problem> problems_;
 };
 
+struct Reading {
+    Report& report;
+    World const& world;
+    std::string folder;  // of the file, absolute
+
+    // A name as it is seen from that folder.
+    [[nodiscard]] std::string beside(std::string const& name) const;
+};
+
 class Section {
 public:
-    // All outlive this. `line`: where its heading stands.
-    Section(Report& report, World const& world, std::string_view section, Node const& node,
-            std::uint32_t line);
+    // All outlive this. `line`: where its heading is.
+    Section(Reading const& reading, std::string_view section, Node const& node, std::uint32_t line);
 
-    // Absent or reported: `out` stays as it is. CHECKs that the key's kind is one of the type's.
-    void read(std::string_view name, bool& out) const;
-    void read(std::string_view name, std::optional<bool>& out) const;
-    void read(std::string_view name, std::uint32_t& out) const;
-    void read(std::string_view name, std::optional<std::uint32_t>& out) const;
-    void read(std::string_view name, Duration& out) const;
-    // "none" is Duration::max().
-    void read(std::string_view name, std::optional<Duration>& out) const;
-    void read(std::string_view name, std::string& out) const;
-    void read(std::string_view name, std::vector<std::string>& out) const;
-    // The place of its word in Key::words.
-    [[nodiscard]] std::optional<std::size_t> word(std::string_view name) const;
+    // Stores each value by its row; what is absent or reported leaves its member as it is. What is
+    // for another kind is reported. CHECKs that T is what the section's rows are of.
+    template <class T> void fill(T& out) const { fill(&out, typeid(T)); }
+
     // The value as it stands, of the right kind; nullptr when absent or reported.
     [[nodiscard]] Node const* node(std::string_view name) const;
+    // The same of a text; empty when absent or reported.
+    [[nodiscard]] std::string text(std::string_view name) const;
     [[nodiscard]] bool given(std::string_view name) const;          // also when it was reported
     [[nodiscard]] std::uint32_t line(std::string_view name) const;  // the heading's when absent
     [[nodiscard]] std::uint32_t line() const { return line_; }
+    // Which kind it is, of those that Key::only names; empty: of none, or its kind was reported.
+    [[nodiscard]] std::string kind() const;
+    [[nodiscard]] Reading const& reading() const { return reading_; }
 
     // "[[tool]] deploy: timeout"
     [[nodiscard]] std::string label(std::string_view name) const;
@@ -62,10 +63,10 @@ public:
 private:
     void check_member(Member const& member);
     void unknown(Member const& member) const;
-    [[nodiscard]] Key const& key(std::string_view name) const;
+    void fill(void* out, std::type_info const& type) const;
+    [[nodiscard]] bool was_reported(std::string_view name) const;
 
-    Report& report_;
-    World const& world_;
+    Reading const& reading_;
     std::string_view section_;
     std::uint32_t line_;
     std::string title_;

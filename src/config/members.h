@@ -1,0 +1,80 @@
+#pragma once
+// Values of the file → members of config.h, and members' defaults → text. A row (keys.h) finds the
+// function for its member by the member's type.
+
+#include "config/config.h"
+#include "config/keys.h"
+#include "config/node.h"
+
+#include <expected>
+#include <type_traits>
+#include <utility>
+
+namespace dormouse::config {
+
+class Section;
+
+// A value that fits its row.
+struct Value {
+    Section const& section;
+    Key const& key;
+    Node const& node;
+};
+
+using Conditions = std::vector<std::pair<std::string, std::string>>;
+
+// What a row cannot check of the value is reported, and leaves `out` as it is.
+void take(Value const& value, bool& out);  // true or the second of two words
+void take(Value const& value, std::uint32_t& out);
+void take(Value const& value, Duration& out);
+void take(Value const& value, std::optional<Duration>& out);  // "none" empties it
+void take(Value const& value, std::string& out);
+void take(Value const& value, std::vector<std::string>& out);
+void take(Value const& value, std::optional<Secret>& out);
+void take(Value const& value, std::vector<Secret>& out);  // those that are set
+void take(Value const& value, std::vector<Header>& out);
+void take(Value const& value, Json& out);  // a table, a JSON text, or a file with a JSON Schema
+void take(Value const& value, session::Join& out);
+void take(Value const& value, std::vector<session::PauseReason>& out);
+void take(Value const& value, Conditions& out);
+void take(Value const& value, Poll& out);
+void take(Value const& value, Validator& out);
+
+// The place of a word among those of its row, and the word at a place.
+[[nodiscard]] std::size_t place_of(Value const& value);
+[[nodiscard]] std::string word_at(Key const& key, std::size_t place);
+
+template <class E>
+    requires std::is_enum_v<E>
+void take(Value const& value, E& out) {
+    out = static_cast<E>(place_of(value));
+}
+template <class T> void take(Value const& value, std::optional<T>& out) {
+    T got{};
+    take(value, got);
+    out = std::move(got);
+}
+
+// As TOML.
+[[nodiscard]] std::string initial(Key const& key, bool value);
+[[nodiscard]] std::string initial(Key const& key, std::uint32_t value);
+[[nodiscard]] std::string initial(Key const& key, Duration value);
+[[nodiscard]] std::string initial(Key const& key, std::string const& value);
+[[nodiscard]] std::string initial(Key const& key, std::vector<std::string> const& value);
+[[nodiscard]] std::string initial(Key const& key, std::vector<session::PauseReason> const& value);
+[[nodiscard]] std::string initial(Key const& key, session::Join const& value);
+
+template <class T>
+std::string initial([[maybe_unused]] Key const& key, [[maybe_unused]] T const& value) {
+    if constexpr (std::is_enum_v<T>) return word_at(key, static_cast<std::size_t>(value));
+    return {};
+}
+template <class T> std::string initial(Key const& key, std::optional<T> const& value) {
+    if (value) return initial(key, *value);
+    return key.none ? "\"none\"" : "";
+}
+
+// A table of the file as a JSON object; the error says what is wrong.
+[[nodiscard]] std::expected<Json, std::string> to_json(Node const& node);
+
+}  // namespace dormouse::config
