@@ -118,7 +118,7 @@ class DataInItsFolder(Confined):
     def test_config_check_says_so(self):
         said = run('config', 'check', str(self.folder / 'dormouse.toml'), '--data',
                    str(self.link / 'data'))
-        self.assertIn('[[agent]] fake can not be used: the data directory', said.stderr)
+        self.assertIn('[[agent]] fake cannot be used: the data directory', said.stderr)
         said = run('config', 'check', str(self.folder / 'dormouse.toml'), '--data',
                    str(self.folder / 'elsewhere'))
         self.assertNotIn('the data directory', said.stderr)

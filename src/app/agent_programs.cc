@@ -153,7 +153,7 @@ std::string find_first(Names const& names, Preset const* preset) {
 }
 
 void add_variables(acp::Settings& out, config::AgentProgram const& program, Preset const* preset) {
-    out.environment = usual_environment();
+    out.environment = base_environment();
     for (char const* const name : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
                                    "XDG_STATE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
         if (std::string const value = value_of(name); !value.empty())
@@ -319,7 +319,7 @@ acp::Settings settings_of(config::Agent const& from, ProgramContext const& aroun
                   kept = kept_from(program, means.hidden)](std::string const& cwd) {
         return folder_in(roots, kept, cwd);
     };
-    out.random = [&entropy = *means.entropy] { return base64url(entropy.random()); };
+    out.random = [&entropy = means.entropy] { return base64url(entropy.random()); };
     out.mcp_servers = means.mcp_servers;
     out.ended = means.program_ended;
     out.auth_method = program.auth_method;
@@ -376,9 +376,8 @@ agent::Agent make_program_agent(config::Agent const& from, ProgramContext const&
     out.tools = from.tools;  // by `dormouse mcp`
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
-    if (!means.loop || !means.entropy) return out;
     out.program = std::make_shared<acp::Programs>(settings_of(from, around, means), means.processes,
-                                                  *means.loop);
+                                                  means.loop);
     return out;
 }
 

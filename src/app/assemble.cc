@@ -9,60 +9,13 @@
 #include "json/json.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 
 namespace dormouse::app {
 
 namespace {
 
-using Models = std::map<std::string, std::shared_ptr<agent::Model>>;
-
-// "FILE:LINE: "
-std::string at(config::Config const& config, std::uint32_t line) {
-    return config.file + ":" + std::to_string(line) + ": ";
-}
-
-Models make_models(config::Config const& config, Means const& means, Mistakes& mistakes) {
-    Models out;
-    for (config::Model const& model : config.models) {
-        if (auto made = make_model(model, means)) {
-            out[model.id] = std::move(*made);
-        } else {
-            mistakes.push_back(at(config, model.line) + "[[model]] " + model.id + ": " +
-                               made.error().detail);
-        }
-    }
-    return out;
-}
-
-void add_tools(agent::Registry& registry, config::Config const& config, Means const& means,
-               Mistakes& mistakes) {
-    for (config::Tool const& tool : config.tools) {
-        std::string const place = at(config, tool.line) + "[[tool]] " + tool.name + ": ";
-        if (registry.tool(tool.name)) {
-            mistakes.push_back(place + "there is a tool of this name built in; choose another");
-        } else if (auto made = make_tool(tool, means)) {
-            registry.add(*std::move(made));
-        } else {
-            mistakes.push_back(place + made.error().detail);
-        }
-    }
-}
-
-void add_gates(agent::Registry& registry, config::Config const& config, Mistakes& mistakes) {
-    for (config::Gate const& gate : config.gates) {
-        std::string const place = at(config, gate.line) + "[[gate]] " + gate.id + ": ";
-        if (registry.gate(gate.id)) {
-            mistakes.push_back(place + "there is a gate of this name; choose another");
-        } else {
-            registry.add(make_gate(gate));
-        }
-    }
-}
-
-// Changes with what the model is told, so that a turn says under which configuration it ran.
+// Changes with what the model gets, so that a turn says under which configuration it ran.
 std::string digest_of(config::Agent const& agent, config::Model const& model) {
     json::Writer out;
     out.begin_array().value(text(model.kind)).value(model.model).value(agent.instructions);
@@ -85,7 +38,9 @@ void add_agent_tools(agent::Registry& registry, config::Config const& config) {
     }
 }
 
-void add_agents(agent::Registry& registry, config::Config const& config, Models const& models) {
+void add_agents(agent::Registry& registry, config::Config const& config, Means const& means) {
+    std::map<std::string, std::shared_ptr<agent::Model>> models;
+    for (config::Model const& model : config.models) models[model.id] = make_model(model, means);
     for (config::Agent const& from : config.agents) {
         if (!from.program.command.empty()) continue;
         auto const model = std::ranges::find(config.models, from.model, &config::Model::id);
@@ -115,49 +70,19 @@ void add_programs(agent::Registry& registry, config::Config const& config, Means
     }
 }
 
-class NoHttp final : public port::HttpClient {
-public:
-    port::HttpId start(port::HttpRequest, port::HttpCallbacks) override { return 0; }
-    void cancel(port::HttpId) override {}
-};
-
-class NoProcesses final : public port::Processes {
-public:
-    Number start(port::ProcessSpec, port::Fn<void(port::ProcessEnd)>) override { return 0; }
-    void stop(Number) override {}
-};
-
-class NoClock final : public port::Clock {
-public:
-    [[nodiscard]] Time now() const override { return {}; }
-    [[nodiscard]] Duration monotonic() const override { return {}; }
-};
-
 }  // namespace
 
-std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
-                                                  Means const& means) {
+agent::Registry assemble(config::Config const& config, Means const& means) {
     agent::Registry registry;
-    Mistakes mistakes;
     config.has_demo() ? agent::add_demo_agents(registry, means.mail)
                       : agent::add_builtin_tools(registry, means.mail);
-    Models const models = make_models(config, means, mistakes);
-    add_tools(registry, config, means, mistakes);
-    add_gates(registry, config, mistakes);
-    if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
+    for (config::Tool const& tool : config.tools) registry.add(make_tool(tool, means));
+    for (config::Gate const& gate : config.gates) registry.add(make_gate(gate));
     add_agent_tools(registry, config);
-    add_agents(registry, config, models);
+    add_agents(registry, config, means);
     add_programs(registry, config, means);
     agent::add_call_agents(registry);
     return registry;
-}
-
-std::expected<agent::Registry, Mistakes> try_assemble(config::Config const& config) {
-    NoHttp http;
-    NoProcesses processes;
-    NoClock const clock;
-    external::Validators validators(processes, clock, {});
-    return assemble(config, {http, processes, clock, validators});
 }
 
 }  // namespace dormouse::app

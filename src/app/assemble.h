@@ -1,16 +1,13 @@
 #pragma once
-// Configuration → registry: the agents with their models, tools and gates. What this release can
-// not do is said by name.
+// Configuration → registry: the agents with their models, tools and gates.
 
 #include "agent/tool.h"
-#include "app/configuration.h"
 #include "app/means.h"
+#include "config/config.h"
 
 namespace dormouse::app {
 
-[[nodiscard]] std::expected<agent::Registry, Mistakes> assemble(config::Config const& config,
-                                                                Means const& means);
-// To look at: what is in it can not be run.
-[[nodiscard]] std::expected<agent::Registry, Mistakes> try_assemble(config::Config const& config);
+// REQUIRES: mistakes_in(config) is empty.
+[[nodiscard]] agent::Registry assemble(config::Config const& config, Means const& means);
 
 }  // namespace dormouse::app

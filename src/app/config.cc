@@ -1,21 +1,16 @@
 // dormouse config: writes the example, checks a file, lists the keys.
-#include "app/agent_programs.h"
-#include "app/assemble.h"
-#include "app/confine.h"
+#include "app/config_checks.h"
 #include "app/programs.h"
 
-#include "base/text.h"
 #include "cli/settings.h"
 #include "config/example.h"
 #include "config/keys.h"
 #include "config/read.h"
 #include "config/values.h"
 #include "json/json.h"
-#include "webhook/pump.h"
 
 #include <fcntl.h>
 #include <unistd.h>
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -101,23 +96,7 @@ std::string of(std::size_t n, std::string const& thing) {
     return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
 }
 
-// Those of the configuration, and those built in that one of its agents has.
-std::vector<std::string> tools_in_use(config::Config const& config,
-                                      agent::Registry const& registry) {
-    std::vector<std::string> out;
-    for (agent::Tool const& tool : registry.tools()) {
-        bool const own = std::ranges::any_of(config.tools, [&](config::Tool const& configured) {
-            return configured.name == tool.name;
-        });
-        bool const used = std::ranges::any_of(registry.agents(), [&](agent::Agent const& agent) {
-            return !agent.hidden && std::ranges::find(agent.tools, tool.name) != agent.tools.end();
-        });
-        if (own || used) out.push_back(tool.name);
-    }
-    return out;
-}
-
-void print_summary(config::Config const& config, agent::Registry const& registry) {
+void print_summary(config::Config const& config, Offer const& offer) {
     std::puts(config.file.empty() ? "There is no configuration: these are the defaults."
                                   : (config.file + " is valid.").c_str());
     std::printf("listen     %s\n", config.server.listen.c_str());
@@ -141,80 +120,16 @@ void print_summary(config::Config const& config, agent::Registry const& registry
         std::printf("model      %s (%s)\n", model.id.c_str(),
                     std::string(text(model.kind)).c_str());
     }
-    for (agent::Agent const& agent : registry.agents()) {
-        if (agent.hidden) continue;
+    for (OfferedAgent const& agent : offer.agents) {
         std::printf("agent      %s (%s)\n", agent.id.c_str(),
                     of(agent.tools.size(), "tool").c_str());
     }
-    for (std::string const& tool : tools_in_use(config, registry))
-        std::printf("tool       %s\n", tool.c_str());
+    for (std::string const& tool : offer.tools) std::printf("tool       %s\n", tool.c_str());
     for (config::Gate const& gate : config.gates) std::printf("gate       %s\n", gate.id.c_str());
 }
 
-using Warnings = std::vector<config::Problem>;
-
-// What may never be sent there, while it stands so.
-void check_targets(Warnings& out, config::Config const& config) {
-    auto allowed = config.server.webhook_hosts;
-    for (std::string& host : allowed) host = lower_case(host);
-    for (config::Webhook const& hook : config.webhooks) {
-        auto const why = webhook::way_to(hook.url, allowed).refusal;
-        if (!why.empty())
-            out.push_back({hook.line, "[[webhook]] " + hook.url + " gets nothing: " + why});
-    }
-    for (config::Notify const& notify : config.notifies) {
-        if (!notify.url) continue;
-        auto const why = webhook::way_to(notify.url->value, allowed).refusal;
-        if (!why.empty()) out.push_back({notify.line, "[[notify]] tells nobody: " + why});
-    }
-}
-
-// Programs that are not there, and sandboxes that can not be built.
-void check_programs(Warnings& out, config::Config const& config, std::string const& data) {
-    std::string const folder = program_context(config).folder;
-    for (config::Agent const& agent : config.agents) {
-        config::AgentProgram const& program = agent.program;
-        if (program.command.empty()) continue;
-        std::string why = folder_problem(program, folder, data);
-        if (auto const confined = confine({.sandbox = program.sandbox, .run_as = program.run_as});
-            !confined)
-            why = confined.error().detail;
-        if (std::string missing = program_problem(program); !missing.empty())
-            why = std::move(missing);
-        if (std::string const exposed = data_problem(program.run_as, data); !exposed.empty())
-            out.push_back({agent.line, "[[agent]] " + agent.id +
-                                           ": the server does not start with it: " + exposed});
-        if (!why.empty())
-            out.push_back({agent.line, "[[agent]] " + agent.id + " can not be used: " + why});
-    }
-}
-
-// A gate is asked only for what the program itself asks for.
-void check_modes(Warnings& out, config::Config const& config) {
-    config::Gate const* const gate = gate_of_programs(config);
-    if (!gate) return;
-    for (config::Agent const& agent : config.agents) {
-        std::string const& mode = agent.program.mode;
-        if (agent.program.command.empty() || !asks_nobody(mode)) continue;
-        out.push_back({agent.line, "[[agent]] " + agent.id + ": in the session_mode \"" + mode +
-                                       "\" its program does not ask for every permission, so "
-                                       "[[gate]] " +
-                                       gate->id + " is not asked for what it does unasked"});
-    }
-}
-
-// Those of the file, and what only this machine shows.
-Warnings warnings_of(config::Config const& config, std::string const& data) {
-    auto out = config::warnings(config);
-    check_targets(out, config);
-    check_programs(out, config, data);
-    check_modes(out, config);
-    std::ranges::stable_sort(out, {}, &config::Problem::line);
-    return out;
-}
-
-void print_summary_json(config::Config const& config, agent::Registry const& registry,
-                        Warnings const& warnings) {
+void print_summary_json(config::Config const& config, Offer const& offer,
+                        std::vector<config::Problem> const& warnings) {
     json::Writer out;
     out.begin_object().member("ok", true).member("file", config.file);
     out.member("listen", config.server.listen).member("store", config.store.url);
@@ -224,14 +139,13 @@ void print_summary_json(config::Config const& config, agent::Registry const& reg
         out.end_object();
     }
     out.end_array().key("agents").begin_array();
-    for (agent::Agent const& agent : registry.agents()) {
-        if (agent.hidden) continue;
+    for (OfferedAgent const& agent : offer.agents) {
         out.begin_object().member("id", agent.id).key("tools").begin_array();
         for (std::string const& tool : agent.tools) out.value(tool);
         out.end_array().end_object();
     }
     out.end_array().key("tools").begin_array();
-    for (std::string const& tool : tools_in_use(config, registry)) out.value(tool);
+    for (std::string const& tool : offer.tools) out.value(tool);
     out.end_array().key("gates").begin_array();
     for (config::Gate const& gate : config.gates) out.value(gate.id);
     out.end_array().key("warnings").begin_array();
@@ -257,12 +171,13 @@ int print_mistakes(std::string const& file, Mistakes const& mistakes, bool as_js
 int check(std::string const& file, std::string const& data, bool as_json) {
     auto const config = load_config(file);
     if (!config) return print_mistakes(file, config.error(), as_json);
-    auto const registry = try_assemble(*config);
-    if (!registry) return print_mistakes(file, registry.error(), as_json);
+    if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
+        return print_mistakes(file, mistakes, as_json);
+    Offer const offer = offer_of(*config);
     auto const warnings = warnings_of(*config, data);
     for (config::Problem const& warning : warnings)
         std::fprintf(stderr, "%s (warning)\n", config::line_of(config->file, warning).c_str());
-    as_json ? print_summary_json(*config, *registry, warnings) : print_summary(*config, *registry);
+    as_json ? print_summary_json(*config, offer, warnings) : print_summary(*config, offer);
     return 0;
 }
 

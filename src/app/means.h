@@ -17,10 +17,9 @@ struct Means {
     port::Processes& processes;
     port::Clock const& clock;
     external::Validators& validators;
+    port::Loop& loop;
+    port::Entropy& entropy;
     std::shared_ptr<agent::MailSlot> mail = {};
-    // Without them agents that are programs can be named, and not run.
-    port::Loop* loop = nullptr;
-    port::Entropy* entropy = nullptr;
     // Files with the rights of that user; empty: ours. nullptr: there is no such user.
     std::function<port::Folders*(std::string const& user)> folders = {};
     // Of each session of such an agent. May be empty.

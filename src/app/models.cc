@@ -37,16 +37,6 @@ Kind kind_of(config::ModelKind kind) {
     }
 }
 
-Result<void> check_extra(Json const& extra, std::vector<std::string_view> const& ours) {
-    for (std::string_view const name : ours) {
-        if (json::View(extra)[name].exists()) {
-            return fail(Code::bad_value, "extra." + std::string(name) +
-                                             " can not be set: Dormouse writes it; leave it out");
-        }
-    }
-    return {};
-}
-
 std::unique_ptr<model::Protocol const> protocol_of(config::Model const& settings,
                                                    std::string_view base_url) {
     // Of those that speak chat completions only OpenAI's own takes files for sure.
@@ -74,15 +64,11 @@ std::optional<std::uint64_t> request_tokens(config::Model const& settings) {
     return all - std::min(all, settings.max_output_tokens.value_or(all / 8));
 }
 
-Result<std::shared_ptr<agent::Model>> http_model(config::Model const& settings,
-                                                 Means const& means) {
-    Kind const kind = kind_of(settings.kind);
+std::shared_ptr<agent::Model> http_model(config::Model const& settings, Means const& means) {
     model::HttpModelOptions options;
     options.id = settings.id;
-    options.base_url = settings.base_url.empty() ? kind.base_url : settings.base_url;
-    if (!options.base_url.starts_with("https://") && !options.base_url.starts_with("http://"))
-        return fail(Code::bad_value, "base_url must begin with https:// or http://");
-    while (options.base_url.ends_with('/')) options.base_url.pop_back();
+    options.base_url =
+        settings.base_url.empty() ? kind_of(settings.kind).base_url : settings.base_url;
     if (settings.api_key) options.api_key = settings.api_key->value;
     for (config::Header const& header : settings.headers)
         options.headers.push_back({header.name, header.value});
@@ -90,8 +76,6 @@ Result<std::shared_ptr<agent::Model>> http_model(config::Model const& settings,
     options.concurrency = settings.concurrency;
     options.retries = settings.retries;
     options.request_tokens = request_tokens(settings);
-    if (auto const fits = check_extra(settings.extra, kind.ours); !fits)
-        return std::unexpected(fits.error());
     auto protocol = protocol_of(settings, options.base_url);
     return std::make_shared<model::HttpModel>(means.http, means.clock, std::move(protocol),
                                               std::move(options));
@@ -99,8 +83,18 @@ Result<std::shared_ptr<agent::Model>> http_model(config::Model const& settings,
 
 }  // namespace
 
-Result<std::shared_ptr<agent::Model>> make_model(config::Model const& settings,
-                                                 Means const& means) {
+Result<void> check_model(config::Model const& settings) {
+    if (settings.kind == config::ModelKind::scripted) return {};
+    for (std::string_view const name : kind_of(settings.kind).ours) {
+        if (json::View(settings.extra)[name].exists()) {
+            return fail(Code::bad_value, "extra." + std::string(name) +
+                                             " cannot be set: Dormouse writes it; leave it out");
+        }
+    }
+    return {};
+}
+
+std::shared_ptr<agent::Model> make_model(config::Model const& settings, Means const& means) {
     if (settings.kind == config::ModelKind::scripted) return std::make_shared<agent::DemoModel>();
     return http_model(settings, means);
 }

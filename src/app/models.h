@@ -9,9 +9,10 @@
 
 namespace dormouse::app {
 
-// What `means` refers to outlives the model. Errors: bad_value, what is wrong with its settings and
-// what to do; the id of the model is not part of it.
-[[nodiscard]] Result<std::shared_ptr<agent::Model>> make_model(config::Model const& settings,
-                                                               Means const& means);
+// Errors: bad_value, what is wrong with its settings and what to do, without its id.
+[[nodiscard]] Result<void> check_model(config::Model const& settings);
+// What `means` refers to outlives the model. REQUIRES: check_model(settings).
+[[nodiscard]] std::shared_ptr<agent::Model> make_model(config::Model const& settings,
+                                                       Means const& means);
 
 }  // namespace dormouse::app

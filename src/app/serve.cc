@@ -1,5 +1,6 @@
 #include "app/agent_programs.h"
 #include "app/assemble.h"
+#include "app/config_checks.h"
 #include "app/confine.h"
 #include "app/memory_gate.h"
 #include "app/observe.h"
@@ -575,15 +576,16 @@ int serve(cli::ServeOptions const& options) {
         return complain(safe.error());
     auto tls = load_tls(*config);
     if (!tls) return complain(tls.error());
+    if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
+        return complain(options.config, mistakes);
     World world(config->limits);
     Slots const slots;
     auto registry = assemble(
         *config,
-        {world.http, world.processes, world.clock, world.validators, slots.mail, &world.loop,
-         &world.entropy, [&world](std::string const& user) { return world.folders_of(user); },
+        {world.http, world.processes, world.clock, world.validators, world.loop, world.entropy,
+         slots.mail, [&world](std::string const& user) { return world.folders_of(user); },
          servers_from(slots.programs), ended_from(slots.programs), warnings_from(slots.programs),
          std::filesystem::absolute(options.data).string()});
-    if (!registry) return complain(options.config, registry.error());
     auto store = open_store(config->store.url, options.data);
     if (!store) return complain(store.error());
     auto secrets = prepare(options, config->store.url);
@@ -591,8 +593,8 @@ int serve(cli::ServeOptions const& options) {
     auto stored = (*store)->tokens();
     if (!stored) return complain(stored.error());
     secrets->stored = *std::move(stored);
-    return Server(world, options, *std::move(config), *std::move(registry), slots, *secrets,
-                  **store, *std::move(tls))
+    return Server(world, options, *std::move(config), std::move(registry), slots, *secrets, **store,
+                  *std::move(tls))
         .run();
 }
 

@@ -34,7 +34,7 @@ void add_variable(std::vector<std::string>& environment, std::string const& name
 
 // What the configuration allows, and nothing else of ours: least of all DORMOUSE_TOKEN.
 std::vector<std::string> environment_of(std::vector<std::string> const& env_allow) {
-    std::vector<std::string> out = usual_environment();
+    std::vector<std::string> out = base_environment();
     for (std::string const& name : env_allow) add_variable(out, name);
     return out;
 }
@@ -48,7 +48,7 @@ external::Later later_of(config::Later later) {
     return external::Later::never;
 }
 
-Result<agent::Tool> make_http(config::Tool const& tool, Means const& means) {
+external::HttpTool http_tool(config::Tool const& tool) {
     external::HttpTool out;
     out.declared = declared_of(tool);
     out.method = tool.http.method;
@@ -61,7 +61,7 @@ Result<agent::Tool> make_http(config::Tool const& tool, Means const& means) {
     if (auto const& poll = tool.http.poll)
         out.poll = external::Poll{poll->url, poll->every, poll->done, poll->output};
     if (tool.http.secret) out.secret = tool.http.secret->value;
-    return external::make_http_tool(std::move(out), means.http, means.clock);
+    return out;
 }
 
 agent::Tool make_command(config::Tool const& tool, Means const& means) {
@@ -76,21 +76,27 @@ agent::Tool make_command(config::Tool const& tool, Means const& means) {
 
 }  // namespace
 
-std::vector<std::string> usual_environment() {
+std::vector<std::string> base_environment() {
     std::vector<std::string> out;
     for (char const* const name : {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"})
         add_variable(out, name);
     return out;
 }
 
-Result<agent::Tool> make_tool(config::Tool const& tool, Means const& means) {
+Result<void> check_tool(config::Tool const& tool) {
+    if (tool.kind != config::ToolKind::http) return {};
+    return external::check_http_tool(http_tool(tool));
+}
+
+agent::Tool make_tool(config::Tool const& tool, Means const& means) {
     bool const http = tool.kind == config::ToolKind::http;
-    Result<agent::Tool> made = http ? make_http(tool, means) : make_command(tool, means);
-    if (!made || !tool.validator) return made;
+    agent::Tool made = http ? *external::make_http_tool(http_tool(tool), means.http, means.clock)
+                            : make_command(tool, means);
+    if (!tool.validator) return made;
     external::Validator validator{tool.validator->command, tool.validator->cwd,
                                   environment_of(tool.validator->env_allow),
                                   tool.validator->time_limit};
-    return external::with_validator(*std::move(made), std::move(validator), means.validators);
+    return external::with_validator(std::move(made), std::move(validator), means.validators);
 }
 
 agent::Gate make_gate(config::Gate const& gate) {

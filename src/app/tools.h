@@ -8,9 +8,11 @@
 namespace dormouse::app {
 
 // Errors: bad_value, with the key and what is wrong with it.
-[[nodiscard]] Result<agent::Tool> make_tool(config::Tool const& tool, Means const& means);
+[[nodiscard]] Result<void> check_tool(config::Tool const& tool);
+// REQUIRES: check_tool(tool).
+[[nodiscard]] agent::Tool make_tool(config::Tool const& tool, Means const& means);
 // What every program needs to run at all; nothing else of ours.
-[[nodiscard]] std::vector<std::string> usual_environment();
+[[nodiscard]] std::vector<std::string> base_environment();
 [[nodiscard]] agent::Gate make_gate(config::Gate const& gate);
 
 }  // namespace dormouse::app

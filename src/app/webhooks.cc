@@ -44,7 +44,7 @@ webhook::Pump::Options webhook_options(config::Config const& config,
         out.outgoing.notices.push_back(notice_of(notify));
     out.outgoing.page = std::move(page);
     out.allowed = config.server.webhook_hosts;
-    out.environment = usual_environment();
+    out.environment = base_environment();
     for (config::Tool const& tool : config.tools) {
         if (tool.webhook_secret) out.tool_secrets[tool.name] = tool.webhook_secret->value;
     }

@@ -162,24 +162,27 @@ std::string fault_of(HttpTool const& tool) {
 
 }  // namespace
 
-Result<agent::Tool> make_http_tool(HttpTool options, port::HttpClient& client,
-                                   port::Clock const& clock) {
+Result<void> check_http_tool(HttpTool const& options) {
     if (std::string fault = fault_of(options); !fault.empty())
         return fail(Code::bad_value, std::move(fault));
-    auto url = UrlTemplate::parse(options.url);
-    if (!url) return std::unexpected(std::move(url.error()));
-    std::optional<UrlTemplate> poll_url;
+    if (auto url = UrlTemplate::parse(options.url); !url) return std::unexpected(url.error());
     if (options.poll) {
-        auto parsed = UrlTemplate::parse(options.poll->url, true);
-        if (!parsed) return fail(Code::bad_value, "poll." + parsed.error().detail);
-        poll_url = std::move(*parsed);
+        if (auto url = UrlTemplate::parse(options.poll->url, true); !url)
+            return fail(Code::bad_value, "poll." + url.error().detail);
     }
-    if (auto body = check_body(options.body); !body)
-        return std::unexpected(std::move(body.error()));
+    return check_body(options.body);
+}
+
+Result<agent::Tool> make_http_tool(HttpTool options, port::HttpClient& client,
+                                   port::Clock const& clock) {
+    if (auto checked = check_http_tool(options); !checked) return std::unexpected(checked.error());
+    auto url = *UrlTemplate::parse(options.url);
+    std::optional<UrlTemplate> poll_url;
+    if (options.poll) poll_url = *UrlTemplate::parse(options.poll->url, true);
     options.declared.later = options.later != Later::never;
     agent::Tool tool = declare(options.declared);
     auto const ready = std::make_shared<Ready const>(
-        Ready{std::move(options), std::move(*url), std::move(poll_url)});
+        Ready{std::move(options), std::move(url), std::move(poll_url)});
     tool.start = [ready, &client, &clock](agent::ToolCall const& call,
                                           port::Fn<void(agent::ToolResult)> done) {
         return start(ready, client, clock, call, std::move(done));

@@ -31,7 +31,9 @@ struct HttpTool {
     std::string secret = {};        // signs the request (Standard Webhooks); empty: unsigned
 };
 
-// `client` and `clock` outlive the tool. Errors: bad_value, with what is wrong and what to do.
+// Errors: bad_value, with what is wrong and what to do.
+[[nodiscard]] Result<void> check_http_tool(HttpTool const& options);
+// `client` and `clock` outlive the tool. Errors: those of check_http_tool().
 [[nodiscard]] Result<agent::Tool> make_http_tool(HttpTool options, port::HttpClient& client,
                                                  port::Clock const& clock);
 
