@@ -1,8 +1,9 @@
 // That the driver knows no wire: the same one with a dialect that differs where the draft of
 // version 2 does. A prompt is answered at once, and its end comes as a change of state; a tool call
 // begins with its first update; the past is shown by resuming.
-#include "acp/json_rpc.h"
 #include "acp/testing/driver_fixture.h"
+
+#include "rpc/peer.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +45,7 @@ public:
         json::Writer out;
         out.begin_array();
         for (Block const& block : blocks) out.value(block.text);
-        rpc_.call("session/prompt", out.end_array().json(), [this](RpcPeer::Answer answer) {
+        rpc_.call("session/prompt", out.end_array().json(), [this](rpc::Peer::Answer answer) {
             if (!answer) end(std::unexpected(refusal_of(answer.error())));
         });
     }
@@ -62,14 +63,14 @@ public:
     void remove_session(std::string const&, Then<void> then) override { then({}); }
 
 private:
-    static Refusal refusal_of(RpcError const& error) {
-        bool const gone = error.code == code::closed;
-        return {gone ? Refusal::Why::gone : Refusal::Why::other, error.message, error.data};
+    static Refusal refusal_of(rpc::Fault const& error) {
+        bool const gone = error.code == rpc::code::closed;
+        return {gone ? Refusal::Why::gone : Refusal::Why::other, error.message, ""};
     }
     template <class T>
     void call(std::string_view method, std::string params, Then<T> then, auto const& read) {
         rpc_.call(method, Json::trusted(std::move(params)),
-                  [then = std::move(then), read](RpcPeer::Answer answer) mutable {
+                  [then = std::move(then), read](rpc::Peer::Answer answer) mutable {
                       if (!answer) return then(std::unexpected(refusal_of(answer.error())));
                       then(read(json::View(*answer)));
                   });
@@ -94,12 +95,12 @@ private:
     Ears const ears_;
     Then<TurnEnd> end_;
     Json question_;
-    RpcPeer rpc_{{[this](std::string const& line) { ears_.write(line); },
-                  [this](std::string const&, Json id, Json const&) {
-                      question_ = std::move(id);
-                      ears_.asked({.number = 1, .call = "t1", .kind = "execute", .title = ""});
-                  },
-                  [this](std::string const&, Json const& params) { hear(json::View(params)); }}};
+    rpc::Peer rpc_{{[this](std::string const& line) { ears_.write(line); },
+                    [this](std::string const&, Json id, Json const&) {
+                        question_ = std::move(id);
+                        ears_.asked({.number = 1, .call = "t1", .kind = "execute", .title = ""});
+                    },
+                    [this](std::string const&, Json const& params) { hear(json::View(params)); }}};
 };
 
 class DialectTest : public DriverTest {

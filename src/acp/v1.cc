@@ -18,6 +18,7 @@ constexpr std::size_t id_bytes_max = 1'024;
 constexpr std::size_t kind_bytes_max = 64;
 constexpr std::size_t title_bytes_max = 16'384;
 constexpr std::int64_t tokens_max = 1'000'000'000'000;  // of one prompt
+constexpr int code_login_required = -32000;
 
 // "": it has none, or none that could be kept.
 std::string read_id(json::View id) {
@@ -42,20 +43,40 @@ std::string read_title(std::string title) {
 
 bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
 
-Refusal refusal_of(RpcError error, bool of_prompt = false) {
+bool holds_one_of(std::string const& text, std::initializer_list<std::string_view> words) {
+    return std::ranges::any_of(
+        words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
+// Agents have many texts for "I do not know this session". An agent also refuses a prompt because a
+// model or a service is not found, so the list for prompts is narrower.
+bool says_unknown(std::string const& all, bool of_prompt) {
+    if (of_prompt)
+        return holds_one_of(lower_case(all), {"session not found", "invalid session",
+                                              "unknown session", "no such session"});
+    return holds_one_of(all, {"not found", "Invalid session", "No previous session",
+                              "\"service\":\"session\"", "no such session"});
+}
+
+Refusal refusal_of(rpc::Fault fault, bool of_prompt = false) {
     using enum Refusal::Why;
-    Refusal out{other, std::move(error.message), std::move(error.data)};
-    if (error.code == code::closed) out.why = gone;
-    if (error.code == code::login_required) out.why = login;
-    RpcError const told{error.code, out.message, out.data};
-    bool const lost = of_prompt ? says_session_unknown(told) : says_unknown(told);
-    if (out.why == other && lost) out.why = unknown;
+    Refusal out{other, std::move(fault.message),
+                fault.data.is_null() ? std::string() : std::string(fault.data.text())};
+    bool const lost =
+        fault.code == code_not_found || says_unknown(out.message + " " + out.data, of_prompt);
+    if (fault.code == rpc::code::closed) {
+        out.why = gone;
+    } else if (fault.code == code_login_required) {
+        out.why = login;
+    } else if (lost) {
+        out.why = unknown;
+    }
     return out;
 }
 
 // What `read` makes of the result.
-template <class T> RpcPeer::Done reading(Dialect::Then<T> then, auto const& read) {
-    return [then = std::move(then), read](RpcPeer::Answer answer) mutable {
+template <class T> rpc::Peer::Done reading(Dialect::Then<T> then, auto const& read) {
+    return [then = std::move(then), read](rpc::Peer::Answer answer) mutable {
         if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()))));
         then(read(json::View(*answer)));
     };
@@ -402,7 +423,7 @@ void VersionOne::close() {
 }
 
 void VersionOne::ask(std::string_view method, Json const& params, Then<void> then) {
-    rpc_.call(method, params, [then = std::move(then)](RpcPeer::Answer answer) mutable {
+    rpc_.call(method, params, [then = std::move(then)](rpc::Peer::Answer answer) mutable {
         if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()))));
         then({});
     });
@@ -475,7 +496,7 @@ void VersionOne::prompt(std::string const& session, std::vector<Block> const& bl
     json::Writer out;
     out.begin_object().member("sessionId", session).key("prompt").begin_array();
     for (Block const& block : blocks) write_block(out, block);
-    auto ended = [this, then = std::move(then)](RpcPeer::Answer answer) mutable {
+    auto ended = [this, then = std::move(then)](rpc::Peer::Answer answer) mutable {
         open_.clear();
         if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()), true)));
         then(read_end(json::View(*answer)));

@@ -3,10 +3,11 @@
 // nowhere else.
 
 #include "acp/dialect.h"
-#include "acp/json_rpc.h"
 #include "acp/settings.h"
 #include "acp/workplace.h"
+#include "json/json.h"
 #include "port/process.h"
+#include "rpc/peer.h"
 
 #include <map>
 
@@ -55,7 +56,7 @@ private:
     void ask(std::string_view method, Json const& params, Then<void> then);
 
     Ears const ears_;
-    RpcPeer rpc_;
+    rpc::Peer rpc_;
     Workplace workplace_;
     std::string session_;               // that was opened or taken up last
     std::string folder_;                // of it

@@ -88,7 +88,7 @@ bool Workplace::request(std::string const& method, Id id, json::View params,
     std::string const name = params["terminalId"].string_or("");
     auto const found = terminals_.find(name);
     if (found == terminals_.end()) {
-        rpc_.refuse(id, code::not_found, "There is no terminal \"" + name + "\".");
+        rpc_.refuse(id, code_not_found, "There is no terminal \"" + name + "\".");
     } else if (method == "terminal/output") {
         output(id, found->second);
     } else if (method == "terminal/wait_for_exit") {
@@ -109,7 +109,7 @@ void Workplace::refuse(Id id, std::string const& why) {
 }
 
 void Workplace::refuse(Id id, Error const& error) {
-    if (error.code == Code::not_found) return rpc_.refuse(id, code::not_found, error.detail);
+    if (error.code == Code::not_found) return rpc_.refuse(id, code_not_found, error.detail);
     if (error.code == Code::bad_value || error.code == Code::too_large)
         return refuse(id, error.detail);
     rpc_.refuse(id, rpc::code::internal_error, error.detail);
@@ -273,7 +273,7 @@ void Workplace::release(Id id, std::string const& name) {
     auto const terminal = std::move(terminals_.extract(name).mapped());
     if (!terminal.end) processes_.stop(terminal.process);
     for (Json const& waits : terminal.waiting)
-        rpc_.refuse(waits, code::not_found, "The terminal was released.");
+        rpc_.refuse(waits, code_not_found, "The terminal was released.");
     rpc_.respond(id, no_result());
 }
 

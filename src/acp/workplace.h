@@ -2,9 +2,10 @@
 // What a program may ask of us while it works, as far as the configuration lets it: text files of
 // the folder of its session, and terminals in it (fs/… and terminal/… of ACP). On the loop.
 
-#include "acp/json_rpc.h"
 #include "acp/settings.h"
+#include "json/json.h"
 #include "port/process.h"
+#include "rpc/peer.h"
 
 #include <map>
 #include <memory>
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace dormouse::acp {
+
+inline constexpr int code_not_found = -32002;  // of ACP: a file, a terminal, a session
 
 class Workplace {
 public:
@@ -23,7 +26,7 @@ public:
     static constexpr std::size_t command_bytes_max = std::size_t{128} << 10;
 
     // All outlive this.
-    Workplace(Settings const& settings, port::Processes& processes, RpcPeer& rpc)
+    Workplace(Settings const& settings, port::Processes& processes, rpc::Peer& rpc)
         : settings_(settings), processes_(processes), rpc_(rpc) {}
     ~Workplace() { close(); }
     Workplace(Workplace const&) = delete;
@@ -65,7 +68,7 @@ private:
 
     Settings const& settings_;
     port::Processes& processes_;
-    RpcPeer& rpc_;
+    rpc::Peer& rpc_;
     std::size_t files_open_ = 0;
     std::uint64_t last_ = 0;
     std::map<std::string, Terminal> terminals_;

@@ -49,7 +49,7 @@ protected:
     FakeFolders folders;
     Settings settings{.agent = "fake", .argv = {"/bin/agent"}};
     std::string answer;
-    RpcPeer rpc{{[this](std::string line) { answer = std::move(line); }, {}, {}}};
+    rpc::Peer rpc{{[this](std::string line) { answer = std::move(line); }, {}, {}}};
     Workplace workplace{settings, processes, rpc};
 };
 

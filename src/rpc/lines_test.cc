@@ -19,7 +19,10 @@ TEST(Lines, come_out_whole_however_the_bytes_are_cut) {
 
 TEST(Lines, tell_one_that_is_too_long_once_and_go_on) {
     LineReader reader(4);
-    EXPECT_TRUE(reader.feed("12345").empty());
+    EXPECT_TRUE(reader.feed("1234").empty());
+    EXPECT_FALSE(reader.overflows());
+    EXPECT_TRUE(reader.feed("5").empty());
+    EXPECT_TRUE(reader.overflows());
     EXPECT_TRUE(reader.feed(std::string(1000, 'x')).empty());
     auto const lines = reader.feed("\n1234\n");
     ASSERT_EQ(lines.size(), 2U);

@@ -18,14 +18,15 @@ bool is_id(json::View id) {
            (id.kind() == json::Kind::number && id.integer());
 }
 
-Message response_of(json::View object, Json id) {
+Message response_of(json::View object, Json id, bool strict) {
     auto const result = object["result"];
     auto const error = object["error"];
-    if (result.exists() == error.exists())
+    if (strict && result.exists() == error.exists())
         return refused(code::invalid_request, "a response has either result or error");
     Message out{.kind = Message::Kind::response, .id = std::move(id)};
-    if (result.exists()) {
-        out.result = result.copy();
+    bool const failed = error.exists() && (strict || !error.is_null());
+    if (!failed) {
+        if (result.exists()) out.result = result.copy();
         return out;
     }
     out.fault = Fault{.code = static_cast<int>(error["code"].integer_or(code::internal_error)),
@@ -34,27 +35,28 @@ Message response_of(json::View object, Json id) {
     return out;
 }
 
-Message message_of(json::View object) {
+Message message_of(json::View object, bool strict) {
     if (object.kind() != json::Kind::object)
         return refused(code::invalid_request, "a message is an object");
     auto const id_view = object["id"];
-    if (id_view.exists() && !is_id(id_view))
+    if (strict && id_view.exists() && !is_id(id_view))
         return refused(code::invalid_request, "id must be a string or an integer");
     Json const id = id_view.exists() ? id_view.copy() : Json();
-    if (object["jsonrpc"].string_or("") != "2.0")
+    if (strict && object["jsonrpc"].string_or("") != "2.0")
         return refused(code::invalid_request, "jsonrpc must be \"2.0\"", id);
     auto const method = object["method"];
     if (!method.exists()) {
-        if (id_view.exists()) return response_of(object, id);
+        if (id_view.exists()) return response_of(object, id, strict);
         return refused(code::invalid_request, "there is no method");
     }
     if (!method.string()) return refused(code::invalid_request, "method must be a string", id);
     auto const params = object["params"];
     bool const structured =
         params.kind() == json::Kind::object || params.kind() == json::Kind::array;
-    if (params.exists() && !params.is_null() && !structured)
+    if (strict && params.exists() && !params.is_null() && !structured)
         return refused(code::invalid_request, "params must be an object or an array", id);
-    return {.kind = id_view.exists() ? Message::Kind::request : Message::Kind::notification,
+    bool const is_request = id_view.exists() && (strict || !id_view.is_null());
+    return {.kind = is_request ? Message::Kind::request : Message::Kind::notification,
             .method = *method.string(),
             .id = id,
             .params = params.exists() ? params.copy() : Json()};
@@ -73,18 +75,19 @@ std::string ended(json::Writer out) {
 
 }  // namespace
 
-Received read(Line const& line) {
+Received read(Line const& line, Grammar grammar) {
+    bool const strict = grammar == Grammar::strict;
     if (line.too_long) return {{refused(code::parse_error, "the line is too long")}};
     auto const value = json::check(line.text);
     if (!value) return {{refused(code::parse_error, "not JSON: " + value.error().detail)}};
     json::View const view(*value);
-    if (view.kind() != json::Kind::array) return {{message_of(view)}};
+    if (view.kind() != json::Kind::array || !strict) return {{message_of(view, strict)}};
     if (view.size() == 0 || view.size() > batch_max) {
         return {{refused(code::invalid_request,
                          "a batch has 1 to " + std::to_string(batch_max) + " messages")}};
     }
     Received out{.messages = {}, .batch = true};
-    view.elements([&](json::View each) { out.messages.push_back(message_of(each)); });
+    view.elements([&](json::View each) { out.messages.push_back(message_of(each, strict)); });
     return out;
 }
 

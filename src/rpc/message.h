@@ -1,6 +1,7 @@
 #pragma once
-// JSON-RPC 2.0 messages (jsonrpc.org/specification): text in, values out, and the other way round.
-// What is written holds no line break.
+// JSON-RPC 2.0 messages (jsonrpc.org/specification): reads lines into values and writes values as
+// lines. Example: {"jsonrpc":"2.0","id":1,"method":"ping"} is a Message of kind request whose id is
+// 1 and whose method is ping.
 
 #include <dormouse/json.h>
 
@@ -19,6 +20,7 @@ inline constexpr int invalid_request = -32600;
 inline constexpr int method_not_found = -32601;
 inline constexpr int invalid_params = -32602;
 inline constexpr int internal_error = -32603;
+inline constexpr int closed = -1;  // ours, never written: the peer was closed before the answer
 }  // namespace code
 
 struct Fault {
@@ -27,13 +29,13 @@ struct Fault {
     Json data = {};  // null: none
 };
 
-// Exactly one kind. Ids are kept as they came: a string, an integer, or null.
+// Has exactly one kind. Ids are kept as they came: a string, an integer, or null.
 struct Message {
     enum class Kind : std::uint8_t {
         request,       // method, params, id
         notification,  // method, params
         response,      // id, and result or fault
-        refused,       // none of these: `fault` is the answer, to `id`
+        refused,       // not a message: `fault` is the answer, to `id`
     };
     Kind kind = Kind::refused;
     std::string method = {};
@@ -43,20 +45,24 @@ struct Message {
     std::optional<Fault> fault = {};
 };
 
-// The message of a line; several for a batch, all marked as such by `batch`.
+// `strict` accepts what the specification allows. `lenient` also accepts what ACP agents write:
+// messages without `jsonrpc`, ids and params of any type, `"id":null` in a notification, and an
+// answer with neither or both of result and error; it refuses batches.
+enum class Grammar : std::uint8_t { strict, lenient };
+
+// The message of a line; the messages of a batch if `batch` is true.
 struct Received {
     std::vector<Message> messages;
     bool batch = false;
 };
-[[nodiscard]] Received read(Line const& line);
+[[nodiscard]] Received read(Line const& line, Grammar grammar = Grammar::strict);
 
-// Lines with their end. REQUIRES: ids, params and results are compact or come from json::Writer;
-// what is not is made compact here.
+// These return lines with their end and without other line breaks.
 [[nodiscard]] std::string request(std::uint64_t id, std::string_view method, Json const& params);
 [[nodiscard]] std::string notification(std::string_view method, Json const& params);
 [[nodiscard]] std::string response(Json const& id, Json const& result);
 [[nodiscard]] std::string refusal(Json const& id, Fault const& fault);
-// The lines of answers as the one line that answers a batch.
+// Joins the lines of answers into the one line that answers a batch.
 [[nodiscard]] std::string batch(std::vector<std::string> const& lines);
 
 }  // namespace dormouse::rpc

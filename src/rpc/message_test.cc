@@ -70,6 +70,28 @@ TEST(Messages, of_a_batch_are_read_one_by_one) {
     EXPECT_EQ(received.messages[2].kind, Message::Kind::notification);
 }
 
+Message lenient(std::string text) {
+    auto const received = read({.text = std::move(text)}, Grammar::lenient);
+    EXPECT_FALSE(received.batch);
+    return received.messages.at(0);
+}
+
+TEST(Messages, of_acp_agents_are_read_leniently) {
+    auto const request = lenient(R"({"id":1.5,"method":"ask","params":"x"})");
+    EXPECT_EQ(request.kind, Message::Kind::request);
+    EXPECT_EQ(request.id.text(), "1.5");
+    EXPECT_EQ(request.params.text(), R"("x")");
+    EXPECT_EQ(lenient(R"({"id":null,"method":"told"})").kind, Message::Kind::notification);
+    auto const good = lenient(R"({"id":1,"result":2,"error":null})");
+    EXPECT_EQ(good.kind, Message::Kind::response);
+    EXPECT_FALSE(good.fault);
+    EXPECT_EQ(good.result.text(), "2");
+    EXPECT_TRUE(lenient(R"({"id":1})").result.is_null());
+    EXPECT_TRUE(lenient(R"({"id":1,"result":2,"error":{"code":5}})").fault);
+    for (char const* const other : {"[]", R"([{"method":"a"}])", "7", R"({"result":1})"})
+        EXPECT_EQ(lenient(other).kind, Message::Kind::refused) << other;
+}
+
 TEST(Messages, are_written_as_one_line_each) {
     Json const spread = Json::trusted("{\n \"a\": [1,\r\n 2]\n}");
     EXPECT_EQ(request(3, "do", spread),

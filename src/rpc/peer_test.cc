@@ -1,24 +1,24 @@
-#include "acp/json_rpc.h"
+#include "rpc/peer.h"
 
 #include <gtest/gtest.h>
 
-namespace dormouse::acp {
+namespace dormouse::rpc {
 namespace {
 
-class RpcPeerTest : public ::testing::Test {
+class PeerTest : public ::testing::Test {
 protected:
-    RpcPeer peer{{[this](std::string const& line) { sent.push_back(line); },
-                  [this](std::string const& method, Json const& id, Json const& params) {
-                      heard.push_back(method + " " + std::string(id.text()) + " " +
-                                      std::string(params.text()));
-                  },
-                  [this](std::string const& method, Json const& params) {
-                      heard.push_back(method + " " + std::string(params.text()));
-                  }}};
+    Peer peer{{[this](std::string const& line) { sent.push_back(line); },
+               [this](std::string const& method, Json const& id, Json const& params) {
+                   heard.push_back(method + " " + std::string(id.text()) + " " +
+                                   std::string(params.text()));
+               },
+               [this](std::string const& method, Json const& params) {
+                   heard.push_back(method + " " + std::string(params.text()));
+               }}};
     std::vector<std::string> sent, heard;
 };
 
-TEST_F(RpcPeerTest, AMessageMayComeInPiecesAndSeveralAtOnce) {
+TEST_F(PeerTest, AMessageMayComeInPiecesAndSeveralAtOnce) {
     EXPECT_TRUE(peer.receive(R"({"method":"a","par)"));
     EXPECT_TRUE(peer.receive("ams\":[1]}\n{\"method\":\"b\"}\r\n{\"method\""));
     EXPECT_EQ(heard, (std::vector<std::string>{"a [1]", "b {}"}));
@@ -27,9 +27,9 @@ TEST_F(RpcPeerTest, AMessageMayComeInPiecesAndSeveralAtOnce) {
     EXPECT_EQ(heard.back(), "c \"x\" {}");
 }
 
-TEST_F(RpcPeerTest, AnAnswerGoesToWhoeverAskedAndOnce) {
+TEST_F(PeerTest, AnAnswerGoesToWhoeverAskedAndOnce) {
     std::vector<std::string> answers;
-    auto const keep = [&](RpcPeer::Answer answer) {
+    auto const keep = [&](Peer::Answer answer) {
         answers.push_back(answer ? std::string(answer->text())
                                  : std::to_string(answer.error().code) + answer.error().message);
     };
@@ -42,36 +42,36 @@ TEST_F(RpcPeerTest, AnAnswerGoesToWhoeverAskedAndOnce) {
     EXPECT_EQ(peer.skipped(), 1U);
 }
 
-TEST_F(RpcPeerTest, WhatIsNoMessageIsSkipped) {
+TEST_F(PeerTest, WhatIsNoMessageIsSkipped) {
     EXPECT_TRUE(
         peer.receive("hello\n\n  \n[1]\n{\"a\":1,\"a\":2}\n\xff\n{\"id\":9,\"result\":1}\n"));
     EXPECT_EQ(heard.size(), 0U);
     EXPECT_EQ(peer.skipped(), 5U);
 }
 
-TEST_F(RpcPeerTest, ALineWithoutEndIsNotKeptForEver) {
+TEST_F(PeerTest, ALineWithoutEndIsNotKeptForEver) {
     std::string const piece(std::size_t{8} << 20, 'x');
     for (int i = 0; i < 4; ++i) EXPECT_TRUE(peer.receive(piece));
     EXPECT_FALSE(peer.receive("x"));
 }
 
-TEST_F(RpcPeerTest, ClosingAnswersWhatIsOpen) {
+TEST_F(PeerTest, ClosingAnswersWhatIsOpen) {
     int heard_code = 0;
-    peer.call("one", Json::trusted("{}"), [&](RpcPeer::Answer a) { heard_code = a.error().code; });
+    peer.call("one", Json::trusted("{}"), [&](Peer::Answer a) { heard_code = a.error().code; });
     peer.close();
     EXPECT_EQ(heard_code, code::closed);
     heard_code = 0;
-    peer.call("two", Json::trusted("{}"), [&](RpcPeer::Answer a) { heard_code = a.error().code; });
+    peer.call("two", Json::trusted("{}"), [&](Peer::Answer a) { heard_code = a.error().code; });
     EXPECT_EQ(heard_code, code::closed);
     EXPECT_EQ(sent.size(), 1U);
 }
 
-TEST_F(RpcPeerTest, RequestsOfTheOtherSideAreAnsweredWithTheirId) {
+TEST_F(PeerTest, RequestsOfTheOtherSideAreAnsweredWithTheirId) {
     peer.respond(Json::trusted("\"x\""), Json::trusted("{\"a\": 1}"));
-    peer.refuse(Json::trusted("7"), rpc::code::method_not_found, "no \"it\"");
+    peer.refuse(Json::trusted("7"), code::method_not_found, "no \"it\"");
     EXPECT_EQ(sent[0], "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{\"a\":1}}\n");
     EXPECT_NE(sent[1].find(R"("code":-32601,"message":"no \"it\"")"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace dormouse::acp
+}  // namespace dormouse::rpc
