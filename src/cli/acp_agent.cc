@@ -2,7 +2,6 @@
 
 #include "cli/fault.h"
 
-#include <poll.h>
 #include <algorithm>
 #include <ostream>
 #include <thread>
@@ -61,24 +60,15 @@ void AcpAgent::wait() {
         if (!session.stream && session.again <= now) connect(id, session);
         if (!session.stream && !session.gone) until = std::min(until, session.again);
     }
-    std::vector<pollfd> waiting{{stdio_.fd(), POLLIN, 0}};
-    std::vector<std::string> ids;
-    for (auto const& [id, session] : sessions_) {
-        if (!session.stream) continue;
-        waiting.push_back({session.stream->fd(), POLLIN, 0});
-        ids.push_back(id);
-    }
-    auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
-    if (::poll(waiting.data(), waiting.size(), static_cast<int>(std::max<long>(left, 0))) <= 0)
-        return;
-    if (waiting[0].revents != 0) {
+    auto const left = std::chrono::ceil<Duration>(until - now);
+    if (client_.wait(stdio_.fd(), std::max(left, Duration(0)))) {
         for (rpc::Line const& line : stdio_.read()) take_line(line);
     }
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        auto const found = sessions_.find(ids[i]);
-        bool const same = found != sessions_.end() && found->second.stream &&
-                          found->second.stream->fd() == waiting[i + 1].fd;
-        if (same && waiting[i + 1].revents != 0) read_stream(found->first, found->second);
+    std::vector<std::string> ids;
+    for (auto const& [id, session] : sessions_) ids.push_back(id);
+    for (std::string const& id : ids) {
+        if (auto const found = sessions_.find(id); found != sessions_.end())
+            read_stream(found->first, found->second);
     }
 }
 

@@ -15,9 +15,7 @@ constexpr int pause_max_s = 30;
 }  // namespace
 
 void AcpAgent::connect(std::string const& id, Session& session) {
-    auto stream = client_.open("/api/sessions/" + encode(id) + "/events", session.after);
-    if (!stream) return lost(id, session, stream.error());
-    session.stream.emplace(*std::move(stream));
+    session.stream = client_.open("/api/sessions/" + encode(id) + "/events", session.after);
 }
 
 // Sessions outlive a server that is started again: it is waited for as long as the editor stays.
@@ -37,6 +35,7 @@ void AcpAgent::lost(std::string const& id, Session& session, Failure const& why)
 }
 
 void AcpAgent::read_stream(std::string const& id, Session& session) {
+    if (!session.stream) return;
     auto const events = session.stream->read();
     if (!events) return lost(id, session, events.error());
     for (SseEvent const& event : *events) {

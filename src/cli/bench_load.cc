@@ -21,7 +21,7 @@ std::unexpected<Failure> went_away(std::string const& why) {
     return failure(status::unreachable, "the server went away: " + why);
 }
 
-Outcome<Descriptor> connected(Address const& address) {
+Outcome<io::Fd> connected(Address const& address) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
     auto const port = parse_number(address.port);
@@ -29,7 +29,7 @@ Outcome<Descriptor> connected(Address const& address) {
         return failure(status::failed, "not an IPv4 address: " + address.host + ":" + address.port);
     }
     to.sin_port = htons(static_cast<std::uint16_t>(*port));
-    Descriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    io::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd.open())
         return failure(status::failed, std::string("no socket: ") + std::strerror(errno));
     sockaddr generic{};
@@ -79,7 +79,7 @@ std::string_view member_text(std::string_view json, std::string_view name) {
 
 Outcome<LoadClient> LoadClient::open(Address const& address, std::size_t connections) {
     LoadClient client;
-    client.epoll_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    client.epoll_ = io::Fd(epoll_create1(EPOLL_CLOEXEC));
     client.links_.resize(connections);
     for (std::size_t i = 0; i < connections; ++i) {
         auto fd = connected(address);

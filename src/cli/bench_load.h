@@ -3,9 +3,10 @@
 // each connection, requests that stand ready as bytes, replies of which only status, length and
 // body are looked at.
 
-#include "cli/client.h"
-#include "cli/socket.h"
+#include "cli/address.h"
+#include "io/fd.h"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,7 +48,7 @@ public:
 
 private:
     struct Link {
-        Descriptor fd;
+        io::Fd fd;
         std::string request;
         std::string received;
         std::chrono::steady_clock::time_point sent;
@@ -58,7 +59,7 @@ private:
     [[nodiscard]] Outcome<Step> ask(std::size_t at, LoadScript& script);
     [[nodiscard]] Outcome<Step> hear(std::size_t at, LoadScript& script);
 
-    Descriptor epoll_;
+    io::Fd epoll_;
     std::vector<Link> links_;
 };
 

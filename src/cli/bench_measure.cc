@@ -1,6 +1,6 @@
 #include "cli/bench_measure.h"
 
-#include "cli/socket.h"
+#include "io/fd.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -68,7 +68,7 @@ double median(std::vector<double> values) {
 
 Outcome<void> probe_disk(std::string const& folder, int count, DiskFigures& figures) {
     auto const path = folder + "/disk-probe";
-    Descriptor const file(::open(path.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600));
+    io::Fd const file(::open(path.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600));
     if (!file.open())
         return failure(status::failed, "cannot write " + path + ": " + std::strerror(errno));
     std::array<char, block> bytes{};
@@ -130,7 +130,7 @@ std::uint64_t data_bytes(std::string const& folder) {
 void drop_from_cache(std::string const& folder) {
     std::error_code error;
     for (auto const& entry : std::filesystem::directory_iterator(folder, error)) {
-        Descriptor const file(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
+        io::Fd const file(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
         if (!file.open()) continue;
         fsync(file.get());  // only clean pages can be forgotten
         posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);

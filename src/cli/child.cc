@@ -1,6 +1,7 @@
 #include "cli/child.h"
 
 #include "cli/settings.h"
+#include "io/fd.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -91,10 +92,10 @@ Outcome<ChildServer> ChildServer::start(Options const& options) {
     auto const started = std::chrono::steady_clock::now();
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return failure(status::failed, "cannot make a pipe");
-    Descriptor const read_end(ends[0]);
-    Descriptor write_end(ends[1]);
+    io::Fd const read_end(ends[0]);
+    io::Fd write_end(ends[1]);
     auto const log_path = options.data + "/server.log";
-    Descriptor const log(::open(log_path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
+    io::Fd const log(::open(log_path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
     if (!log.open())
         return failure(status::failed, "cannot write " + log_path + ": " + std::strerror(errno));
     std::vector<std::string> words{"dormouse",   "serve",       "--no-config",
@@ -119,7 +120,7 @@ Outcome<ChildServer> ChildServer::start(Options const& options) {
 }
 
 Outcome<void> ChildServer::await_ready(int fd, Duration limit) {
-    auto const deadline = in(limit);
+    auto const deadline = std::chrono::steady_clock::now() + limit;
     std::string line;
     std::array<char, 512> chunk{};
     while (!line.ends_with('\n')) {
@@ -184,7 +185,7 @@ void ChildServer::kill() {
 Outcome<void> ChildServer::stop() {
     if (pid_ <= 0) return {};
     ::kill(pid_, SIGTERM);
-    auto const deadline = in(stop_limit);
+    auto const deadline = std::chrono::steady_clock::now() + stop_limit;
     int how = 0;
     while (waitpid(pid_, &how, WNOHANG) == 0) {
         if (std::chrono::steady_clock::now() > deadline) {

@@ -4,7 +4,6 @@
 #include <dormouse/time.h>
 
 #include "cli/client.h"
-#include "cli/socket.h"
 
 #include <sys/types.h>
 #include <string>

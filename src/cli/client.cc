@@ -1,38 +1,73 @@
 #include "cli/client.h"
 
 #include "base/text.h"
-#include "cli/socket.h"
+#include "io/http_transfers.h"
 #include "json/json.h"
-
-#include <boost/asio/buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
+#include "port/http.h"
 
 #include <poll.h>
 #include <sys/random.h>
-#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <limits>
+#include <optional>
 #include <utility>
 
 namespace dormouse::cli {
-namespace http = boost::beast::http;
-using Parser = http::response_parser<http::string_body>;
-
 namespace {
 
-constexpr std::uint64_t reply_bytes_max = 256ULL * 1024 * 1024;
+constexpr std::size_t reply_bytes_max = 256ULL * 1024 * 1024;
 constexpr int reconnects_max = 5;
+constexpr Duration wait_max{3'600'000};
+
+// What has come of a request.
+struct Arrival {
+    int status = 0;  // 0: no head yet
+    std::string body = {};
+    bool ended = false;
+    std::optional<port::HttpFailure> failure = {};
+};
 
 bool repeatable(std::string_view method, std::string_view target, std::string_view key) {
     return method != "POST" || !key.empty() || target.starts_with("/async-tool/");
 }
 
+Failure tls_failure(std::string const& host, std::string why) {
+    if (why.contains("wrong version number") || why.contains("packet length too long"))
+        return {status::unreachable, "no TLS with " + host + ": it speaks plain http there",
+                "Write http:// instead of https://, or ask for the server's https address."};
+    if (why.contains("target host name")) why = "hostname mismatch: " + why;
+    return {status::unreachable, "no TLS with " + host + ": " + why,
+            "A private authority is named by $SSL_CERT_FILE."};
+}
+
+// Why no whole reply came.
+Failure failure_of(port::HttpFailure const& trouble, Address const& server) {
+    using enum port::HttpFailure::Kind;
+    auto const& why = trouble.reason;
+    switch (trouble.kind) {
+        case no_route: break;
+        case tls: return tls_failure(server.host, why);
+        case timed_out: return {status::unreachable, "the server did not answer in time"};
+        case lost: return {status::unreachable, "the connection to the server was lost: " + why};
+        default: return {status::failed, "no reply of a server: " + why};
+    }
+    if (why.starts_with("Could not resolve"))
+        return {status::unreachable, "cannot find the server " + server.host + ": " + why,
+                "Check --server or $DORMOUSE_URL."};
+    auto const last = why.rfind(": ");
+    return {status::unreachable,
+            "no server at " + server.host + ":" + server.port + " (" +
+                why.substr(last == std::string::npos ? 0 : last + 2) + ")",
+            "Start one with: dormouse serve. Or name it: --server URL, $DORMOUSE_URL."};
+}
+
 // Status and body of 2xx.
-Outcome<std::pair<int, std::string>> content_of(Parser& parser) {
-    auto& message = parser.get();
-    int const code = static_cast<int>(message.result_int());
-    if (code < 200 || code > 299) return std::unexpected(failure_of_reply(code, message.body()));
-    return std::pair(code, std::move(message.body()));
+Outcome<std::pair<int, std::string>> content_of(Arrival& arrival, Address const& server) {
+    if (arrival.failure) return std::unexpected(failure_of(*arrival.failure, server));
+    if (arrival.status < 200 || arrival.status > 299)
+        return std::unexpected(failure_of_reply(arrival.status, arrival.body));
+    return std::pair(arrival.status, std::move(arrival.body));
 }
 
 Outcome<Reply> reply_of(int code, std::string const& text) {
@@ -59,6 +94,19 @@ Outcome<void> pause_before_retry(int tries, int interrupt_fd) {
     return {};
 }
 
+// Authorities as OpenSSL's own programs take them. A command talks to the server itself, not to a
+// proxy.
+io::HttpClientOptions transfer_options() {
+    auto const variable = [](char const* name) {
+        char const* const value = std::getenv(name);
+        return value == nullptr ? std::string() : std::string(value);
+    };
+    return {.ca_file = variable("SSL_CERT_FILE"),
+            .ca_folder = variable("SSL_CERT_DIR"),
+            .proxies = false,
+            .own_thread = false};
+}
+
 }  // namespace
 
 struct Client::Request {
@@ -70,96 +118,114 @@ struct Client::Request {
     std::string last_event_id = {};
 };
 
-// One connection and what has been received on it and not yet read.
-class Client::Connection {
-public:
-    explicit Connection(Socket socket) : socket_(std::move(socket)) {}
+// The transfers of a client and of its streams.
+struct Client::Transfers {
+    io::HttpTransfers http{transfer_options()};
+    port::HttpId last = 0;
+    bool came = false;  // something, since wait() looked
 
-    Outcome<void> send(std::string_view bytes, Deadline deadline) {
-        return socket_.send(bytes, deadline);
+    port::HttpId start(port::HttpRequest request, std::shared_ptr<Arrival> const& arrival) {
+        http.start(++last, std::move(request),
+                   {[arrival](port::HttpHead const& head) { arrival->status = head.status; },
+                    [arrival, this](std::string_view chunk) {
+                        arrival->body += chunk;
+                        came = true;
+                    },
+                    [arrival, this](std::optional<port::HttpFailure> why) {
+                        arrival->failure = std::move(why);
+                        arrival->ended = came = true;
+                    }});
+        return last;
     }
-
-    // One more piece into `parser`. Errors: unreachable, with heard() saying whether anything had
-    // come at all.
-    Outcome<void> read(Parser& parser, Deadline deadline) {
-        auto const got = socket_.receive(chunk_, deadline);
-        if (!got) return std::unexpected(got.error());
-        heard_ = heard_ || *got > 0;
-        boost::system::error_code error;
-        if (*got == 0) {
-            if (parser.got_some()) parser.put_eof(error);  // REQUIRED by put_eof
-            if (error || !parser.is_done())
-                return failure(status::unreachable, "the server closed the connection");
-            return {};
-        }
-        unread_.append(chunk_.data(), *got);
-        while (!unread_.empty() && !parser.is_done()) {
-            auto const used = parser.put(boost::asio::buffer(unread_), error);
-            unread_.erase(0, used);
-            if (error == http::error::need_more || used == 0) return {};
-            if (error) return failure(status::failed, "not an HTTP reply: " + error.message());
-        }
-        return {};
-    }
-
-    [[nodiscard]] int fd() const { return socket_.fd(); }
-    [[nodiscard]] bool heard() const { return heard_; }
-    void next_request() { heard_ = false; }
-
-private:
-    Socket socket_;
-    std::array<char, 16 * 1024> chunk_{};
-    std::string unread_;
-    bool heard_ = false;
 };
 
-Client::Client(Options options) : options_(std::move(options)) {}
+struct EventStream::State {
+    State(std::shared_ptr<Client::Transfers> by, Address to)
+        : transfers(std::move(by)), server(std::move(to)) {}
+    ~State() { transfers->http.cancel(id); }
+    State(State const&) = delete;
+    State& operator=(State const&) = delete;
+
+    std::shared_ptr<Client::Transfers> transfers;
+    Address server;
+    std::shared_ptr<Arrival> arrival = std::make_shared<Arrival>();
+    port::HttpId id = 0;
+    SseParser parser = {};
+};
+
+EventStream::EventStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
+EventStream::EventStream(EventStream&&) noexcept = default;
+EventStream& EventStream::operator=(EventStream&&) noexcept = default;
+EventStream::~EventStream() = default;
+
+Outcome<std::vector<SseEvent>> EventStream::read() {
+    auto& arrival = *state_->arrival;
+    std::vector<SseEvent> events;
+    if (arrival.status == 200) events = state_->parser.feed(std::exchange(arrival.body, {}));
+    if (!events.empty() || !arrival.ended) return events;
+    if (arrival.status == 200 && !arrival.failure)
+        return failure(status::unreachable, "the server ended the stream");
+    auto const refused = content_of(arrival, state_->server);
+    return std::unexpected(refused ? Failure{status::failed, "the server sent no stream"}
+                                   : refused.error());
+}
+
+Client::Client(Options options)
+    : options_(std::move(options)), transfers_(std::make_shared<Transfers>()) {}
 Client::Client(Client&&) noexcept = default;
 Client::~Client() = default;
 
-std::string Client::encoded(Request const& request) const {
-    auto const& host = options_.address.host;
-    bool const v6 = host.find(':') != std::string::npos;
-    std::string out = request.method + " " + request.target + " HTTP/1.1\r\nHost: ";
-    out += (v6 ? "[" + host + "]" : host) + ":" + options_.address.port + "\r\n";
-    if (!options_.token.empty()) out += "Authorization: Bearer " + options_.token + "\r\n";
-    out += request.stream ? "Accept: text/event-stream\r\n" : "Accept: application/json\r\n";
-    if (!request.last_event_id.empty()) out += "Last-Event-ID: " + request.last_event_id + "\r\n";
-    if (!request.key.empty()) out += "Idempotency-Key: \"" + request.key + "\"\r\n";
-    if (request.method == "POST" || request.method == "PATCH") {
-        out += "Content-Type: application/json\r\nContent-Length: " +
-               std::to_string(request.body.size()) + "\r\n";
-    }
-    return out + "\r\n" + request.body;
+port::HttpRequest Client::encoded(Request const& request) const {
+    port::HttpRequest out{.method = request.method,
+                          .url = options_.address.url() + request.target,
+                          .body = request.body,
+                          .connect_limit = Duration(0),
+                          .idle_limit = Duration(0),
+                          .total_limit = options_.time_limit,
+                          .response_max = reply_bytes_max};
+    auto const add = [&out](std::string name, std::string value) {
+        if (!value.empty()) out.headers.push_back({std::move(name), std::move(value)});
+    };
+    add("Accept", request.stream ? "text/event-stream" : "application/json");
+    if (!options_.token.empty()) add("Authorization", "Bearer " + options_.token);
+    if (!request.body.empty()) add("Content-Type", "application/json");
+    if (!request.key.empty()) add("Idempotency-Key", '"' + request.key + '"');
+    add("Last-Event-ID", request.last_event_id);
+    out.send_once = !repeatable(request.method, request.target, request.key);
+    if (!request.stream) return out;
+    out.connect_limit = std::exchange(out.total_limit, Duration(0));
+    out.idle_limit = options_.silence_limit;
+    out.response_max = std::numeric_limits<std::size_t>::max();
+    return out;
+}
+
+Outcome<void> Client::move(bool watch_output) {
+    std::array<pollfd, 2> others{pollfd{options_.interrupt_fd, POLLIN, 0},
+                                 pollfd{watch_output ? options_.output_fd : -1, 0, 0}};
+    transfers_->http.turn(wait_max, others);
+    if (others[0].revents != 0) return failure(status::interrupted, "interrupted");
+    if ((others[1].revents & (POLLERR | POLLHUP)) != 0) return failure(status::unread, "");
+    if ((others[1].revents & POLLNVAL) != 0) options_.output_fd = -1;
+    return {};
+}
+
+bool Client::wait(int fd, Duration limit) {
+    pollfd other{fd, POLLIN, 0};
+    bool const at_once = std::exchange(transfers_->came, false);
+    transfers_->http.turn(at_once ? Duration(0) : limit, {&other, 1});
+    return other.revents != 0;
 }
 
 Outcome<std::pair<int, std::string>> Client::exchange(Request const& request) {
-    auto const bytes = encoded(request);
-    for (bool first = true;; first = false) {
-        auto const deadline = in(options_.time_limit);
-        bool const reused = connection_ != nullptr;
-        if (!reused) {
-            auto socket = Socket::connect(options_.address, deadline, options_.interrupt_fd);
-            if (!socket) return std::unexpected(socket.error());
-            connection_ = std::make_unique<Connection>(*std::move(socket));
+    auto const arrival = std::make_shared<Arrival>();
+    auto const id = transfers_->start(encoded(request), arrival);
+    while (!arrival->ended) {
+        if (auto const moved = move(false); !moved) {
+            transfers_->http.cancel(id);
+            return std::unexpected(moved.error());
         }
-        connection_->next_request();
-        Parser parser;
-        parser.eager(true);
-        parser.body_limit(reply_bytes_max);
-        auto step = connection_->send(bytes, deadline);
-        while (step && !parser.is_done()) step = connection_->read(parser, deadline);
-        if (step) {
-            auto content = content_of(parser);
-            if (!parser.keep_alive()) connection_.reset();
-            return content;
-        }
-        bool const silent = !connection_->heard();
-        connection_.reset();
-        bool const again = first && reused && silent && step.error().exit == status::unreachable &&
-                           repeatable(request.method, request.target, request.key);
-        if (!again) return std::unexpected(step.error());
     }
+    return content_of(*arrival, options_.address);
 }
 
 Outcome<Reply> Client::ask(Request const& request) {
@@ -179,10 +245,7 @@ Outcome<Reply> Client::get(std::string const& target) {
 }
 
 Outcome<Reply> Client::post(std::string const& target, Json const& body, Keyed keyed) {
-    return ask({.method = "POST",
-                .target = target,
-                .body = std::string(body.text()),
-                .key = keyed == Keyed::yes ? random_key() : std::string()});
+    return post_as(keyed == Keyed::yes ? random_key() : std::string(), target, body);
 }
 
 Outcome<Reply> Client::post_as(std::string const& key, std::string const& target,
@@ -198,86 +261,28 @@ Outcome<Reply> Client::remove(std::string const& target) {
     return ask({.method = "DELETE", .target = target});
 }
 
-Outcome<void> Client::stream(Request const& request, SseParser& events, OnEvent const& on_event,
-                             bool& stopped) {
-    auto socket = Socket::connect(options_.address, in(options_.time_limit), options_.interrupt_fd);
-    if (!socket) return std::unexpected(socket.error());
-    socket->watch(options_.output_fd);
-    Connection connection(*std::move(socket));
-    if (auto const sent = connection.send(encoded(request), in(options_.time_limit)); !sent)
-        return sent;
-    Parser parser;
-    parser.eager(true);
-    parser.body_limit(boost::none);
-    while (!parser.is_done()) {
-        auto const step = connection.read(parser, in(options_.silence_limit));
-        if (!step) return step;
-        if (!parser.is_header_done() || parser.get().result_int() != 200) continue;
-        for (auto const& event : events.feed(std::exchange(parser.get().body(), {}))) {
-            if (on_event(event) == Stream::stop || final_bye(event)) {
-                stopped = true;
-                return {};
-            }
-        }
-    }
-    if (parser.get().result_int() == 200)
-        return failure(status::unreachable, "the server ended the stream");
-    auto const refused = content_of(parser);
-    return std::unexpected(refused ? Failure{status::failed, "the server sent no stream"}
-                                   : refused.error());
-}
-
-struct EventStream::State {
-    State(Client::Connection opened, Duration limit)
-        : connection(std::move(opened)), silence_limit(limit) {}
-
-    Client::Connection connection;
-    Duration silence_limit;
-    Parser parser;
-    SseParser events;
-};
-
-EventStream::EventStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
-EventStream::EventStream(EventStream&&) noexcept = default;
-EventStream::~EventStream() = default;
-
-int EventStream::fd() const { return state_->connection.fd(); }
-
-Outcome<std::vector<SseEvent>> EventStream::read() {
-    auto& parser = state_->parser;
-    if (auto const step = state_->connection.read(parser, in(state_->silence_limit)); !step)
-        return std::unexpected(step.error());
-    bool const streams = parser.is_header_done() && parser.get().result_int() == 200;
-    if (streams) {
-        auto events = state_->events.feed(std::exchange(parser.get().body(), {}));
-        if (parser.is_done() && events.empty())
-            return failure(status::unreachable, "the server ended the stream");
-        return events;
-    }
-    if (!parser.is_done()) return std::vector<SseEvent>{};
-    auto const refused = content_of(parser);
-    return std::unexpected(refused ? Failure{status::failed, "the server sent no stream"}
-                                   : refused.error());
-}
-
-Outcome<EventStream> Client::open(std::string const& target, std::string const& after) {
-    auto const deadline = in(options_.time_limit);
-    auto socket = Socket::connect(options_.address, deadline, options_.interrupt_fd);
-    if (!socket) return std::unexpected(socket.error());
-    auto state = std::make_unique<EventStream::State>(Connection(*std::move(socket)),
-                                                      options_.silence_limit);
-    state->parser.eager(true);
-    state->parser.body_limit(boost::none);
+EventStream Client::open(std::string const& target, std::string const& after) {
+    auto state = std::make_unique<EventStream::State>(transfers_, options_.address);
     Request const request{
         .method = "GET", .target = target, .stream = true, .last_event_id = after};
-    if (auto const sent = state->connection.send(encoded(request), deadline); !sent)
-        return std::unexpected(sent.error());
+    state->id = transfers_->start(encoded(request), state->arrival);
     return EventStream(std::move(state));
+}
+
+Outcome<void> Client::follow(EventStream stream, OnEvent const& on_event) {
+    for (;;) {
+        auto const events = stream.read();
+        if (!events) return std::unexpected(events.error());
+        for (auto const& event : *events) {
+            if (on_event(event) == Stream::stop || final_bye(event)) return {};
+        }
+        if (!events->empty()) continue;
+        if (auto const moved = move(true); !moved) return moved;
+    }
 }
 
 Outcome<void> Client::events(std::string const& target, std::string after,
                              OnEvent const& on_event) {
-    SseParser parser;
     int tries = 0;
     auto const counted = [&](SseEvent const& event) {
         tries = 0;
@@ -285,65 +290,13 @@ Outcome<void> Client::events(std::string const& target, std::string after,
         return on_event(event);
     };
     for (;;) {
-        bool stopped = false;
-        parser.restart();
-        auto const ended =
-            stream({.method = "GET", .target = target, .stream = true, .last_event_id = after},
-                   parser, counted, stopped);
-        if (stopped) return {};
+        auto const ended = follow(open(target, after), counted);
         auto const exit = ended ? status::done : ended.error().exit;
         if (exit != status::unreachable && exit != status::refused) return ended;
         if (tries == reconnects_max) return ended;
         if (auto const waited = pause_before_retry(tries++, options_.interrupt_fd); !waited)
             return waited;
     }
-}
-
-Outcome<Address> parse_url(std::string_view url) {
-    auto const wrong = [&] {
-        // It may hold a password before an @.
-        bool const secret = url.find('@') != std::string_view::npos;
-        auto const shown = secret ? "a name and password have no place in it" : std::string(url);
-        return failure(status::usage, "not a server address: " + shown,
-                       "Write it as http://HOST:PORT or https://HOST:PORT.");
-    };
-    bool const tls = url.starts_with("https://");
-    if (!tls && !url.starts_with("http://")) return wrong();
-    auto rest = url.substr(url.find("//") + 2);
-    if (rest.ends_with('/')) rest.remove_suffix(1);
-    if (rest.empty() || rest.find_first_of("/?#@ \r\n") != std::string_view::npos) return wrong();
-    std::string_view host = rest;
-    std::string_view after_host;
-    if (rest.front() == '[') {
-        auto const end = rest.find(']');
-        if (end == std::string_view::npos) return wrong();
-        host = rest.substr(1, end - 1);
-        after_host = rest.substr(end + 1);
-    } else if (auto const colon = rest.find(':'); colon != std::string_view::npos) {
-        host = rest.substr(0, colon);
-        after_host = rest.substr(colon);
-    }
-    if (host.empty() || (!after_host.empty() && after_host.front() != ':')) return wrong();
-    if (after_host.empty()) return Address{std::string(host), tls ? "443" : "80", tls};
-    auto const port = parse_number(after_host.substr(1));
-    if (!port || *port == 0 || *port > 65535) return wrong();
-    return Address{std::string(host), std::to_string(*port), tls};
-}
-
-std::string encode(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string out;
-    for (char const c : text) {
-        auto const byte = static_cast<unsigned char>(c);
-        bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-        if (plain) {
-            out += c;
-        } else {
-            out += {'%', digits[byte >> 4], digits[byte & 15]};
-        }
-    }
-    return out;
 }
 
 std::string random_key() {

@@ -1,13 +1,12 @@
 #pragma once
-// A blocking HTTP/1.1 client for one server: one connection that is kept alive, JSON bodies, a
-// bearer token, Server-Sent Events. One thread. The only file of this layer that names Boost.Beast
-// is client.cc.
+// HTTP with one server for a command that waits for its answers: JSON bodies, a bearer token,
+// Server-Sent Events, over libcurl (io/http_transfers.h). Connections are kept. One thread.
 
 #include <dormouse/json.h>
 #include <dormouse/time.h>
 
+#include "cli/address.h"
 #include "cli/failure.h"
-#include "cli/socket.h"
 #include "cli/sse.h"
 
 #include <functional>
@@ -15,14 +14,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+namespace dormouse::port {
+struct HttpRequest;
+}
 
 namespace dormouse::cli {
-
-// "http://host[:port][/]" or https; everything else is a usage failure.
-[[nodiscard]] Outcome<Address> parse_url(std::string_view url);
-
-// A path segment or a query value, percent-encoded.
-[[nodiscard]] std::string encode(std::string_view text);
 
 // 128 random bits in hex, for Idempotency-Key.
 [[nodiscard]] std::string random_key();
@@ -39,12 +37,11 @@ struct Reply {
 class EventStream {
 public:
     EventStream(EventStream&&) noexcept;
+    EventStream& operator=(EventStream&&) noexcept;
     ~EventStream();
 
-    // Readable: read() has something.
-    [[nodiscard]] int fd() const;
-    // The events that came, which may be none. Errors: it is over; whether it may be opened again
-    // says the exit (unreachable, refused).
+    // The events that came, which may be none; never blocks. Errors, after the last event: it is
+    // over; whether it may be opened again says the exit (unreachable, refused).
     [[nodiscard]] Outcome<std::vector<SseEvent>> read();
 
 private:
@@ -74,37 +71,40 @@ public:
     [[nodiscard]] Outcome<Reply> get(std::string const& target);
     [[nodiscard]] Outcome<Reply> post(std::string const& target, Json const& body,
                                       Keyed keyed = Keyed::no);
+    // The same under a key of the caller's, who may repeat it.
+    [[nodiscard]] Outcome<Reply> post_as(std::string const& key, std::string const& target,
+                                         Json const& body);
     [[nodiscard]] Outcome<Reply> patch(std::string const& target, Json const& body);
     [[nodiscard]] Outcome<Reply> remove(std::string const& target);
-    // What is there, as it came; it need not be JSON.
+    // The body of the reply as it came; it need not be JSON.
     [[nodiscard]] Outcome<std::string> bytes(std::string const& target);
 
     enum class Stream : std::uint8_t { go_on, stop };
     using OnEvent = std::function<Stream(SseEvent const&)>;
     // Reads the stream at `target` after event `after` until `on_event` says stop. A lost
-    // connection is made again after 1, 2, 4, … s (5 tries), going on after the last id that was
-    // seen.
+    // connection is made again after 1, 2, 4, … s (5 tries), after the last id that was seen.
     [[nodiscard]] Outcome<void> events(std::string const& target, std::string after,
                                        OnEvent const& on_event);
-    // A stream of its own at `target`, after event `after`.
-    [[nodiscard]] Outcome<EventStream> open(std::string const& target, std::string const& after);
-    // As post(), under a key of the caller's, who may repeat it.
-    [[nodiscard]] Outcome<Reply> post_as(std::string const& key, std::string const& target,
-                                         Json const& body);
+    // A stream of its own at `target`, after event `after`; whether it can be had says its read().
+    [[nodiscard]] EventStream open(std::string const& target, std::string const& after);
+    // Until something has come for a stream, `fd` is readable (true) or `limit` is over.
+    [[nodiscard]] bool wait(int fd, Duration limit);
 
 private:
     friend class EventStream;
-    class Connection;
     struct Request;
+    struct Transfers;
 
     [[nodiscard]] Outcome<std::pair<int, std::string>> exchange(Request const& request);
     [[nodiscard]] Outcome<Reply> ask(Request const& request);
-    [[nodiscard]] Outcome<void> stream(Request const& request, SseParser& parser,
-                                       OnEvent const& on_event, bool& stopped);
-    [[nodiscard]] std::string encoded(Request const& request) const;
+    [[nodiscard]] port::HttpRequest encoded(Request const& request) const;
+    // Until `on_event` says stop, or the server says that no stream will be there again.
+    [[nodiscard]] Outcome<void> follow(EventStream stream, OnEvent const& on_event);
+    // Waits for bytes and moves them. Errors: interrupted; with `watch_output` also unread.
+    [[nodiscard]] Outcome<void> move(bool watch_output);
 
     Options options_;
-    std::unique_ptr<Connection> connection_;  // null: not connected
+    std::shared_ptr<Transfers> transfers_;
 };
 
 }  // namespace dormouse::cli

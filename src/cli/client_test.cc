@@ -78,16 +78,32 @@ TEST(ClientTest, many_requests_share_one_connection_and_a_closed_one_is_opened_a
     EXPECT_EQ(server.seen().size(), 5U);
 }
 
-TEST(ClientTest, a_post_without_key_is_not_repeated_on_a_connection_that_broke) {
+TEST(ClientTest, a_post_without_key_is_not_repeated_when_its_answer_is_lost) {
     FakeServer server;
-    server.close_after(1);
     server.answer("POST /move", 200, "{}");
     auto client = client_of(server);
     EXPECT_TRUE(client.post("/move", Json::trusted("{}")));
+    server.fall_silent();
     auto const second = client.post("/move", Json::trusted("{}"));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().exit, status::unreachable);
-    EXPECT_EQ(server.seen().size(), 1U);
+    EXPECT_EQ(server.seen().size(), 2U);
+}
+
+TEST(ClientTest, a_stream_and_requests_beside_it_share_one_wait) {
+    FakeServer server;
+    server.answer("GET /events", 200, "id: 1\nevent: a\ndata: {}\n\n");
+    server.answer("GET /x", 200, "{}");
+    auto client = client_of(server);
+    auto stream = client.open("/events", "");
+    EXPECT_TRUE(client.get("/x"));
+    std::vector<SseEvent> events;
+    while (auto read = stream.read()) {
+        events.insert(events.end(), read->begin(), read->end());
+        EXPECT_FALSE(client.wait(-1, Duration(1000)));
+    }
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].event, "a");
 }
 
 TEST(ClientTest, no_server_is_unreachable_and_says_how_to_start_one) {
@@ -102,6 +118,7 @@ TEST(ClientTest, no_server_is_unreachable_and_says_how_to_start_one) {
     auto const reply = client.get("/x");
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().exit, status::unreachable);
+    EXPECT_NE(reply.error().what.find("(Connection refused)"), std::string::npos);
     EXPECT_NE(reply.error().remedy.find("dormouse serve"), std::string::npos);
 }
 

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 
 #include "cli/resolve.h"
-#include "cli/socket.h"
+#include "io/fd.h"
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -105,7 +105,7 @@ private:
         : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
 
     pid_t pid_;
-    Descriptor fd_;
+    io::Fd fd_;
     int status_ = 0;
 };
 

@@ -2,9 +2,9 @@
 // doctor.
 
 #include "cli/commands.h"
+#include "cli/interrupts.h"
 #include "cli/known_agents.h"
 #include "cli/resolve.h"
-#include "cli/socket.h"
 #include "cli/story.h"
 
 #include "base/text.h"

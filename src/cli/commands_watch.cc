@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/interrupts.h"
 #include "cli/resolve.h"
-#include "cli/socket.h"
 
 #include <algorithm>
 #include <map>

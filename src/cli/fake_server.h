@@ -3,7 +3,7 @@
 // before. A target without an answer is 404 not_found. Answers to the same "METHOD target" follow
 // one another; the last one stays.
 
-#include "cli/socket.h"
+#include "io/fd.h"
 
 #include <atomic>
 #include <map>
@@ -39,17 +39,20 @@ public:
     [[nodiscard]] std::string body_of(std::string const& line) const;
     // The server closes each connection after that many requests, without saying so (0: never).
     void close_after(int requests) { close_after_ = requests; }
+    // From now on requests are read, and their connections closed without an answer.
+    void fall_silent() { silent_ = true; }
 
 private:
     void serve();
     void serve_connection(int fd);
     [[nodiscard]] std::string reply_to(Seen const& request);
 
-    Descriptor listener_;
-    Descriptor wake_;
+    io::Fd listener_;
+    io::Fd wake_;
     int port_ = 0;
     std::atomic<bool> stopping_ = false;
     std::atomic<int> close_after_ = 0;
+    std::atomic<bool> silent_ = false;
     mutable std::mutex mutex_;  // protects what follows
     std::map<std::string, std::vector<std::pair<int, std::string>>> answers_;
     std::vector<Seen> seen_;

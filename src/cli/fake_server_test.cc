@@ -89,7 +89,7 @@ void FakeServer::serve() {
 }
 
 void FakeServer::serve_connection(int fd) {
-    Descriptor const connection(fd);
+    io::Fd const connection(fd);
     std::string received;
     std::array<char, 4096> chunk{};
     for (int served = 0;;) {
@@ -109,6 +109,7 @@ void FakeServer::serve_connection(int fd) {
                      received.substr(end + 4, whole - end - 4)};
         received.erase(0, whole);
         auto const reply = reply_to(request);
+        if (silent_) return;
         if (::send(fd, reply.data(), reply.size(), MSG_NOSIGNAL) < 0) return;
         if (reply.find("text/event-stream") != std::string::npos) return;
         if (++served == close_after_) return;

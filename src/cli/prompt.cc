@@ -5,8 +5,8 @@
 #include "base/media.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/interrupts.h"
 #include "cli/resolve.h"
-#include "cli/socket.h"
 #include "cli/story.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "io/folder.h"
 
-#include "io/spawn.h"
+#include "io/fd.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -1,18 +1,17 @@
 #include "io/http_client.h"
 
-#include "base/check.h"
-#include "io/http_transfer.h"
 #include "io/no_signals.h"
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace dormouse::io {
 
@@ -45,8 +44,11 @@ struct CurlHttpClient::Calls {
 
 struct CurlHttpClient::Thread {
     Thread(port::Loop& loop, std::shared_ptr<Calls> const& calls, HttpClientOptions options)
-        : loop_(loop), calls_(calls), options_(std::move(options)), multi_(curl_multi_init()) {
-        CHECK(multi_ != nullptr);
+        : loop_(loop),
+          calls_(calls),
+          active_max_(options.active_max),
+          waiting_max_(options.waiting_max),
+          transfers_(std::move(options)) {
         NoSignals const none;
         thread_ = std::thread([this] { serve(); });
         ::pthread_setname_np(thread_.native_handle(), "outgoing http");
@@ -55,10 +57,6 @@ struct CurlHttpClient::Thread {
     ~Thread() {
         tell(Stop{});
         thread_.join();
-        for (auto const& [id, transfer] : active_)
-            curl_multi_remove_handle(multi_, transfer->handle());
-        active_.clear();
-        curl_multi_cleanup(multi_);
     }
 
     struct Start {
@@ -76,20 +74,14 @@ struct CurlHttpClient::Thread {
             std::scoped_lock const lock(mutex_);
             orders_.push_back(std::move(order));
         }
-        curl_multi_wakeup(multi_);
+        transfers_.wake();
     }
 
 private:
-    using Instant = HttpTransfer::Instant;
-
     void serve() {
         while (take_orders()) {
-            int running = 0;
-            curl_multi_perform(multi_, &running);
-            reap();
+            transfers_.turn(std::chrono::hours(1));
             begin_waiting();
-            end_idle();
-            curl_multi_poll(multi_, nullptr, 0, wait_ms(), nullptr);
         }
     }
 
@@ -104,7 +96,9 @@ private:
             if (auto* start = std::get_if<Start>(&order)) {
                 enqueue(std::move(*start));
             } else {
-                drop(std::get<Cancel>(order).id);
+                HttpId const id = std::get<Cancel>(order).id;
+                std::erase_if(waiting_, [id](Start const& each) { return each.id == id; });
+                transfers_.cancel(id);
             }
             begin_waiting();
         }
@@ -112,69 +106,29 @@ private:
     }
 
     void enqueue(Start start) {
-        if (waiting_.size() < options_.waiting_max) return waiting_.push_back(std::move(start));
+        if (waiting_.size() < waiting_max_) return waiting_.push_back(std::move(start));
         finish(start.id, HttpFailure{HttpFailure::Kind::overloaded,
                                      std::to_string(waiting_.size()) + " requests wait", false});
     }
 
-    void drop(HttpId id) {
-        std::erase_if(waiting_, [id](Start const& start) { return start.id == id; });
-        if (auto const found = active_.find(id); found != active_.end()) {
-            curl_multi_remove_handle(multi_, found->second->handle());
-            active_.erase(found);
-        }
-    }
-
     void begin_waiting() {
-        while (!waiting_.empty() && active_.size() < options_.active_max) {
+        while (!waiting_.empty() && transfers_.under_way() < active_max_) {
             Start start = std::move(waiting_.front());
             waiting_.pop_front();
-            begin(std::move(start));
+            transfers_.start(start.id, std::move(start.request), callbacks_of(start.id));
         }
     }
 
-    void begin(Start start) {
-        HttpId const id = start.id;
-        HttpTransfer::Sink sink{
-            [this, id](port::HttpHead head) {
-                post([id, head = std::move(head)](Calls& calls) mutable {
-                    calls.head(id, std::move(head));
-                });
-            },
-            [this, id](std::string chunk) {
-                post([id, chunk = std::move(chunk)](Calls& calls) { calls.data(id, chunk); });
-            }};
-        auto transfer =
-            std::make_unique<HttpTransfer>(std::move(start.request), options_, std::move(sink));
-        if (transfer->broken()) return finish(id, transfer->broken());
-        CHECK(curl_multi_add_handle(multi_, transfer->handle()) == CURLM_OK);
-        active_.emplace(id, std::move(transfer));
-    }
-
-    void reap() {
-        int left = 0;
-        while (CURLMsg const* const message = curl_multi_info_read(multi_, &left)) {
-            if (message->msg != CURLMSG_DONE) continue;
-            auto const ended = std::ranges::find_if(active_, [&](auto const& entry) {
-                return entry.second->handle() == message->easy_handle;
-            });
-            CHECK(ended != active_.end());
-            end(ended->first, ended->second->verdict(message->data.result));
-        }
-    }
-
-    void end_idle() {
-        auto const now = std::chrono::steady_clock::now();
-        std::vector<HttpId> idle;
-        for (auto const& [id, transfer] : active_) {
-            if (transfer->idle_end() <= now) idle.push_back(id);
-        }
-        for (HttpId const id : idle) end(id, active_.at(id)->idled());
-    }
-
-    void end(HttpId id, std::optional<HttpFailure> failure) {
-        drop(id);
-        finish(id, std::move(failure));
+    port::HttpCallbacks callbacks_of(HttpId id) {
+        return {[this, id](port::HttpHead head) {
+                    post([id, head = std::move(head)](Calls& calls) mutable {
+                        calls.head(id, std::move(head));
+                    });
+                },
+                [this, id](std::string_view chunk) {
+                    post([id, chunk = std::string(chunk)](Calls& calls) { calls.data(id, chunk); });
+                },
+                [this, id](std::optional<HttpFailure> failure) { finish(id, std::move(failure)); }};
     }
 
     void finish(HttpId id, std::optional<HttpFailure> failure) {
@@ -187,40 +141,27 @@ private:
         });
     }
 
-    // Until the first idle limit; libcurl knows its own timers.
-    [[nodiscard]] int wait_ms() const {
-        Instant first = std::chrono::steady_clock::now() + std::chrono::hours(1);
-        for (auto const& [id, transfer] : active_) first = std::min(first, transfer->idle_end());
-        auto const left = first - std::chrono::steady_clock::now();
-        return static_cast<int>(
-            std::max<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(left).count(), 0));
-    }
-
     port::Loop& loop_;
     std::weak_ptr<Calls> const calls_;
-    HttpClientOptions const options_;
-    CURLM* const multi_;
+    std::size_t const active_max_;
+    std::size_t const waiting_max_;
 
     std::mutex mutex_;
     std::vector<Order> orders_;  // protected by mutex_
 
-    // The thread's own, and the destructor's after it.
+    // The thread's own, but for wake(), and the destructor's after it.
     std::deque<Start> waiting_;
-    std::map<HttpId, std::unique_ptr<HttpTransfer>> active_;
+    HttpTransfers transfers_;
 
-    std::thread thread_;  // last: everything it uses stands before it starts
+    std::thread thread_;  // last: everything it uses is made before it starts
 };
 
 CurlHttpClient::CurlHttpClient(port::Loop& loop, HttpClientOptions options)
-    : loop_(loop), calls_(std::make_shared<Calls>()) {
-    CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
-    thread_ = std::make_unique<Thread>(loop_, calls_, std::move(options));
-}
+    : loop_(loop),
+      calls_(std::make_shared<Calls>()),
+      thread_(std::make_unique<Thread>(loop_, calls_, std::move(options))) {}
 
-CurlHttpClient::~CurlHttpClient() {
-    thread_.reset();
-    curl_global_cleanup();
-}
+CurlHttpClient::~CurlHttpClient() = default;
 
 HttpId CurlHttpClient::start(port::HttpRequest request, port::HttpCallbacks callbacks) {
     HttpId const id = ++last_;

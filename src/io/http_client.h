@@ -1,23 +1,13 @@
 #pragma once
-// Outgoing HTTP on a thread of its own: one libcurl multi handle. libcurl itself is seen only by
-// http_transfer.
+// Outgoing HTTP on a thread of its own.
 
+#include "io/http_transfers.h"
 #include "port/http.h"
 
 #include <memory>
-#include <string>
 
 namespace dormouse::io {
 
-struct HttpClientOptions {
-    std::string user_agent = "dormouse";
-    std::string ca_file = {};          // of certificates to trust; empty: those of the system
-    std::size_t active_max = 256;      // more wait, oldest first
-    std::size_t waiting_max = 10'000;  // more fail with `overloaded`
-};
-
-// Proxies are those of the environment (https_proxy, no_proxy …); loopback is always reached
-// directly. Certificates are verified. Compressed answers are not asked for.
 class CurlHttpClient final : public port::HttpClient {
 public:
     // `loop` outlives this.

@@ -3,7 +3,7 @@
 #include "base/address.h"
 #include "base/check.h"
 #include "base/text.h"
-#include "io/http_client.h"
+#include "io/http_transfers.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace dormouse::io {
@@ -105,16 +106,22 @@ HttpTransfer::HttpTransfer(port::HttpRequest request, HttpClientOptions const& o
 void HttpTransfer::set_up(HttpClientOptions const& options) {
     CURL* const easy = easy_.get();
     curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    // Signals are blocked on a thread of its own; else libcurl ignores SIGPIPE while it writes.
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, options.own_thread ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     // Else an end that comes while a name is looked up waits for the resolver, and all others with
     // it.
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_.data());
     curl_easy_setopt(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
     if (!options.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
-    if (is_loopback(host_of(request_.url))) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    if (!options.ca_folder.empty())
+        curl_easy_setopt(easy, CURLOPT_CAPATH, options.ca_folder.c_str());
+    if (!options.proxies || is_loopback(host_of(request_.url)))
+        curl_easy_setopt(easy, CURLOPT_PROXY, "");
     if (request_.public_only) keep_public();
     if (request_.redirects_max > 0) {
         curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
@@ -223,6 +230,19 @@ HttpFailure HttpTransfer::idled() const {
             "nothing came for " + std::to_string(request_.idle_limit.count()) + " ms", sent()};
 }
 
+// libcurl's own words; where it only says that it could not connect, the system knows why.
+std::string HttpTransfer::reason_of(CURLcode code) const {
+    std::string text = error_[0] != '\0' ? error_.data() : curl_easy_strerror(code);
+    long system_error = 0;
+    curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &system_error);
+    std::string_view const unspecific = curl_easy_strerror(CURLE_COULDNT_CONNECT);
+    if (code == CURLE_COULDNT_CONNECT && system_error != 0 && text.ends_with(unspecific)) {
+        text.resize(text.size() - unspecific.size());
+        text += std::generic_category().message(static_cast<int>(system_error));
+    }
+    return escape_for_terminal(text);
+}
+
 std::optional<HttpFailure> HttpTransfer::verdict(CURLcode code) const {
     if (code == CURLE_OK) return std::nullopt;
     if (too_large_) {
@@ -234,8 +254,7 @@ std::optional<HttpFailure> HttpTransfer::verdict(CURLcode code) const {
     }
     if (forbidden_ && !sent())
         return HttpFailure{Kind::forbidden, "the address is not a public one", false};
-    std::string const reason =
-        escape_for_terminal(error_[0] != '\0' ? error_.data() : curl_easy_strerror(code));
+    std::string const reason = reason_of(code);
     if (code == CURLE_OPERATION_TIMEDOUT) {
         curl_off_t connected = 0;  // 0: never was
         curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected);
@@ -279,7 +298,7 @@ bool HttpTransfer::take_data(std::string_view bytes) {
     if (!head_out_) return true;  // of a redirect that is followed
     body_bytes_ += bytes.size();
     too_large_ = body_bytes_ > request_.response_max;
-    if (!too_large_) sink_.data(std::string(bytes));
+    if (!too_large_) sink_.data(bytes);
     return !too_large_;
 }
 

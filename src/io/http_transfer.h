@@ -1,6 +1,5 @@
 #pragma once
-// One request on libcurl. For io/http_client.cc alone, on its thread: the only header that names
-// libcurl.
+// One request on libcurl. For io/http_transfers.cc alone: the only header that names libcurl.
 
 #include "port/http.h"
 
@@ -11,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace dormouse::io {
 
@@ -22,7 +22,7 @@ public:
     // Where what comes goes to.
     struct Sink {
         port::Fn<void(port::HttpHead)> head;
-        port::Fn<void(std::string)> data;
+        port::Fn<void(std::string_view)> data;
     };
 
     HttpTransfer(port::HttpRequest request, HttpClientOptions const& options, Sink sink);
@@ -53,6 +53,7 @@ private:
     void moved() { last_moved_ = std::chrono::steady_clock::now(); }
     [[nodiscard]] bool will_follow() const;
     [[nodiscard]] bool sent() const;
+    [[nodiscard]] std::string reason_of(CURLcode code) const;
 
     static std::size_t on_header(char* bytes, std::size_t, std::size_t size, void* self);
     static std::size_t on_data(char* bytes, std::size_t, std::size_t size, void* self);

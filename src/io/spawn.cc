@@ -125,10 +125,6 @@ private:
 
 }  // namespace
 
-Fd::~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-}
-
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     std::vector<char*> out;
     for (std::string& text : texts) out.push_back(text.data());

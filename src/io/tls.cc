@@ -2,7 +2,6 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include <utility>
 
@@ -69,7 +68,6 @@ Result<Context> make_context(std::string const& certificate, std::string const& 
 struct TlsStream::Impl {
     std::unique_ptr<SSL, FreeStream> stream;
     bool broken = false;  // SSL_shutdown must not follow a fatal error
-    std::string why = {};
 
     Moved moved(int result, std::size_t bytes) {
         if (result == 1) return {State::moved, bytes};
@@ -80,8 +78,6 @@ struct TlsStream::Impl {
             default: break;
         }
         broken = true;
-        long const verdict = SSL_get_verify_result(stream.get());
-        why = verdict == X509_V_OK ? reason() : X509_verify_cert_error_string(verdict);
         return {State::failed, 0};
     }
 };
@@ -112,8 +108,6 @@ void TlsStream::end() {
     static_cast<void>(SSL_shutdown(impl_->stream.get()));
 }
 
-std::string TlsStream::why_failed() const { return impl_->why; }
-
 struct TlsServer::Impl {
     std::string certificate;
     std::string key;
@@ -143,41 +137,6 @@ std::unique_ptr<TlsStream> TlsServer::accept(int socket) const {
     impl->stream.reset(SSL_new(impl_->context.get()));
     if (!impl->stream || SSL_set_fd(impl->stream.get(), socket) != 1) return nullptr;
     SSL_set_accept_state(impl->stream.get());
-    return std::unique_ptr<TlsStream>(new TlsStream(std::move(impl)));
-}
-
-struct TlsClient::Impl {
-    Context context;
-};
-
-TlsClient::TlsClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-TlsClient::~TlsClient() = default;
-
-Result<std::unique_ptr<TlsClient>> TlsClient::make() {
-    ERR_clear_error();
-    Context context(SSL_CTX_new(TLS_client_method()));
-    if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1 ||
-        SSL_CTX_set_default_verify_paths(context.get()) != 1)
-        return fail(Code::internal, "OpenSSL gives no context: " + reason());
-    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-    SSL_CTX_set_mode(context.get(),
-                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    auto impl = std::make_unique<Impl>(Impl{std::move(context)});
-    return std::unique_ptr<TlsClient>(new TlsClient(std::move(impl)));
-}
-
-std::unique_ptr<TlsStream> TlsClient::connect(int socket, std::string const& host) const {
-    auto impl = std::make_unique<TlsStream::Impl>();
-    impl->stream.reset(SSL_new(impl_->context.get()));
-    SSL* const stream = impl->stream.get();
-    if (!stream || SSL_set_fd(stream, socket) != 1) return nullptr;
-    // An address is compared with the addresses of the certificate, and is no name to send (RFC
-    // 6066 §3).
-    bool const address = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream), host.c_str()) == 1;
-    bool const named = !address && SSL_set1_host(stream, host.c_str()) == 1 &&
-                       SSL_set_tlsext_host_name(stream, host.c_str()) == 1;
-    if (!address && !named) return nullptr;
-    SSL_set_connect_state(stream);
     return std::unique_ptr<TlsStream>(new TlsStream(std::move(impl)));
 }
 

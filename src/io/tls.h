@@ -1,6 +1,6 @@
 #pragma once
-// TLS on sockets that do not block, by OpenSSL: TLS 1.2 and 1.3, HTTP/1.1 by ALPN. One thread: a
-// server's is that of the loop.
+// The server's side of TLS on sockets that do not block, by OpenSSL: TLS 1.2 and 1.3, HTTP/1.1 by
+// ALPN. On the loop only.
 
 #include <dormouse/error.h>
 
@@ -39,12 +39,9 @@ public:
     [[nodiscard]] bool holds() const;
     // Tells the other side that no more comes.
     void end();
-    // After `failed`: what was wrong with the other side, first of all its certificate.
-    [[nodiscard]] std::string why_failed() const;
 
 private:
     friend class TlsServer;
-    friend class TlsClient;
     struct Impl;
     explicit TlsStream(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
@@ -66,23 +63,6 @@ public:
 private:
     struct Impl;
     explicit TlsServer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
-};
-
-// Who connects. A server is believed whose certificate is for the host that was asked for and comes
-// from an authority of this machine ($SSL_CERT_FILE, $SSL_CERT_DIR, else the system's).
-class TlsClient {
-public:
-    // Errors: internal.
-    [[nodiscard]] static Result<std::unique_ptr<TlsClient>> make();
-    ~TlsClient();
-
-    // `host`: a name, or an address without brackets. nullptr: out of memory.
-    [[nodiscard]] std::unique_ptr<TlsStream> connect(int socket, std::string const& host) const;
-
-private:
-    struct Impl;
-    explicit TlsClient(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
 

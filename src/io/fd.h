@@ -1,0 +1,30 @@
+#pragma once
+// File descriptors with an owner.
+
+#include <unistd.h>
+#include <utility>
+
+namespace dormouse::io {
+
+// A file descriptor that is closed with its owner. -1: none.
+class Fd {
+public:
+    explicit Fd(int fd = -1) : fd_(fd) {}
+    ~Fd() { close(); }
+    Fd(Fd&& other) noexcept : fd_(other.release()) {}
+    Fd& operator=(Fd&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    [[nodiscard]] int get() const { return fd_; }
+    [[nodiscard]] bool open() const { return fd_ >= 0; }
+    [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+    void close() {
+        if (fd_ >= 0) ::close(release());
+    }
+
+private:
+    int fd_;
+};
+
+}  // namespace dormouse::io
