@@ -43,7 +43,7 @@ void AcpAgent::read_stream(std::string const& id, Session& session) {
         auto const data = json::check(event.data);
         if (!data) continue;
         if (!event.id.empty()) session.after = event.id;
-        auto const told = session.updates.tell(event.event, json::View(*data), false);
+        auto const told = session.updates.tell(event.name, json::View(*data), false);
         tell(id, session, told);
         if (told.gone) return;
     }

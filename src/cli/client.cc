@@ -82,7 +82,7 @@ Outcome<Reply> reply_of(int code, std::string const& text) {
 
 // True when the stream cannot go on at all.
 bool final_bye(SseEvent const& event) {
-    if (event.event != "bye") return false;
+    if (event.name != "bye") return false;
     auto const data = json::check(event.data);
     auto const reason = data ? json::View(*data)["reason"].string_or("") : std::string();
     return reason == "deleted" || reason == "revoked";
@@ -150,7 +150,7 @@ struct EventStream::State {
     Address server;
     std::shared_ptr<Arrival> arrival = std::make_shared<Arrival>();
     port::HttpId id = 0;
-    SseParser parser = {};
+    SseParser parser;
 };
 
 EventStream::EventStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -161,7 +161,10 @@ EventStream::~EventStream() = default;
 Outcome<std::vector<SseEvent>> EventStream::read() {
     auto& arrival = *state_->arrival;
     std::vector<SseEvent> events;
-    if (arrival.status == 200) events = state_->parser.feed(std::exchange(arrival.body, {}));
+    if (arrival.status == 200) {
+        (void)state_->parser.feed(std::exchange(arrival.body, {}),
+                                  [&](SseEvent const& event) { events.push_back(event); });
+    }
     if (!events.empty() || !arrival.ended) return events;
     if (arrival.status == 200 && !arrival.failure)
         return failure(status::unreachable, "the server ended the stream");

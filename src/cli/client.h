@@ -5,9 +5,9 @@
 #include <dormouse/json.h>
 #include <dormouse/time.h>
 
+#include "base/sse.h"
 #include "cli/address.h"
 #include "cli/failure.h"
-#include "cli/sse.h"
 
 #include <functional>
 #include <memory>

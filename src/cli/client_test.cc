@@ -103,7 +103,7 @@ TEST(ClientTest, a_stream_and_requests_beside_it_share_one_wait) {
         EXPECT_FALSE(client.wait(-1, Duration(1000)));
     }
     ASSERT_EQ(events.size(), 1U);
-    EXPECT_EQ(events[0].event, "a");
+    EXPECT_EQ(events[0].name, "a");
 }
 
 TEST(ClientTest, no_server_is_unreachable_and_says_how_to_start_one) {
@@ -140,7 +140,7 @@ TEST(ClientTest, a_stream_that_breaks_goes_on_after_the_last_event_seen) {
     std::vector<std::string> ids;
     auto const read = client.events("/events", "", [&](SseEvent const& event) {
         ids.push_back(event.id);
-        return event.event == "b" ? Client::Stream::stop : Client::Stream::go_on;
+        return event.name == "b" ? Client::Stream::stop : Client::Stream::go_on;
     });
     EXPECT_TRUE(read);
     EXPECT_EQ(ids, (std::vector<std::string>{"1", "2", "3"}));

@@ -76,7 +76,7 @@ Client::Stream Follower::take(SseEvent const& event) {
     auto const checked = json::check(event.data);
     if (!checked) return Client::Stream::go_on;
     json::View const view(*checked);
-    auto const told = story_.tell(event.event, view);
+    auto const told = story_.tell(event.name, view);
     if (!context_.global.json) context_.out << told.text << std::flush;
     after_ = view["seq"].integer_or(after_);  // what is no event has none
     seq_ = std::max(seq_, after_);

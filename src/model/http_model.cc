@@ -1,6 +1,7 @@
 #include "model/http_model.h"
 
-#include "model/stream_parser.h"
+#include "base/sse.h"
+#include "model/line_parser.h"
 
 #include <algorithm>
 #include <utility>
@@ -34,8 +35,9 @@ struct HttpModel::Asking {
             body += chunk.substr(0, error_body_max - std::min(body.size(), error_body_max));
             return;
         }
-        auto const each = [this](auto, std::string_view data) { event(data); };
-        bool const fits = lines() ? line_parser.feed(chunk, each) : sse_parser.feed(chunk, each);
+        bool const fits =
+            lines() ? line_parser.feed(chunk, [this](std::string_view line) { event(line); })
+                    : sse_parser.feed(chunk, [this](SseEvent const& each) { event(each.data); });
         if (!fits && !ended) {
             abort(model.provider_.trouble("an event of the stream is larger than " +
                                           std::to_string(event_max) + " bytes"));

@@ -1,8 +1,8 @@
-#include "model/stream_parser.h"
+#include "base/sse.h"
 
 #include <utility>
 
-namespace dormouse::model {
+namespace dormouse {
 
 bool SseParser::feed(std::string_view chunk, Each const& each) {
     while (!chunk.empty()) {
@@ -12,7 +12,7 @@ bool SseParser::feed(std::string_view chunk, Each const& each) {
         }
         auto const end = chunk.find_first_of("\r\n");
         line_ += chunk.substr(0, end);
-        if (line_.size() + data_.size() > event_max_) return false;
+        if (line_.size() + event_.data.size() > event_max_) return false;
         if (end == std::string_view::npos) return true;
         after_return_ = chunk[end] == '\r';
         chunk.remove_prefix(end + 1);
@@ -27,35 +27,19 @@ void SseParser::take_line(Each const& each) {
     constexpr std::string_view mark = "\xEF\xBB\xBF";
     if (std::exchange(first_line_, false) && line.starts_with(mark)) line.remove_prefix(3);
     if (line.empty()) {
-        std::string const name = std::exchange(name_, {});
-        std::string const data = std::exchange(data_, {});
-        if (std::exchange(has_data_, false)) each(name, data);
+        auto const whole = std::exchange(event_, {.id = event_.id, .name = {}, .data = {}});
+        if (std::exchange(has_data_, false)) each(whole);
         return;
     }
     auto const colon = line.find(':');
+    auto const field = line.substr(0, colon);
     auto value = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
     if (value.starts_with(' ')) value.remove_prefix(1);
-    take_field(line.substr(0, colon), value);
-}
-
-void SseParser::take_field(std::string_view field, std::string_view value) {
-    if (field == "event") name_ = value;
+    if (field == "event") event_.name = value;
+    if (field == "id" && !value.contains('\0')) event_.id = value;
     if (field != "data") return;
-    if (std::exchange(has_data_, true)) data_ += '\n';
-    data_ += value;
+    if (std::exchange(has_data_, true)) event_.data += '\n';
+    event_.data += value;
 }
 
-bool LineParser::feed(std::string_view chunk, SseParser::Each const& each) {
-    while (!chunk.empty()) {
-        auto const end = chunk.find('\n');
-        line_ += chunk.substr(0, end);
-        if (line_.size() > event_max_) return false;
-        if (end == std::string_view::npos) return true;
-        chunk.remove_prefix(end + 1);
-        std::string const taken = std::exchange(line_, {});
-        if (taken.find_first_not_of(" \t\r") != std::string::npos) each({}, taken);
-    }
-    return true;
-}
-
-}  // namespace dormouse::model
+}  // namespace dormouse

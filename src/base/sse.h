@@ -1,0 +1,43 @@
+#pragma once
+// Server-Sent Events (WHATWG HTML, 9.2): bytes in chunks with boundaries anywhere, events out.
+// Pure.
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace dormouse {
+
+struct SseEvent {
+    std::string id;    // the last id that the stream named; empty: none yet
+    std::string name;  // empty: the stream names none
+    std::string data;  // its lines are joined by line feeds
+};
+
+// The events of one connection. Comments are skipped; an event without data is none.
+class SseParser {
+public:
+    using Each = std::function<void(SseEvent const&)>;
+
+    // An event larger than `event_max` bytes ends the parsing.
+    explicit SseParser(std::size_t event_max = std::numeric_limits<std::size_t>::max())
+        : event_max_(event_max) {}
+
+    // Calls `each` for the events that `chunk` completes. False, from then on: an event was too
+    // large.
+    [[nodiscard]] bool feed(std::string_view chunk, Each const& each);
+
+private:
+    void take_line(Each const& each);
+
+    std::size_t event_max_;
+    std::string line_;
+    SseEvent event_;
+    bool has_data_ = false;
+    bool after_return_ = false;  // a line feed now belongs to the line before it
+    bool first_line_ = true;     // may begin with a byte order mark
+};
+
+}  // namespace dormouse
