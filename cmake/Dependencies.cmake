@@ -42,6 +42,12 @@ add_library(qrencode INTERFACE)
 target_include_directories(qrencode SYSTEM INTERFACE ${QRENCODE_INCLUDE_DIR})
 target_link_libraries(qrencode INTERFACE ${QRENCODE_LIBRARY})
 
+find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
+find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
+add_library(unicode INTERFACE)
+target_include_directories(unicode SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
+target_link_libraries(unicode INTERFACE ${UTF8PROC_LIBRARY})
+
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 add_library(tomlplusplus INTERFACE)
 target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})

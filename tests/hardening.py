@@ -22,6 +22,7 @@ LIBRARIES = {
     'libspdlog.so',
     'libssl.so',
     'libstdc++.so',
+    'libutf8proc.so',
     'ld-linux-x86-64.so',
     'ld-linux-aarch64.so',
 }

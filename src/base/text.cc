@@ -2,6 +2,8 @@
 
 #include "base/utf8.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -24,39 +26,18 @@ constexpr std::array<std::uint8_t, 256> base64url_values = [] {
     return values;
 }();
 
-struct Range {
-    char32_t first, last;
-};
-
-// What a terminal obeys or does not show: Unicode's categories Cc, Zl, Zp, its bidirectional
-// controls, and the default ignorable characters. Variation selectors 1 to 16 stay: emoji in
-// ordinary text carry them.
-constexpr std::array<Range, 19> unsafe_on_terminals{{
-    {0x0000, 0x001F},    // C0
-    {0x007F, 0x009F},    // DEL, C1
-    {0x00AD, 0x00AD},    // soft hyphen
-    {0x034F, 0x034F},    // combining grapheme joiner
-    {0x061C, 0x061C},    // Arabic letter mark
-    {0x115F, 0x1160},    // Hangul fillers
-    {0x17B4, 0x17B5},    // Khmer inherent vowels
-    {0x180B, 0x180F},    // Mongolian selectors, vowel separator
-    {0x200B, 0x200F},    // zero width space and joiners, direction marks
-    {0x2028, 0x202E},    // line and paragraph separator, embeddings and overrides
-    {0x2060, 0x206F},    // word joiner, invisible operators, isolates
-    {0x3164, 0x3164},    // Hangul filler
-    {0xFEFF, 0xFEFF},    // byte order mark
-    {0xFFA0, 0xFFA0},    // half width Hangul filler
-    {0xFFF0, 0xFFFB},    // specials, interlinear annotation
-    {0x13430, 0x1343F},  // hieroglyph format controls
-    {0x1BCA0, 0x1BCA3},  // shorthand format controls
-    {0x1D173, 0x1D17A},  // musical format controls
-    {0xE0000, 0xE0FFF},  // tags, variation selectors 17 to 256
-}};
-
+// What a terminal obeys or does not show: Unicode's controls, its separators of lines and
+// paragraphs, bidirectional and other format controls, and the characters that are invisible by
+// default, also those that are only reserved for more of them. Variation selectors 1 to 16 stay:
+// emoji in ordinary text carry them.
 bool unsafe(char32_t code) {
-    return std::ranges::any_of(unsafe_on_terminals, [code](Range const& range) {
-        return range.first <= code && code <= range.last;
-    });
+    if ((code >= 0x20 && code < 0x7F) || (code >= 0xFE00 && code <= 0xFE0F)) return false;
+    bool const reserved = code == 0x2065 || (code >= 0xFFF0 && code <= 0xFFF8) ||
+                          (code >= 0xE0000 && code <= 0xE0FFF);
+    auto const& character = *utf8proc_get_property(static_cast<utf8proc_int32_t>(code));
+    auto const part = character.boundclass;
+    return reserved || character.ignorable != 0 || part == UTF8PROC_BOUNDCLASS_CONTROL ||
+           part == UTF8PROC_BOUNDCLASS_CR || part == UTF8PROC_BOUNDCLASS_LF;
 }
 
 void append_escape(std::string& out, std::string_view opening, std::uint32_t number) {

@@ -101,6 +101,8 @@ TEST(EscapeForTerminal, ShowsWhatATerminalWouldObeyOrHide) {
               "\\u{2066}\\u{2069}\\u{200e}\\u{200f}\\u{61c}");
     EXPECT_EQ(escape_for_terminal("a\u200Bb\u200Dc\uFEFFd"), "a\\u{200b}b\\u{200d}c\\u{feff}d");
     EXPECT_EQ(escape_for_terminal("\U000E0041"), "\\u{e0041}");
+    EXPECT_EQ(escape_for_terminal("\uFFF0\u2065\U000E0080"), "\\u{fff0}\\u{2065}\\u{e0080}");
+    EXPECT_EQ(escape_for_terminal("\uFFF9\u034F\u3164"), "\\u{fff9}\\u{34f}\\u{3164}");
 }
 
 TEST(EscapeForTerminal, KeepsLayoutWhenAsked) {

@@ -5,7 +5,7 @@
 
 #include <dormouse/time.h>
 
-#include "cli/width.h"
+#include "base/width.h"
 #include "json/json.h"
 
 #include <string>

@@ -3,7 +3,7 @@
 #include <dormouse/id.h>
 
 #include "base/text.h"
-#include "cli/width.h"
+#include "base/width.h"
 #include "json/json.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-#include "cli/width.h"
+#include "base/width.h"
 
 #include <gtest/gtest.h>
 
-namespace dormouse::cli {
+namespace dormouse {
 namespace {
 
 TEST(Width, counts_columns_not_bytes) {
@@ -39,4 +39,4 @@ TEST(Width, no_cut_text_is_too_wide) {
 }
 
 }  // namespace
-}  // namespace dormouse::cli
+}  // namespace dormouse

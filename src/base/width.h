@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace dormouse::cli {
+namespace dormouse {
 
 // 0 for what joins the character before it, 2 for East Asian wide characters and emoji, else 1.
 [[nodiscard]] std::size_t width(char32_t code);
@@ -14,4 +14,4 @@ namespace dormouse::cli {
 // At most `columns` wide, with … where something was left out. Characters are not torn.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
 
-}  // namespace dormouse::cli
+}  // namespace dormouse
