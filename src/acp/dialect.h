@@ -1,8 +1,10 @@
 #pragma once
-// One version of the protocol that programs speak (ACP): values in, lines out, and the other way
-// round. Which process it is and what is done with its words is the driver's business. On the loop.
+// One version of ACP: turns values into lines and lines into values. The driver decides which
+// process runs and what its reports mean. On the loop.
+// Example: prompt("s1", blocks, then) writes a request; its answer calls `then` with a TurnEnd, and
+// until then listener.on_update gets what the agent says.
 
-#include "acp/words.h"
+#include "acp/protocol_types.h"
 #include "port/world.h"
 
 #include <expected>
@@ -13,46 +15,46 @@ namespace dormouse::acp {
 class Dialect {
 public:
     template <class T> using Answer = std::expected<T, Refusal>;
-    // Comes once: with the answer, or refused; of an open one when close() is called with
+    // Is called once: with the answer or a refusal. close() refuses what is open with
     // Refusal::Why::gone.
     template <class T> using Then = port::Fn<void(Answer<T>)>;
     // All outlive the dialect.
-    struct Ears {
+    struct Listener {
         std::function<void(std::string const& line)> write;
-        std::function<void(Said)> said;  // of the session that was opened or taken up last
-        std::function<void(Question)> asked;
+        std::function<void(Update)> on_update;  // of the session that was opened or continued last
+        std::function<void(Question)> on_question;
     };
 
     virtual ~Dialect() = default;
 
-    // What the program wrote. False: a line is longer than may be, and nothing more is read. The
-    // dialect may be destroyed only after this has returned.
+    // Reads what the agent wrote. Returns false when a line is too long; the dialect reads nothing
+    // more then. REQUIRES: nothing that is called from inside destroys the dialect.
     [[nodiscard]] virtual bool receive(std::string_view bytes) = 0;
-    // The program has ended: nothing is written any more.
+    // The agent has ended: nothing is written any more.
     virtual void close() = 0;
-    // The last line that it wrote and that is no message; empty: there was none.
+    // The last line that was not a message; empty if there was none.
     [[nodiscard]] virtual std::string nonsense() const { return {}; }
     [[nodiscard]] virtual std::string version() const = 0;  // for people
 
     virtual void greet(Then<Hello> then) = 0;
     virtual void sign_in(std::string const& login, Then<void> then) = 0;
     virtual void open(Place const& place, Then<Opened> then) = 0;
-    // `with_past`: what was said in it is told before the answer.
+    // Continues a session. `with_past`: the agent replays its past before the answer.
     virtual void take_up(std::string const& session, Place const& place, bool with_past,
                          Then<Opened> then) = 0;
-    // Of a folder, from `cursor` on; empty: from the first one.
+    // Lists the sessions of a folder from `cursor` on; empty: from the first one.
     virtual void list(std::string const& folder, std::string const& cursor, Then<Listed> then) = 0;
     virtual void set_mode(std::string const& session, std::string const& mode, Then<void> then) = 0;
     virtual void set_option(std::string const& session, std::string const& option,
                             Json const& value, Then<void> then) = 0;
-    // Answered when the turn has ended, in whichever way the program tells it.
+    // Is answered when the turn has ended, however the version reports that.
     virtual void prompt(std::string const& session, std::vector<Block> const& blocks,
                         Then<TurnEnd> then) = 0;
-    // The prompt is answered some time later.
+    // Asks the agent to stop. The prompt is answered later.
     virtual void cancel(std::string const& session) = 0;
-    // Of a question that is not open any more: nothing.
+    // Does nothing if the question is not open any more.
     virtual void answer(std::uint64_t question, Decision decision) = 0;
-    // The program may let go of it; what it keeps stays.
+    // The agent may release the session's resources; it keeps what it stored.
     virtual void close_session(std::string const& session, Then<void> then) = 0;
     virtual void remove_session(std::string const& session, Then<void> then) = 0;
 };

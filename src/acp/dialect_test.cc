@@ -15,7 +15,7 @@ using testing::DriverTest;
 
 class Drafted final : public Dialect {
 public:
-    explicit Drafted(Ears ears) : ears_(std::move(ears)) {}
+    explicit Drafted(Listener listener) : listener_(std::move(listener)) {}
 
     [[nodiscard]] bool receive(std::string_view bytes) override { return rpc_.receive(bytes); }
     void close() override {
@@ -80,25 +80,26 @@ private:
     }
     void hear(json::View update) {
         std::string const kind = update["sessionUpdate"].string_or("");
-        if (kind == "agent_message") ears_.said(SaidText{update["text"].string_or("")});
-        if (kind == "user_message") ears_.said(UserText{update["text"].string_or("")});
+        if (kind == "agent_message") listener_.on_update(AgentText{update["text"].string_or("")});
+        if (kind == "user_message") listener_.on_update(UserText{update["text"].string_or("")});
         if (kind == "tool_call_update")
-            ears_.said(ToolChange{.id = update["toolCallId"].string_or(""),
-                                  .status = session::parse<session::AgentToolStatus>(
-                                      update["status"].string_or(""))});
+            listener_.on_update(ToolChange{.id = update["toolCallId"].string_or(""),
+                                           .status = session::parse<session::AgentToolStatus>(
+                                               update["status"].string_or(""))});
         if (kind != "state_update" || update["state"].string_or("") != "idle") return;
         bool const cancelled = update["stopReason"].string_or("") == "cancelled";
         end(TurnEnd{cancelled ? session::FinishReason::cancelled : session::FinishReason::stop,
                     {}});
     }
 
-    Ears const ears_;
+    Listener const listener_;
     Then<TurnEnd> end_;
     Json question_;
-    rpc::Peer rpc_{{[this](std::string const& line) { ears_.write(line); },
+    rpc::Peer rpc_{{[this](std::string const& line) { listener_.write(line); },
                     [this](std::string const&, Json id, Json const&) {
                         question_ = std::move(id);
-                        ears_.asked({.number = 1, .call = "t1", .kind = "execute", .title = ""});
+                        listener_.on_question(
+                            {.number = 1, .call = "t1", .kind = "execute", .title = ""});
                     },
                     [this](std::string const&, Json const& params) { hear(json::View(params)); }}};
 };
@@ -106,7 +107,9 @@ private:
 class DialectTest : public DriverTest {
 protected:
     DialectTest() {
-        own.dialect = [](Dialect::Ears ears) { return std::make_unique<Drafted>(std::move(ears)); };
+        own.dialect = [](Dialect::Listener listener) {
+            return std::make_unique<Drafted>(std::move(listener));
+        };
         programs = std::make_unique<Programs>(own, processes, loop);
     }
     void start(std::uint32_t attempt = 1) {

@@ -1,12 +1,20 @@
 #pragma once
-// One process of an agent's program, for one session of ours: from its start over the session of
-// its own that it is given to the prompts, one at a time. A state machine over port::Processes; on
-// the loop.
+// Runs one process of an ACP agent for one session, and gives it the session's prompts, one at a
+// time. Two state machines decide what happens: process_session.h (the process and the agent's
+// session in it) and prompt_exchange.h (one prompt). This class feeds them events and does what
+// they say: timers, the process and the dialect. On the loop.
+// Example: prompt() starts the process; its greeting is the event `greeted`, whose action `attach`
+// opens a session; the answer to that is the event `opened`; and so on until send_prompt().
 
 #include "acp/dialect.h"
-#include "acp/screen.h"
-#include "acp/scribe.h"
+#include "acp/process_session.h"
+#include "acp/prompt_exchange.h"
+#include "acp/replay.h"
+#include "acp/screen_feed.h"
+#include "acp/session_finder.h"
 #include "acp/settings.h"
+#include "acp/timer.h"
+#include "acp/update_coalescer.h"
 #include "agent/program.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
@@ -18,207 +26,187 @@
 
 namespace dormouse::acp {
 
-// One that is to be answered.
+// A prompt that waits for its outcome.
 struct Prompt {
     port::ModelRequest request;
     port::Fn<void(port::Delta)> delta;
     port::Outcome done;
 };
 
-// Somebody wants to its screen.
-struct Visit {
+// Somebody wants to see the agent's own screen.
+struct AttachRequest {
     port::DoorAsk ask;
     port::Fn<void(Result<port::DoorEntry>)> then;
 };
 
-// A setting of a session that is asked for before it is prompted.
-struct Wish {
-    std::string option;  // empty: the mode
+// A setting that the agent's session gets before it is prompted.
+struct SessionOption {
+    std::string id;  // empty: the mode
     Json value;
-    std::string what;    // for people
-    std::string choice;  // what there is instead; perhaps nothing is known
+    std::string what;    // for people: option model = "x"
+    std::string choice;  // for people: the possible values; empty: not reported
+};
+
+// Why a prompt, or an attach request, has failed.
+struct Failure {
+    session::AgentFailure::How how = session::AgentFailure::How::refused;
+    std::string code = {}, message = {};
 };
 
 class Driver : public std::enable_shared_from_this<Driver> {
 public:
-    // All outlive this. `rested`: it takes a prompt again after one that was cancelled; `gone`:
-    // once, when the process has ended and its prompt was answered, perhaps from inside prompt().
-    struct Told {
-        std::function<void()> rested, gone;
-        std::function<void(agent::Program::About, Abilities)> about;  // what it said of itself
-        std::function<void(std::string const&)> mode;  // that its session is in; "": unknown
+    // All outlive this.
+    struct Listener {
+        std::function<void()> on_free;  // takes a prompt again after one that was cancelled
+        std::function<void()> on_gone;  // once: the process has ended and its prompt has an outcome
+        std::function<void(agent::Program::About, Abilities)> on_about;  // the agent's greeting
+        std::function<void(std::string const&)> on_mode;  // of the session; "": unknown
     };
     Driver(Settings const& settings, port::Processes& processes, port::Loop& loop,
-           SessionId session, Told told);
+           SessionId session, Listener listener);
 
-    // REQUIRES: none is under way.
+    // REQUIRES: is_free().
     void prompt(Prompt prompt);
-    // Answered when the program is there and has taken its session up; it then stays awake for the
-    // lease. REQUIRES: not ending().
-    void visit(Visit visit);
-    // The same prompt is asked for again by whoever has forgotten that it is under way.
+    // Answers when the agent's session is ready; the process then stays for the lease. REQUIRES:
+    // not is_ending().
+    void attach(AttachRequest request);
+    // Replaces the callbacks of the prompt that is under way.
     void adopt(Prompt prompt);
-    void tell(session::TellAgent const& what);
-    // The prompt is not wanted any more: the program is asked to stop, and ended if it does not.
+    void decide(session::TellAgent const& what);
+    // Asks the agent to stop, and ends its process if it does not.
     void cancel();
     void end();  // the process
-    // As end(), but the program may let go of its session first.
-    void put_away();
+    // Ends the process after the agent has released its session.
+    void close();
 
     [[nodiscard]] bool prompting(session::EffectId id) const {
         return prompt_ && prompt_->request.id == id;
     }
-    [[nodiscard]] bool idle() const { return !prompt_ && !cancelling_ && !ending_; }
-    [[nodiscard]] bool ending() const { return ending_; }
-    // Somebody is at its screen, or on the way there.
-    [[nodiscard]] bool visited() const { return leased_ || !visits_.empty(); }
+    [[nodiscard]] bool is_free() const { return exchange_.is_free() && !is_ending(); }
+    [[nodiscard]] bool is_ending() const { return session_.is_ending(); }
+    // Somebody is at the agent's screen, or waits for it.
+    [[nodiscard]] bool is_attached() const { return lease_.is_set() || !attach_requests_.empty(); }
 
 private:
-    // In starting and attaching an answer of the program's is waited for.
-    enum class Phase : std::uint8_t { none, starting, attaching, ready, gone };
-    struct Ask {
-        std::uint32_t number = 0;
-        std::uint64_t question = 0;  // as the dialect calls it
+    // What an event of the exchange carries for the actions that follow.
+    struct Carried {
+        TurnEnd end;
+        Failure failure;
+        Question question;
     };
-    // What the program's list says, as far as it was read.
-    using Entries = std::vector<Listed::Entry>;
-    struct Listing {
-        Entries entries = {};
-        std::size_t pages = 0;
-        bool over = false;
-        port::Fn<void(Entries)> then = {};
-    };
-    // For a session that was perhaps made before a kill, and whose id nobody wrote down.
-    struct Search {
-        std::deque<std::string> to_see = {};
-        std::vector<std::string> mine = {};
-        std::string marker = {};
-        std::uint32_t attempt = 0;
-        bool over = false;
-    };
-
-    struct LateNews {
-        session::News what;
-        bool by_itself = false;
-    };
-
-    void start();
-    void on_output(std::string_view bytes);
-    void on_end(port::ProcessEnd const& end);
-    void on_said(Said said);
-    void on_mode(std::string mode);
-    void on_question(Question question);
-    [[nodiscard]] std::optional<Sha256> shown_by(Question const& question) const;
-    [[nodiscard]] bool too_many();
-    void show(port::Delta delta, bool brief);
-    void show_held();
-    void keep(std::vector<session::News> news);
-
-    void greet();
-    void greeted(Hello hello);
-    void sign_in();
-    void attach();
-    void open_new(bool told);
-    // `last`: it has said before that it does not know the session.
-    void take_up(std::string const& known, bool with_past, bool last);
-    void attached(std::string how, bool told, Opened const& opened);
-    [[nodiscard]] bool misses_prompt() const;
-    void grant_wishes();
-    void ready();
-    void send_prompt();
-    void answered(Dialect::Answer<TurnEnd> end);
-    void after_cancel();
-    void rest(Duration moment = Duration(1'000));
-    void limit_idle();
-
-    void read_list(port::Fn<void(Entries)> then);
-    void read_page(std::shared_ptr<Listing> const& listing, std::string const& cursor);
-    void look_for(std::string const& known, bool with_past);
-    void find_mine();
-    void limit_search(std::shared_ptr<Search> const& search);
-    void see_next(std::shared_ptr<Search> const& search);
-    void seen(std::shared_ptr<Search> const& search, std::string const& name, bool shown);
-    // What the way to a session is gone for: a prompt, or a visitor.
+    // What is wanted of the agent's session: by the prompt, or by who attaches.
     struct Goal {
         std::string acp_session, cwd, project;
     };
-    [[nodiscard]] std::optional<Goal> goal() const;
-    [[nodiscard]] port::DoorEntry door() const;
-    void let_in();
-    void turn_away(std::string const& why);
-    void lose_visitors();
-    void hold_lease();
-    void end_lease();
-    void read_screen();
-    void screen_read(std::vector<session::AgentTyped> const& typed);
-    void tell_late(session::News what, bool by_itself);
-    void tell_at_once(session::News what, bool by_itself);
-    void tell_held(std::size_t count);  // the oldest
-    [[nodiscard]] bool has_screen() const { return settings_.http && port_ != 0; }
-    void answer_screen_asks();
+    enum class Past : std::uint8_t { known, untold };
 
-    void fail(session::AgentFailure::How how, std::string code, std::string message);
-    void refuse(Refusal const& refusal);
-    void limit_start();
+    // The machines.
+    void on_event(SessionEvent event) { on_event(event, {}); }
+    void on_event(SessionEvent event, Failure const& failure);
+    void on_event(ExchangeEvent const& event) { on_event(event, {}); }
+    void on_event(ExchangeEvent const& event, Carried carried);
+    void act(SessionAction action, Failure const& failure);
+    void act(ExchangeAction const& action, Carried& carried);
+    [[nodiscard]] Situation situation() const;
+    [[nodiscard]] std::optional<Goal> goal() const;
+    void arm(Timer& timer, Duration delay, void (Driver::*then)());
+
+    // The process.
+    void start();
+    void on_output(std::string_view bytes);
+    void on_exit(port::ProcessEnd const& end);
+    void on_start_limit();
+    void clean_up();
+    void rest();
+    void on_idle();
+    void report_failure(Failure const& failure);
+
+    // The way to the agent's session (driver_attach.cc).
+    void greet();
+    void greeted(Hello hello);
+    void sign_in();
+    void search();
+    void attach_session();
+    void on_attached(Dialect::Answer<Opened> opened);
+    void configure();
+    void set_next_option();
+    void announce();
+    void serve_screen();
+    void refuse_screen(Error const& why);
+    void refused(Failure const& why);
+    void refused(Refusal const& refusal);
+    [[nodiscard]] bool misses_past() const;
+    [[nodiscard]] std::string ways_to_sign_in() const;
+    [[nodiscard]] Place place();
+    [[nodiscard]] port::DoorEntry screen_entry() const;
+    void hold_lease();
+    void on_lease_end();
+
+    // The prompt.
+    void send_prompt();
+    void on_answer(Dialect::Answer<TurnEnd> const& end);
+    void report_reply(TurnEnd const& end);
+    void retire_prompt();
+    void on_question(Question question);
+    void ask_person(Question question, std::uint32_t number);
+    [[nodiscard]] std::optional<Sha256> shown_by(Question const& question) const;
+
+    // Updates.
+    void on_update(Update update);
+    [[nodiscard]] bool count_update();
+    void show(port::Delta delta, bool brief);
+    void show_held();
+    void keep(std::vector<session::News> news);
+    void keep(std::vector<session::News> news, bool by_itself);
+    void keep_late(session::News news, bool by_itself);
+    void report_late(session::News news, bool by_itself);
+    void on_typed(session::AgentTyped typed);
+    [[nodiscard]] std::optional<ScreenPlace> screen_place() const;
+
+    [[nodiscard]] Failure failure_of(Refusal const& refusal) const;
     [[nodiscard]] std::string without_secrets(std::string text) const;
     [[nodiscard]] std::string last_words() const;
     [[nodiscard]] std::string nonsense() const;
-    [[nodiscard]] std::string ways_to_sign_in() const;
-    [[nodiscard]] Place place();
 
     Settings const& settings_;
     port::Processes& processes_;
-    port::Loop& loop_;
-    SessionId const session_;
-    Told const told_;
+    SessionId const id_;
+    Listener const listener_;
 
-    Phase phase_ = Phase::none;
-    std::optional<port::Processes::Number> process_;
+    ProcessSession session_;
+    PromptExchange exchange_;
+    Timer start_limit_, close_limit_, cancel_limit_, settle_, idle_, lease_, flush_, second_;
+
     std::unique_ptr<Dialect> const dialect_;
-    Scribe scribe_;
-    std::optional<Prompt> prompt_;
-    std::optional<Prompt> last_;       // answered; what comes late is told to whoever asked it
-    std::uint32_t updates_ = 0;        // of the prompt
-    std::uint32_t heard_ = 0;          // updates in this second
+    UpdateCoalescer coalescer_;
+    Replay replay_;
+    SessionFinder finder_;
+    ScreenFeed screen_;
+
+    std::optional<Prompt> prompt_;  // waiting or sent
+    std::optional<Prompt> last_;    // is over; late updates are reported to it
+    std::vector<AttachRequest> attach_requests_;
+    std::uint32_t kept_ = 0;           // updates of the prompt
+    std::uint32_t updates_ = 0;        // in this second
     std::optional<port::Delta> held_;  // not shown yet
-    bool just_answered_ = false;
-    bool stirred_ = false;  // it did something since it was last looked at
-    std::uint32_t asks_ = 0;
-    std::vector<Ask> open_asks_;
-    std::vector<std::uint64_t> screen_asks_;  // questions left to whoever sits at the screen
-    std::uint64_t turn_of_clock_ = 0;         // timers of an earlier one mean nothing
-    std::uint64_t idle_clock_ = 0;            // the same of limit_idle()
+    std::uint64_t activity_ = 0;       // counts what the agent did
+    std::uint64_t resting_since_ = 0;  // activity_ when the process began to rest
 
-    std::vector<Visit> visits_;  // that wait for the program
-    std::uint64_t lease_ = 0;    // its number
-    bool leased_ = false;
-    bool reading_screen_ = false, reads_again_ = false;
-    bool screen_was_read_ = false;
-    std::int64_t typed_at_ = 0;       // of the newest that was told
-    std::size_t covered_ = 0;         // of held_news_, by the reading that goes on
-    std::deque<LateNews> held_news_;  // it may answer what the screen is read for
-
-    std::string cwd_;
+    std::optional<port::Processes::Number> process_;
     Json started_;  // the words of the sandbox, and those of the command
-    std::string acp_session_;
+    std::string cwd_, password_, why_ended_, error_tail_;
+    std::uint16_t port_ = 0;  // of the agent's own HTTP server; 0: it has none
+
     std::string program_;  // name and version
     std::vector<Login> logins_;
-    std::string how_;   // the session was made or taken up
-    std::string mode_;  // of the session; empty: unknown
-    bool told_lost_ = false;
-    std::deque<Wish> wishes_;
     Abilities can_;
-    bool replaying_ = false;
-    std::string replay_;        // the user's messages in it
-    bool has_servers_ = false;  // ours, of its session
-    bool told_past_ = false, replayed_ = false;
-    bool sent_ = false;        // the prompt was
-    bool cancelling_ = false;  // its answer is still to come, and nobody wants it
-    bool ending_ = false;
-    bool flush_due_ = false;
-    std::string error_tail_, password_;
-    std::uint16_t port_ = 0;  // of its own HTTP server; 0: it has none
-    std::string why_ended_;
+    std::string target_;              // the agent's session that is to be continued
+    std::string acp_session_;         // the agent's session in this process; empty: none
+    Opened opened_;                   // what the agent reported of it
+    std::string mode_;                // of it; empty: unknown
+    std::vector<McpServer> servers_;  // that it was given
+    std::deque<SessionOption> options_;
+    Past past_ = Past::known;  // of our session, to the agent
 };
 
 }  // namespace dormouse::acp

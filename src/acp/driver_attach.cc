@@ -1,6 +1,7 @@
-// The way of a driver from its program's first word to a session of the program's own.
+// The way from the start of an agent's process to a session of the agent that can be prompted.
 #include "acp/driver.h"
 #include "acp/prompt.h"
+#include "acp/quirks.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -12,29 +13,30 @@ using namespace dormouse::session;
 
 namespace {
 
-constexpr std::size_t methods_told = 8;
-constexpr std::size_t method_bytes_told = 200;
-constexpr std::size_t choice_bytes_told = 500;
+constexpr std::size_t logins_shown = 8;
+constexpr std::size_t login_bytes_shown = 200;
+constexpr std::size_t choice_bytes_shown = 500;
+constexpr std::size_t refusal_data_max = 300;
 
 std::string joined(std::vector<std::string> const& choice) {
     std::string out;
     for (std::string const& one : choice) {
-        if (out.size() > choice_bytes_told) break;
+        if (out.size() > choice_bytes_shown) break;
         out += (out.empty() ? "" : ", ") + one;
     }
     return out;
 }
 
-// Some programs have their mode among their options.
+// Some agents have their mode among their options.
 std::string mode_of(Opened const& opened) {
     auto const option = std::ranges::find(opened.options, "mode", &Option::id);
     bool const among = opened.mode.empty() && option != opened.options.end();
     return among ? json::View(option->value).string_or("") : opened.mode;
 }
 
-// What is set already is not set again.
-std::deque<Wish> wishes_of(Settings const& settings, Opened const& opened) {
-    std::deque<Wish> out;
+// Returns what the configuration sets and the session does not have already.
+std::deque<SessionOption> options_of(Settings const& settings, Opened const& opened) {
+    std::deque<SessionOption> out;
     bool const there = std::ranges::find(opened.modes, settings.mode) != opened.modes.end();
     bool const wanted = !settings.mode.empty() && (there || !settings.mode_of_preset);
     if (wanted && opened.mode != settings.mode)
@@ -53,39 +55,43 @@ std::deque<Wish> wishes_of(Settings const& settings, Opened const& opened) {
     return out;
 }
 
+std::string_view name_of(ProcessSession::Way way) {
+    using enum ProcessSession::Way;
+    if (way == load || way == load_again) return "load";
+    return way == resume || way == resume_again ? "resume" : "new";
+}
+
 }  // namespace
 
 void Driver::greet() {
-    phase_ = Phase::starting;
     dialect_->greet([this](Dialect::Answer<Hello> hello) {
-        if (!hello) return refuse(hello.error());
+        if (!hello) return refused(hello.error());
         greeted(*std::move(hello));
     });
 }
 
 void Driver::greeted(Hello hello) {
-    if (!hello.other_version.empty()) {
-        return fail(AgentFailure::How::refused, "agent_refused",
-                    "The agent speaks version " + hello.other_version +
-                        " of ACP, and this release version " + dialect_->version() + ".");
-    }
+    if (!hello.other_version.empty())
+        return refused(Failure{AgentFailure::How::refused, "agent_refused",
+                               "The agent speaks version " + hello.other_version +
+                                   " of ACP, and this release version " + dialect_->version() +
+                                   "."});
     can_ = hello.can;
+    can_.load = can_.load && !settings_.never_load && !quirks_of(hello.name).load_loses_data;
     program_ = hello.version.empty() ? hello.name : hello.name + " " + hello.version;
-    bool const loses = settings_.never_load || program_.starts_with("gemini");
-    can_.load = can_.load && !loses;
     logins_ = std::move(hello.logins);
-    told_.about({std::move(hello.version), can_.load, can_.resume}, can_);
-    settings_.auth_method.empty() ? attach() : sign_in();
+    listener_.on_about({std::move(hello.version), can_.load, can_.resume}, can_);
+    on_event(SessionEvent::greeted);
 }
 
-// By a way that needs no person here: what it shows and asks, nobody would see.
+// The login must not need a person: nobody would see what it shows and asks.
 void Driver::sign_in() {
     dialect_->sign_in(settings_.auth_method, [this](Dialect::Answer<void> const& answer) {
-        if (answer) return attach();
+        if (answer) return on_event(SessionEvent::signed_in);
         if (answer.error().why == Refusal::Why::gone) return;
-        fail(AgentFailure::How::refused, "agent_login",
-             "The agent did not take the login \"" + settings_.auth_method +
-                 "\": " + without_secrets(answer.error().message) + "." + ways_to_sign_in());
+        refused(Failure{AgentFailure::How::refused, "agent_login",
+                        "The agent did not take the login \"" + settings_.auth_method + "\": " +
+                            without_secrets(answer.error().message) + "." + ways_to_sign_in()});
     });
 }
 
@@ -95,9 +101,9 @@ std::string Driver::ways_to_sign_in() const {
     for (std::string const& name : settings_.wants) keys += (keys.empty() ? "" : ", ") + name;
     std::size_t count = 0;
     for (Login const& login : logins_) {
-        if (++count > methods_told) break;
+        if (++count > logins_shown) break;
         ways += (ways.empty() ? "" : "; ") + login.id +
-                (login.about.empty() ? "" : " (" + login.about.substr(0, method_bytes_told) + ")");
+                (login.about.empty() ? "" : " (" + login.about.substr(0, login_bytes_shown) + ")");
     }
     std::string out = keys.empty() ? "" : " Not passed to it: " + keys + ".";
     if (!ways.empty())
@@ -107,131 +113,166 @@ std::string Driver::ways_to_sign_in() const {
     return out;
 }
 
-// A prompt that was delivered, or may have been, is looked for in a replay; else resuming is
-// quicker.
-void Driver::attach() {
+void Driver::search() {
+    AskModel const& ask = prompt_->request.ask;
+    finder_.find({.folder = cwd_,
+                  .marker = marker_of(id_, ask.turn, ask.step),
+                  .attempt = ask.attempt,
+                  .since = prompt_->request.program->began,
+                  .closes = can_.close},
+                 [this](std::string session) {
+                     target_ = std::move(session);
+                     on_event(target_.empty() ? SessionEvent::not_found : SessionEvent::found);
+                 });
+}
+
+void Driver::attach_session() {
+    acp_session_.clear();
+    replay_.clear();
+    auto then = [this](Dialect::Answer<Opened> opened) { on_attached(std::move(opened)); };
+    if (session_.is_new()) return dialect_->open(place(), std::move(then));
     auto const to = goal();
-    if (!to) {  // nobody wants it any more
-        phase_ = Phase::ready;
-        acp_session_.clear();
-        return rest();
+    if (to && !to->acp_session.empty()) target_ = to->acp_session;
+    bool const replays = session_.replays();
+    if (replays) replay_.record();
+    dialect_->take_up(target_, place(), replays, std::move(then));
+}
+
+void Driver::on_attached(Dialect::Answer<Opened> opened) {
+    replay_.end(opened && session_.replays());
+    if (!opened) {
+        bool const unknown = opened.error().why == Refusal::Why::unknown && !session_.is_new();
+        return unknown ? on_event(SessionEvent::unknown) : refused(opened.error());
     }
-    bool const looks = prompt_ && prompt_->request.program->again;
-    phase_ = Phase::attaching;
-    if (to->acp_session.empty())
-        return looks && can_.list && can_.load ? find_mine() : open_new(false);
-    std::string const known = to->acp_session;
-    if (can_.load && (looks || !can_.resume)) return take_up(known, true, false);
-    if (can_.resume) return take_up(known, false, false);
-    open_new(true);
+    opened_ = *std::move(opened);
+    acp_session_ = session_.is_new() ? opened_.session : target_;
+    if (acp_session_.empty())
+        return refused(Failure{AgentFailure::How::refused, "agent_refused",
+                               "The agent made a session and gave no id of it."});
+    on_event(SessionEvent::opened);
 }
 
-std::optional<Driver::Goal> Driver::goal() const {
-    if (prompt_) {
-        AgentContext const& program = *prompt_->request.program;
-        return Goal{program.acp_session, program.cwd, program.project};
-    }
-    if (visits_.empty()) return std::nullopt;
-    port::DoorAsk const& ask = visits_.front().ask;
-    return Goal{ask.acp_session, ask.cwd, ask.project};
-}
-
-Place Driver::place() {
-    Place out{cwd_, {}};
-    if (settings_.mcp_servers) out.servers = settings_.mcp_servers(session_);
-    has_servers_ = !out.servers.empty();
-    return out;
-}
-
-// `told`: it had a session of its own, which is lost.
-void Driver::open_new(bool told) {
-    replayed_ = false;
-    replay_.clear();
-    bool const nobody = !prompt_ && visits_.empty();
-    if (nobody || (!prompt_ && (told || visits_.front().ask.has_past))) return lose_visitors();
-    dialect_->open(place(), [this, told](Dialect::Answer<Opened> opened) {
-        if (!opened) return refuse(opened.error());
-        acp_session_ = opened->session;
-        if (acp_session_.empty())
-            return fail(AgentFailure::How::refused, "agent_refused",
-                        "The agent made a session and gave no id of it.");
-        attached("new", told, *opened);
-    });
-}
-
-void Driver::take_up(std::string const& known, bool with_past, bool last) {
-    acp_session_ = known;
-    replaying_ = with_past;
-    replay_.clear();
-    dialect_->take_up(known, place(), with_past,
-                      [this, known, with_past, last](Dialect::Answer<Opened> opened) {
-                          replaying_ = false;
-                          replayed_ = opened && with_past;
-                          if (opened) {
-                              if (misses_prompt()) return open_new(true);
-                              return attached(with_past ? "load" : "resume", false, *opened);
-                          }
-                          acp_session_.clear();
-                          if (opened.error().why != Refusal::Why::unknown)
-                              return refuse(opened.error());
-                          last || !can_.list ? open_new(true) : look_for(known, with_past);
-                      });
-}
-
-// The program had this prompt, and does not remember it: another process of it has written to the
-// session, and it follows that one's branch. Nobody knows what else it does not remember.
-bool Driver::misses_prompt() const {
-    if (!prompt_ || !replayed_) return false;
+bool Driver::misses_past() const {
+    if (!prompt_ || !replay_.is_whole()) return false;
     AskModel const& ask = prompt_->request.ask;
     AgentContext const& context = *prompt_->request.program;
     return context.again && context.turn.heard &&
-           !holds_marker(replay_, marker_of(session_, ask.turn, ask.step), ask.attempt);
+           !replay_.holds(marker_of(id_, ask.turn, ask.step), ask.attempt);
 }
 
-void Driver::attached(std::string how, bool told, Opened const& opened) {
-    how_ = std::move(how);
-    told_lost_ = told;
-    if (std::string mode = mode_of(opened); !mode.empty()) mode_ = std::move(mode);
-    wishes_ = wishes_of(settings_, opened);
-    grant_wishes();
+Place Driver::place() {
+    servers_ = settings_.mcp_servers ? settings_.mcp_servers(id_) : std::vector<McpServer>();
+    return {cwd_, servers_};
 }
 
-// One after the other; then it is ready.
-void Driver::grant_wishes() {
-    if (wishes_.empty() || !goal()) return ready();
-    Wish wish = std::move(wishes_.front());
-    wishes_.pop_front();
-    auto granted = [this, what = wish.what, choice = wish.choice,
-                    mode = wish.option.empty()](Dialect::Answer<void> answer) {
-        if (answer && mode) mode_ = settings_.mode;
-        if (answer) return grant_wishes();
+void Driver::configure() {
+    if (std::string mode = mode_of(opened_); !mode.empty()) mode_ = std::move(mode);
+    options_ = options_of(settings_, opened_);
+    set_next_option();
+}
+
+void Driver::set_next_option() {
+    if (options_.empty() || !goal()) return on_event(SessionEvent::configured);
+    SessionOption option = std::move(options_.front());
+    options_.pop_front();
+    bool const is_mode = option.id.empty();
+    auto then = [this, is_mode, what = std::move(option.what),
+                 choice = std::move(option.choice)](Dialect::Answer<void> answer) {
+        if (answer && is_mode) mode_ = settings_.mode;
+        if (answer) return set_next_option();
         if (answer.error().why == Refusal::Why::gone) return;
-        fail(AgentFailure::How::refused, "agent_refused",
-             "The agent did not take " + what + ": " + without_secrets(answer.error().message) +
-                 "." + (choice.empty() ? "" : " It has: " + choice + "."));
+        refused(Failure{AgentFailure::How::refused, "agent_refused",
+                        "The agent did not take " + what + ": " +
+                            without_secrets(answer.error().message) + "." +
+                            (choice.empty() ? "" : " It has: " + choice + ".")});
     };
-    if (wish.option.empty())
-        return dialect_->set_mode(acp_session_, settings_.mode, std::move(granted));
-    dialect_->set_option(acp_session_, wish.option, wish.value, std::move(granted));
+    if (is_mode) return dialect_->set_mode(acp_session_, settings_.mode, std::move(then));
+    dialect_->set_option(acp_session_, option.id, option.value, std::move(then));
 }
 
-void Driver::ready() {
-    phase_ = Phase::ready;
-    told_.mode(mode_);
+void Driver::announce() {
+    std::string const how(name_of(session_.way));
+    start_limit_.stop();
+    listener_.on_mode(mode_);
     // What was typed while nobody read it, as when the server was killed.
-    if (how_ != "new" && visits_.empty()) read_screen();
-    bool const first = how_ == "new" && !prompt_ && !visits_.empty();
-    if (first)
-        visits_.front().ask.told(AgentAttach{0, 0, 0, acp_session_, how_, program_, false, mode_});
-    let_in();
-    ++turn_of_clock_;
-    if (!prompt_) return limit_idle();  // no answer that something could still belong to
-    AskModel const& ask = prompt_->request.ask;
-    told_past_ = how_ == "new" && has_past(prompt_->request);
-    bool const says = told_lost_ || told_past_;
-    prompt_->done(
-        AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, how_, program_, says, mode_});
-    if (prompt_) send_prompt();
+    if (!session_.is_new() && attach_requests_.empty()) screen_.read();
+    if (session_.is_new() && !prompt_ && !attach_requests_.empty())
+        attach_requests_.front().ask.told(
+            AgentAttach{0, 0, 0, acp_session_, how, program_, false, mode_});
+    serve_screen();
+    if (!prompt_) return rest();
+    AskModel const ask = prompt_->request.ask;
+    past_ = session_.is_new() && has_past(prompt_->request) ? Past::untold : Past::known;
+    bool const repeats_past = session_.way == ProcessSession::Way::reopen || past_ == Past::untold;
+    prompt_->done(AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, how, program_,
+                              repeats_past, mode_});
+    on_event(ExchangeEvent{.kind = ExchangeEvent::Kind::send});
+}
+
+// What the agent refuses here, the way to its session ends with.
+void Driver::refused(Failure const& why) { on_event(SessionEvent::refused, why); }
+
+void Driver::refused(Refusal const& refusal) {
+    if (refusal.why != Refusal::Why::gone) refused(failure_of(refusal));  // else on_exit() follows
+}
+
+Failure Driver::failure_of(Refusal const& refusal) const {
+    bool const more = !refusal.data.empty() && refusal.data.size() <= refusal_data_max;
+    std::string const text =
+        without_secrets(refusal.message + (more ? " " + refusal.data : std::string()));
+    if (refusal.why == Refusal::Why::login)
+        return {AgentFailure::How::refused, "agent_login",
+                "The agent wants a login or a key: " + text + "." + ways_to_sign_in()};
+    // The agent knew the session a moment ago: the next attempt finds it again, or opens another.
+    bool const lost =
+        session_.state == ProcessSession::State::ready && refusal.why == Refusal::Why::unknown;
+    if (lost)
+        return {AgentFailure::How::died, "agent_lost_session",
+                "The agent does not know its session any more: " + text};
+    return {AgentFailure::How::refused, "agent_refused", "The agent refused: " + text};
+}
+
+// Screens.
+
+void Driver::serve_screen() {
+    if (attach_requests_.empty()) return;
+    hold_lease();
+    screen_.read();
+    for (AttachRequest& request : std::exchange(attach_requests_, {})) request.then(screen_entry());
+}
+
+void Driver::refuse_screen(Error const& why) {
+    for (AttachRequest& request : std::exchange(attach_requests_, {}))
+        request.then(std::unexpected(why));
+}
+
+port::DoorEntry Driver::screen_entry() const {
+    port::DoorEntry out{"http://127.0.0.1:" + std::to_string(port_),
+                        acp_session_,
+                        cwd_,
+                        settings_.attach_command,
+                        settings_.password_variable,
+                        password_,
+                        settings_.screen_lease};
+    out.command.insert(out.command.end(),
+                       {out.url, "--session", acp_session_, "--dir", out.folder});
+    return out;
+}
+
+void Driver::hold_lease() { arm(lease_, settings_.screen_lease, &Driver::on_lease_end); }
+
+// What was typed last is read, and the process may end as after a prompt.
+void Driver::on_lease_end() {
+    on_event(ExchangeEvent{.kind = ExchangeEvent::Kind::leave_screen});
+    screen_.read();
+    if (exchange_.is_free()) rest();
+}
+
+std::optional<ScreenPlace> Driver::screen_place() const {
+    if (port_ == 0 || acp_session_.empty() || session_.state == ProcessSession::State::gone)
+        return std::nullopt;
+    return ScreenPlace{"http://127.0.0.1:" + std::to_string(port_), acp_session_, cwd_, password_,
+                       "dormouse:" + id_.bare() + "/"};
 }
 
 }  // namespace dormouse::acp

@@ -253,6 +253,19 @@ TEST_F(DriverTest, Permissions_BeyondThoseThatMayBeOpen_AreCancelledAtOnce) {
     EXPECT_NE(last_line().find(R"({"outcome":"cancelled"})"), std::string::npos);
 }
 
+TEST_F(DriverTest, Permission_ThatIsOpenWhenTheTurnEnds_IsCancelled) {
+    prompt();
+    attach();
+    asks(usual_options);
+    processes.answer("session/prompt", "{}");
+    EXPECT_NE(last_line().find(R"("id":77,"result":{"outcome":{"outcome":"cancelled"}})"),
+              std::string::npos)
+        << last_line();
+    std::size_t const lines = processes.newest().lines.size();
+    programs->tell(session, {1, 1, true, false});
+    EXPECT_EQ(processes.newest().lines.size(), lines) << "it was answered";
+}
+
 TEST_F(DriverTest, Permission_WhoseKindIsNoWord_IsOfKindOther) {
     prompt();
     attach();

@@ -25,7 +25,7 @@ protected:
             return cwd.empty() ? "/srv" : cwd;
         };
         out.random = [] { return std::string("s3cr3t-word"); };
-        out.door = {"/bin/opencode", "attach"};
+        out.attach_command = {"/bin/opencode", "attach"};
         out.free_port = [] { return std::uint16_t{4'711}; };
         out.http = &http;
         return out;
@@ -301,6 +301,19 @@ TEST_F(ScreenTest, WhoeverCanNotBeLetInIsToldWhy) {
     EXPECT_NE(why.find("not ready in"), std::string::npos) << why;
 }
 
+TEST_F(ScreenTest, AttachRequests_WhoseFolderIsRefused_AreAllAnswered) {
+    woken();
+    loop.pass(Duration(20'000));
+    loop.pass(own.idle_stop);
+    ASSERT_TRUE(processes.newest().asked_to_end);
+    cwd = "/etc";
+    visit();
+    visit();
+    processes.die();
+    loop.run();
+    EXPECT_EQ(taken(), "closed:agent_unavailable closed:agent_unavailable");
+}
+
 TEST_F(ScreenTest, AVisitorOfAProgramThatEndsWaitsForTheNextOne) {
     woken();
     loop.pass(Duration(20'000));
@@ -338,7 +351,7 @@ TEST_F(ScreenTest, APromptThatIsTakenBackOnTheWayLeavesItFitForTheNext) {
 }
 
 TEST_F(ScreenTest, WhatHasNoScreenOrNoWallSaysSo) {
-    own.door.clear();
+    own.attach_command.clear();
     programs = std::make_unique<Programs>(own, processes, loop);
     visit();
     EXPECT_EQ(taken(), "closed:wrong_kind");

@@ -128,6 +128,46 @@ TEST_F(DriverTest, AMissingLoginNamesTheKeysThatWereNotPassed) {
     EXPECT_NE(why.find("OTHER_KEY"), std::string::npos);
 }
 
+TEST_F(DriverTest, Prompt_ThatIsRefused_KeepsWhatWasSaidBefore) {
+    prompt();
+    attach();
+    chunk("half");
+    processes.refuse("session/prompt", -32603, "overloaded");
+    EXPECT_EQ(taken(), "attach:new:s1 news1 refused:agent_refused");
+}
+
+TEST_F(DriverTest, Prompt_ThatIsAnsweredInAHurry_KeepsItsNewestPlan) {
+    prompt();
+    attach();
+    (void)taken();
+    for (int i = 0; i < 1'001; ++i) chunk("x");
+    update(R"({"sessionUpdate":"plan","entries":[1]})");
+    processes.answer("session/prompt", "{}");
+    EXPECT_EQ(taken(),
+              R"(news1 reply:stop:1:[{"type":"text","text":")" + std::string(1'001, 'x') + "\"}]");
+}
+
+TEST_F(DriverTest, Refusal_ThatNobodyWaitsFor_EndsTheProcess) {
+    prompt();
+    programs->stop(session, {101, 0});
+    processes.refuse("initialize", -32603, "no licence");
+    EXPECT_TRUE(processes.newest().asked_to_end);
+    prompt("next", 2);
+    processes.die();
+    loop.run();
+    EXPECT_EQ(processes.all.size(), 2U) << "the next prompt gets another process at once";
+    EXPECT_EQ(taken(), "");
+}
+
+TEST_F(DriverTest, OutputOfAPrompt_IsNoActivityAfterIt) {
+    prompt();
+    attach();
+    chunk("answer");
+    processes.answer("session/prompt", "{}");
+    loop.pass(Duration(600'000));
+    EXPECT_TRUE(processes.newest().asked_to_end);
+}
+
 TEST_F(DriverTest, AnotherVersionOfTheProtocolIsRefused) {
     prompt();
     processes.answer("initialize", R"({"protocolVersion":2})");
@@ -139,8 +179,9 @@ TEST_F(DriverTest, CancelledPrompt_WhoseProgramGoesOnTalking_KeepsItsLastWords) 
     prompt();
     attach();
     chunk("half");
-    programs->stop(session, {101, 0});
     (void)taken();
+    programs->stop(session, {101, 0});
+    EXPECT_EQ(taken(), "news0") << "it belongs to the turn that was cancelled";
     chunk(" a word");
     processes.answer("session/prompt", R"({"stopReason":"cancelled"})");
     loop.run();

@@ -20,10 +20,10 @@ Programs::~Programs() {
     *alive_ = false;
     for (auto const& [session, slot] : slots_)
         if (slot.driver) slot.driver->end();
-    if (errand_) errand_->end();
+    if (deleter_) deleter_->end();
 }
 
-// Run as its sessions run it: never with more rights.
+// Runs the program as sessions run it: never with more rights.
 void Programs::probe() {
     auto const folder = settings_.folder("");
     if (!folder) return;
@@ -89,7 +89,7 @@ void Programs::prompt(port::ModelRequest request, port::Fn<void(port::Delta)> de
     if (slot.driver && slot.driver->prompting(prompt.request.id))
         return slot.driver->adopt(std::move(prompt));
     slot.waiting = std::move(prompt);
-    go_on(session);
+    proceed(session);
 }
 
 std::string Programs::refusal(std::string const& project) const {
@@ -102,7 +102,7 @@ std::string Programs::refusal(std::string const& project) const {
            "[[project]].";
 }
 
-// A session of another project was made before the configuration said so.
+// A session of another project may be older than the configuration.
 std::string Programs::why_not(std::string const& project) const {
     std::string elsewhere = refusal(project);
     return elsewhere.empty() ? settings_.unavailable : elsewhere;
@@ -114,30 +114,40 @@ std::shared_ptr<Driver> Programs::make_driver(SessionId session) {
             if (*alive) (this->*then)(session);
         });
     };
-    Driver::Told told{[later] { later(&Programs::go_on); }, [later] { later(&Programs::gone); },
-                      [this, alive = alive_](About about, Abilities can) {
-                          if (!*alive) return;
-                          about_ = std::move(about);
-                          removes_ = can.remove;
-                          broken_.clear();
-                      },
-                      [this, alive = alive_, session](std::string const& mode) {
-                          if (*alive) in_mode(session, mode);
-                      }};
-    return std::make_shared<Driver>(settings_, processes_, loop_, session, told);
+    Driver::Listener listener;
+    listener.on_free = [later] { later(&Programs::proceed); };
+    listener.on_gone = [later] { later(&Programs::gone); };
+    listener.on_about = [this, alive = alive_](About about, Abilities can) {
+        if (!*alive) return;
+        about_ = std::move(about);
+        removes_ = can.remove;
+        broken_.clear();
+    };
+    listener.on_mode = [this, alive = alive_, session](std::string const& mode) {
+        if (*alive) in_mode(session, mode);
+    };
+    return std::make_shared<Driver>(settings_, processes_, loop_, session, std::move(listener));
 }
 
-void Programs::go_on(SessionId session) {
+void Programs::proceed(SessionId session) {
     Slot& slot = slots_[session];
-    bool const prompts = slot.waiting && (!slot.driver || slot.driver->idle());
-    bool const visits = !slot.visits.empty() && (!slot.driver || !slot.driver->ending());
-    if (!prompts && !visits) return;
+    bool const prompts = slot.waiting && (!slot.driver || slot.driver->is_free());
+    bool const attaches =
+        !slot.attach_requests.empty() && (!slot.driver || !slot.driver->is_ending());
+    if (!prompts && !attaches) return;
     if (!slot.driver) slot.driver = make_driver(session);
     auto const driver = slot.driver;
     auto waiting = prompts ? std::exchange(slot.waiting, std::nullopt) : std::nullopt;
-    for (Visit& visit : std::exchange(slot.visits, {})) driver->visit(std::move(visit));
+    // A process that cannot be started leaves the rest to the next one.
+    for (AttachRequest& request : std::exchange(slot.attach_requests, {})) {
+        if (driver->is_ending()) {
+            slot.attach_requests.push_back(std::move(request));
+        } else {
+            driver->attach(std::move(request));
+        }
+    }
     if (!waiting) return;
-    if (driver->ending()) {  // it could not even be started for the visitors
+    if (driver->is_ending()) {
         slot.waiting = std::move(waiting);
     } else {
         driver->prompt(*std::move(waiting));
@@ -145,7 +155,7 @@ void Programs::go_on(SessionId session) {
 }
 
 void Programs::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) {
-    if (settings_.door.empty())
+    if (settings_.attach_command.empty())
         return then(dormouse::fail(Code::wrong_kind,
                                    "The program of the agent '" + settings_.agent +
                                        "' has no screen that can be opened on a process that "
@@ -153,42 +163,42 @@ void Programs::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry
     if (std::string why = why_not(ask.project); !why.empty())
         return then(dormouse::fail(Code::agent_unavailable, std::move(why)));
     SessionId const session = ask.session;
-    slots_[session].visits.push_back({std::move(ask), std::move(then)});
-    go_on(session);
+    slots_[session].attach_requests.push_back({std::move(ask), std::move(then)});
+    proceed(session);
 }
 
 void Programs::ended(SessionId session) {
     auto const found = slots_.find(session);
     if (found == slots_.end() || !found->second.driver) return;
     Driver& driver = *found->second.driver;
-    if (!driver.ending() && !driver.visited()) driver.put_away();
+    if (!driver.is_attached()) driver.close();
 }
 
-// Never while a process of its own still writes to the session.
+// The session's own process ends first: it may still write to the session.
 void Programs::forget(Left left, port::Fn<void(Result<void>)> done) {
     if (!settings_.unavailable.empty())
         return done(dormouse::fail(Code::agent_unavailable, settings_.unavailable));
-    Errand::Work work{std::move(left.names), std::move(left.cwd), std::move(done)};
+    SessionDeleter::Work work{std::move(left.names), std::move(left.cwd), std::move(done)};
     auto const found = slots_.find(left.session);
     if (!removes_) {
-        if (found != slots_.end() && found->second.driver) found->second.driver->put_away();
-        return work.done(Errand::no_way());
+        if (found != slots_.end() && found->second.driver) found->second.driver->close();
+        return work.done(SessionDeleter::unsupported());
     }
     if (found == slots_.end() || !found->second.driver) return send(std::move(work));
     found->second.forgets.push_back(std::move(work));
-    found->second.driver->put_away();
+    found->second.driver->close();
 }
 
-void Programs::send(Errand::Work work) {
-    // One that takes no more ends by itself.
-    if (!errand_ || !errand_->takes_more())
-        errand_ = std::make_shared<Errand>(settings_, processes_, loop_);
-    work.done = [this, alive = alive_, done = std::move(work.done)](Result<void> told) mutable {
-        if (*alive && !told && told.error().code == Code::wrong_kind) removes_ = false;
-        done(std::move(told));
+void Programs::send(SessionDeleter::Work work) {
+    // A deleter that takes no more ends by itself.
+    if (!deleter_ || !deleter_->takes_more())
+        deleter_ = std::make_shared<SessionDeleter>(settings_, processes_, loop_);
+    work.done = [this, alive = alive_, done = std::move(work.done)](Result<void> result) mutable {
+        if (*alive && !result && result.error().code == Code::wrong_kind) removes_ = false;
+        done(std::move(result));
     };
-    auto const errand = errand_;
-    errand->add(std::move(work));
+    auto const deleter = deleter_;
+    deleter->add(std::move(work));
 }
 
 void Programs::gone(SessionId session) {
@@ -196,17 +206,18 @@ void Programs::gone(SessionId session) {
     auto const found = slots_.find(session);
     if (found == slots_.end()) return;
     found->second.driver.reset();
-    for (Errand::Work& work : std::exchange(found->second.forgets, {})) send(std::move(work));
-    if (!found->second.waiting && found->second.visits.empty()) {
+    for (SessionDeleter::Work& work : std::exchange(found->second.forgets, {}))
+        send(std::move(work));
+    if (!found->second.waiting && found->second.attach_requests.empty()) {
         slots_.erase(found);
     } else {
-        go_on(session);
+        proceed(session);
     }
 }
 
 void Programs::tell(SessionId session, TellAgent const& what) {
     auto const found = slots_.find(session);
-    if (found != slots_.end() && found->second.driver) found->second.driver->tell(what);
+    if (found != slots_.end() && found->second.driver) found->second.driver->decide(what);
 }
 
 void Programs::stop(SessionId session, EffectId id) {

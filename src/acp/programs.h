@@ -1,9 +1,10 @@
 #pragma once
-// An agent of the configuration that is a program: a process for each session that has a prompt,
-// or had one lately.
+// An external agent of the configuration. It has one driver (one process) for each session that is
+// prompted, or was prompted lately.
+// Example: prompt(s1), then prompt(s2) start two processes; s1's process ends after `idle_stop`.
 
 #include "acp/driver.h"
-#include "acp/errand.h"
+#include "acp/session_deleter.h"
 #include "agent/program.h"
 
 #include <map>
@@ -41,17 +42,17 @@ public:
 private:
     struct Slot {
         std::shared_ptr<Driver> driver;
-        std::optional<Prompt> waiting;           // until the driver rests, or is gone
-        std::vector<Visit> visits = {};          // until it is gone
-        std::vector<Errand::Work> forgets = {};  // the same
+        std::optional<Prompt> waiting;                    // until the driver is free, or gone
+        std::vector<AttachRequest> attach_requests = {};  // until it is gone
+        std::vector<SessionDeleter::Work> forgets = {};   // until it is gone
     };
 
-    // Why sessions of this project have no program; empty: they have.
+    // Why sessions of this project get no process; empty: they get one.
     [[nodiscard]] std::string why_not(std::string const& project) const;
     [[nodiscard]] std::shared_ptr<Driver> make_driver(SessionId session);
-    void go_on(SessionId session);
+    void proceed(SessionId session);
     void gone(SessionId session);
-    void send(Errand::Work work);
+    void send(SessionDeleter::Work work);
     void probe();
     void probed(port::ProcessEnd const& end);
     void in_mode(SessionId session, std::string const& mode);
@@ -60,12 +61,11 @@ private:
     port::Processes& processes_;
     port::Loop& loop_;
     std::map<SessionId, Slot> slots_;
-    std::shared_ptr<Errand> errand_;
+    std::shared_ptr<SessionDeleter> deleter_;
     About about_;
-    std::string
-        broken_;  // how it failed when it was probed; empty: it did not, or has worked since
+    std::string broken_;  // how the probe failed; empty: it did not, or the agent has worked since
     std::map<SessionId, std::string> unasked_;  // why gates are not asked
-    bool removes_ = true;  // until its newest process has said that it does not
+    bool removes_ = true;  // until the newest process has reported that it deletes no session
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,7 +1,9 @@
 #pragma once
-// What a program is prompted with. Pure.
+// Builds the prompt that an agent gets: what the user says, and what the agent must know after a
+// crash or without its past. Pure.
+// Example: the message "hello" becomes the blocks "hello" and "<!-- dormouse:.../1.1.1 -->".
 
-#include "acp/words.h"
+#include "acp/protocol_types.h"
 #include "port/effects.h"
 
 #include <string>
@@ -9,24 +11,24 @@
 namespace dormouse::acp {
 
 struct PromptTerms {
-    bool images = false;         // the program takes them
-    bool tell_past = false;      // it has lost its past, or never had it
-    bool go_on = false;          // it had this prompt in an attempt before, or may have had
-    bool sure = false;           // … it had
-    bool has_it = false;         // … and it stands in what the program remembers
-    bool repeated = false;       // … and what broke off was told there already
-    std::size_t past_bytes = 0;  // room for the past
-    bool past_by_tool = false;   // it can read what there is no room for
+    bool images = false;         // the agent accepts them
+    bool tell_past = false;      // the agent has lost its past, or never had it
+    bool go_on = false;          // an attempt before may have delivered this prompt
+    bool sure = false;           // an attempt before has delivered it
+    bool has_it = false;         // and the agent remembers it
+    bool repeated = false;       // and it was already told that the connection was lost
+    std::size_t past_bytes = 0;  // how much of the past the prompt repeats
+    bool past_by_tool = false;   // the agent can read the rest with a tool
 };
 
-// The last one holds `marker`, by which the prompt is known again. REQUIRES: request.program.
+// The last block holds `marker`, by which a replay shows the prompt. REQUIRES: request.program.
 [[nodiscard]] std::vector<Block> prompt_blocks(port::ModelRequest const& request,
                                                PromptTerms const& terms, std::string const& marker);
 
-// Whether there is anything before this prompt that a program could be told.
+// Returns whether the session has a past before this prompt.
 [[nodiscard]] bool has_past(port::ModelRequest const& request);
 
-// Whether `text` holds the marker of an attempt before `attempt`, and not before `from`.
+// Returns whether `text` holds the marker of an attempt before `attempt`, from attempt `from` on.
 [[nodiscard]] bool holds_marker(std::string_view text, std::string const& marker,
                                 std::uint32_t attempt, std::uint32_t from = 1);
 

@@ -1,6 +1,7 @@
 #pragma once
-// What somebody types on a program's own screen goes to the program alone: ACP tells of the answer
-// and not of the question. It is read from the program's own HTTP port, as opencode offers it.
+// Reads what people type on an agent's own screen, from the agent's HTTP port as opencode offers
+// it: ACP reports only what the agent answers. Example: a message of the role user with the text
+// "hello" becomes AgentTyped{[{"type":"text", "text":"hello"}], its time, the agent's answer}.
 
 #include "json/json.h"
 #include "port/http.h"
@@ -14,8 +15,8 @@
 
 namespace dormouse::acp {
 
-// The user's messages in an answer to GET /session/{id}/message, oldest first, without those that
-// hold `marker` (prompts of ours) or nothing that a person has written.
+// Returns the user's messages in an answer to GET /session/{id}/message, oldest first, without
+// those that hold `marker` (prompts of ours) or nothing that a person wrote.
 [[nodiscard]] std::vector<session::AgentTyped> typed_in(json::View messages,
                                                         std::string_view marker);
 
@@ -24,8 +25,8 @@ struct ScreenPlace {
     std::string marker;  // of prompts of ours
 };
 
-// Reads the newest messages. `then` comes once, never from inside this call; it gets nothing when
-// they could not be read, and the next reading finds them. `http` outlives this.
+// Reads the newest messages. Calls `then` once, never from inside this call; with nothing when they
+// could not be read, and the next reading finds them. `http` outlives this.
 using ScreenRead = std::function<void(std::vector<session::AgentTyped>)>;
 void read_messages(port::HttpClient& http, ScreenPlace const& place, ScreenRead then);
 

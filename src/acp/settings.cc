@@ -5,7 +5,7 @@ namespace dormouse::acp {
 namespace {
 
 constexpr std::size_t complaints_kept = std::size_t{64} << 10;
-constexpr std::size_t secret_bytes_min = 6;  // shorter ones stand in too much else
+constexpr std::size_t secret_bytes_min = 6;  // shorter ones are parts of other words
 
 }  // namespace
 
@@ -30,12 +30,15 @@ void set_variable(std::vector<std::string>& environment, std::string const& name
     environment.push_back(std::string(name).append("=").append(value));
 }
 
-std::string without_secrets(Settings const& settings, std::string text) {
-    for (std::string const& secret : settings.secrets) {
-        if (secret.size() < secret_bytes_min) continue;
+std::string without_secrets(Settings const& settings, std::string text,
+                            std::string const& password) {
+    auto const hide = [&](std::string const& secret) {
+        if (secret.size() < secret_bytes_min) return;
         for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 3))
             text.replace(at, secret.size(), "***");
-    }
+    };
+    for (std::string const& secret : settings.secrets) hide(secret);
+    hide(password);
     return text;
 }
 

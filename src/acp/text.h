@@ -1,5 +1,5 @@
 #pragma once
-// Texts of programs, cut for people.
+// Cuts texts of agents for people. Example: whole_characters("aä", 2) is "a".
 
 #include <cstddef>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dormouse::acp {
 
-// At most `most` bytes of it, without half a character at the end.
+// Returns at most `most` bytes, without half a character at the end.
 [[nodiscard]] inline std::string whole_characters(std::string text, std::size_t most) {
     if (text.size() <= most) return text;
     while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
@@ -15,7 +15,7 @@ namespace dormouse::acp {
     return text;
 }
 
-// Without white space around it.
+// Returns the text without white space around it.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
     constexpr std::string_view white = " \t\r\n";
     auto const begin = text.find_first_not_of(white);

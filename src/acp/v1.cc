@@ -1,6 +1,7 @@
 #include "acp/v1.h"
 
 #include "acp/iso_time.h"
+#include "acp/quirks.h"
 #include "acp/text.h"
 #include "base/text.h"
 
@@ -13,14 +14,14 @@ using namespace dormouse::session;
 
 namespace {
 
-// What a program says of itself is kept, listed and counted, so it has bounds.
+// What an agent reports is kept, listed and counted, so it has bounds.
 constexpr std::size_t id_bytes_max = 1'024;
 constexpr std::size_t kind_bytes_max = 64;
 constexpr std::size_t title_bytes_max = 16'384;
 constexpr std::int64_t tokens_max = 1'000'000'000'000;  // of one prompt
 constexpr int code_login_required = -32000;
 
-// "": it has none, or none that could be kept.
+// "": there is no id, or one that is too long to keep.
 std::string read_id(json::View id) {
     std::string text = id.string_or("");
     return text.size() <= id_bytes_max ? text : "";
@@ -74,7 +75,7 @@ Refusal refusal_of(rpc::Fault fault, bool of_prompt = false) {
     return out;
 }
 
-// What `read` makes of the result.
+// Passes on what `read` makes of the result.
 template <class T> rpc::Peer::Done reading(Dialect::Then<T> then, auto const& read) {
     return [then = std::move(then), read](rpc::Peer::Answer answer) mutable {
         if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()))));
@@ -156,7 +157,7 @@ void write_server(json::Writer& out, McpServer const& server) {
     out.end_array().end_object();
 }
 
-// `session` is empty for a new one.
+// `session` is empty for a new session.
 Json place_of(std::string const& session, Place const& place) {
     json::Writer out;
     out.begin_object();
@@ -195,7 +196,8 @@ TurnEnd read_end(json::View result) {
              tokens("thoughtTokens")}};
 }
 
-// "content": {"type":"text","text":…}; anything else is named.
+// Returns the text of "content": {"type":"text","text":"hi"} is "hi"; other types are named:
+// "[image]".
 std::string words_in(json::View content) {
     std::string const type = content["type"].string_or("text");
     if (type == "text") return content["text"].string_or("");
@@ -203,7 +205,7 @@ std::string words_in(json::View content) {
     return "[" + type + "]";
 }
 
-// The texts of a tool call's content; what is no text is named.
+// Returns the texts of a tool call's content, and the names of other content.
 std::string output_of(json::View content) {
     std::string out;
     content.elements([&](json::View item) {
@@ -224,8 +226,8 @@ bool is_empty(json::View value) {
     return (value.kind() == object || value.kind() == array) && value.size() == 0;
 }
 
-// The program's own name of a tool: in `name`, or where Claude Code has it. opencode has it as the
-// title of a call that waits for its input; a title with input or content is about the call.
+// Returns the agent's own name of a tool. opencode writes it as the title of a call that waits for
+// its input; a title with input or content describes the call.
 std::optional<std::string> tool_name(json::View update) {
     constexpr std::size_t name_bytes_max = 128;
     json::View const input = update["rawInput"];
@@ -236,8 +238,8 @@ std::optional<std::string> tool_name(json::View update) {
         return !text.empty() && text.size() <= name_bytes_max &&
                std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
     };
-    for (json::View const named : {update["name"], update["_meta"]["claudeCode"]["toolName"]}) {
-        if (auto name = named.string(); name && is_word(*name)) return name;
+    for (std::string_view const at : tool_name_pointers) {
+        if (auto name = update.at_pointer(at).string(); name && is_word(*name)) return name;
     }
     auto title = update["title"].string();
     if (waits && title && is_word(*title)) return title;
@@ -261,23 +263,23 @@ ToolChange tool_in(json::View update) {
     return out;
 }
 
-// Codex says in its input which call it is; after a restart the same command has other names.
+// Returns the input without the ids of this call: the same call has others after a restart.
 Json without_names(json::View input, std::string const& call) {
     bool const named = input.kind() == json::Kind::object && !call.empty() &&
-                       input["call_id"].string_or("") == call;
+                       input[call_id_member].string_or("") == call;
     if (!named) return json::compact(input.copy());
     json::Writer out;
     out.begin_object();
     input.members([&](std::string_view name, json::View value) {
-        bool const names = name == "call_id" || name == "approval_id" || name == "turn_id" ||
-                           name == "started_at_ms";
-        if (!names) out.member(name, json::compact(value.copy()));
+        bool const passing = std::ranges::find(passing_input_members, name) !=
+                             std::ranges::end(passing_input_members);
+        if (!passing) out.member(name, json::compact(value.copy()));
     });
     return out.end_object().json();
 }
 
-// Gemini sends no input, and opencode sometimes an empty one: then what it shows a person is what
-// is decided on. A title of one word names the tool, and not what it would do.
+// Gemini sends no input, and opencode sometimes an empty one: then people decide on what the
+// request shows. A title of one word names the tool, and not what the call does.
 void read_input(json::View call, Question& question) {
     if (!is_empty(call["rawInput"])) {
         question.input = without_names(call["rawInput"], question.call);
@@ -295,12 +297,12 @@ void read_input(json::View call, Question& question) {
 }
 
 // Some programs have their mode among their options.
-Said mode_among(json::View options) {
+Update mode_among(json::View options) {
     std::string mode;
     options.elements([&](json::View option) {
         if (option["id"].string_or("") == "mode") mode = option["currentValue"].string_or("");
     });
-    if (mode.empty()) return SaidOther{};
+    if (mode.empty()) return OtherUpdate{};
     return ModeChange{std::move(mode)};
 }
 
@@ -311,31 +313,33 @@ bool is_name(std::string_view text) {
     });
 }
 
-// A tool of one of our own servers, by what only the program itself can say: Claude Code's name of
-// it, or Gemini's title together with an option that it offers for tools of MCP servers alone. A
-// title by itself proves nothing: the model writes those of commands.
+std::string around(McpToolForm const& form, std::string const& server) {
+    return std::string(form.before_server).append(server).append(form.after_server);
+}
+
+// Returns the name of a tool that certainly belongs to one of our own servers; else "". Only the
+// agent itself can write the name, or the title beside the option: the model writes other titles.
 std::string own_tool(json::View call, json::View options, std::vector<std::string> const& servers) {
     std::string title = call["title"].string_or("");
     bool of_mcp = false;
     options.elements([&](json::View option) {
-        of_mcp = of_mcp || option["optionId"].string_or("") == "proceed_always_server";
+        of_mcp = of_mcp || option["optionId"].string_or("") == mcp_option_id;
     });
     for (std::string const& server : servers) {
-        std::string const before = "mcp__" + server + "__";
-        for (json::View const named : {call["name"], call["_meta"]["claudeCode"]["toolName"]}) {
-            std::string const name = named.string_or("");
+        std::string const before = around(mcp_tool_name, server);
+        for (std::string_view const at : tool_name_pointers) {
+            std::string const name = call.at_pointer(at).string_or("");
             bool const ours = name.starts_with(before) && name.size() > before.size();
             if (ours && is_name(name)) return name;
         }
-        std::string const after = " (" + server + " MCP Server)";
+        std::string const after = around(mcp_tool_title, server);
         bool const ends = of_mcp && title.ends_with(after);
         if (ends && is_name(title.substr(0, title.size() - after.size()))) return title;
     }
     return "";
 }
 
-// By kind, never by id: each program names them as it likes. Once is preferred to always. nullopt:
-// there is none.
+// Chooses an option by its kind, because ids differ by product, and "once" before "always".
 std::optional<json::View> chosen(json::View options, bool allowed) {
     std::optional<json::View> once, always;
     options.elements([&](json::View option) {
@@ -347,7 +351,7 @@ std::optional<json::View> chosen(json::View options, bool allowed) {
     return once ? once : always;
 }
 
-// A terminal has an id that another one has after a restart, and what it does is said elsewhere.
+// The id of a terminal may be another terminal's after a restart, and does not show what it runs.
 bool shows_terminal(json::View content) {
     bool found = false;
     content.elements(
@@ -357,9 +361,9 @@ bool shows_terminal(json::View content) {
 
 std::string digest_of(Json const& value) { return digest_text(sha256(json::canonical(value))); }
 
-// What one has said yes to: all of it but ids and states, which are others when it is asked again
-// (also members that nobody knows), and the option that yes chooses. Beside that what a person
-// sees, by the names that Scribe::said_of has; empty is not told. As digests: it may be long.
+// Returns what an approval covers: all members of the request (also unknown ones) except ids and
+// states, which differ when the agent asks again, the option that "yes" chooses, and what a person
+// sees, with the names of UpdateCoalescer::reported_of. Values are digests: they may be long.
 Json shown_in(json::View params, Question const& question) {
     constexpr std::string_view passing[] = {"sessionId", "toolCall", "toolCallId", "options",
                                             "status",    "rawInput", "rawOutput",  "_meta"};
@@ -375,7 +379,7 @@ Json shown_in(json::View params, Question const& question) {
     params.members(write);
     out.end_object();
     if (auto const option = chosen(params["options"], true)) out.member("allows", option->copy());
-    json::View const named = call["_meta"]["claudeCode"]["toolName"];
+    json::View const named = call.at_pointer(claude_tool_name);
     if (!is_empty(named))
         out.member(is_empty(call["name"]) ? "name" : "toolName", digest_of(named.copy()));
     for (std::string_view const name : {"name", "kind", "title", "locations"}) {
@@ -387,24 +391,24 @@ Json shown_in(json::View params, Question const& question) {
 
 }  // namespace
 
-Said said_in(json::View update) {
+Update update_in(json::View update) {
     std::string const kind = update["sessionUpdate"].string_or("");
     if (kind == "agent_message_chunk" || kind == "agent_thought_chunk")
-        return SaidText{words_in(update["content"]), kind == "agent_thought_chunk",
-                        update["messageId"].string_or("")};
+        return AgentText{words_in(update["content"]), kind == "agent_thought_chunk",
+                         update["messageId"].string_or("")};
     if (kind == "user_message_chunk") return UserText{update["content"]["text"].string_or("")};
     if (kind == "tool_call" || kind == "tool_call_update") return tool_in(update);
     if (kind == "session_info_update") return Title{update["title"].string_or("")};
     if (kind == "current_mode_update") return ModeChange{update["currentModeId"].string_or("")};
     if (kind == "config_option_update") return mode_among(update["configOptions"]);
-    if (kind != "plan") return SaidOther{};
+    if (kind != "plan") return OtherUpdate{};
     json::View const entries = update["entries"];
     return Plan{entries.exists() ? entries.copy() : Json::trusted("[]")};
 }
 
-VersionOne::VersionOne(Settings const& settings, port::Processes& processes, Ears ears)
-    : ears_(std::move(ears)),
-      rpc_({[this](std::string const& line) { ears_.write(line); },
+VersionOne::VersionOne(Settings const& settings, port::Processes& processes, Listener listener)
+    : listener_(std::move(listener)),
+      rpc_({[this](std::string const& line) { listener_.write(line); },
             [this](std::string const& method, Json const& id, Json const& params) {
                 on_request(method, id, json::View(params));
             },
@@ -412,14 +416,16 @@ VersionOne::VersionOne(Settings const& settings, port::Processes& processes, Ear
                 json::View const given(params);
                 bool const ours = given["sessionId"].string_or("") == session_;
                 if (method != "session/update" || !ours) return;
-                ears_.said(said_in(given["update"]));
+                listener_.on_update(update_in(given["update"]));
             }}),
-      workplace_(settings, processes, rpc_) {}
+      files_(settings, rpc_),
+      terminals_(settings, processes, rpc_) {}
 
 void VersionOne::close() {
     open_.clear();
     rpc_.close();
-    workplace_.close();
+    files_.close();
+    terminals_.close();
 }
 
 void VersionOne::ask(std::string_view method, Json const& params, Then<void> then) {
@@ -432,7 +438,8 @@ void VersionOne::ask(std::string_view method, Json const& params, Then<void> the
 void VersionOne::greet(Then<Hello> then) {
     json::Writer out;
     out.begin_object().member("protocolVersion", 1).key("clientCapabilities").begin_object();
-    workplace_.offer(out);
+    files_.offer(out);
+    terminals_.offer(out);
     out.end_object().key("clientInfo").begin_object();
     out.member("name", "dormouse").member("version", "0.1").end_object().end_object();
     rpc_.call("initialize", out.json(), reading<Hello>(std::move(then), read_hello));
@@ -496,8 +503,7 @@ void VersionOne::prompt(std::string const& session, std::vector<Block> const& bl
     json::Writer out;
     out.begin_object().member("sessionId", session).key("prompt").begin_array();
     for (Block const& block : blocks) write_block(out, block);
-    auto ended = [this, then = std::move(then)](rpc::Peer::Answer answer) mutable {
-        open_.clear();
+    auto ended = [then = std::move(then)](rpc::Peer::Answer answer) mutable {
         if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()), true)));
         then(read_end(json::View(*answer)));
     };
@@ -522,7 +528,8 @@ void VersionOne::on_request(std::string const& method, Json const& id, json::Vie
         if (ours) return on_question(id, params);
         return respond({id, {}}, Decision::cancelled);
     }
-    if (ours && workplace_.request(method, id, params, folder_)) return;
+    if (ours && files_.request(method, id, params, folder_)) return;
+    if (ours && terminals_.request(method, id, params, folder_)) return;
     rpc_.refuse(id, rpc::code::method_not_found, "This client has no " + method + ".");
 }
 
@@ -532,17 +539,16 @@ void VersionOne::on_question(Json const& id, json::View params) {
                  .call = read_id(call["toolCallId"]),
                  .kind = offers(call["kind"]) ? read_kind(call["kind"].string_or("")) : "",
                  .title = call["title"].string_or("")};
-    // Programs say in different places how they call their tool: "bash", "Bash".
-    for (json::View const name :
-         {call["name"], call["_meta"]["claudeCode"]["toolName"], call["title"]})
-        out.names.push_back(name.string_or(""));
+    for (std::string_view const at : tool_name_pointers)
+        out.names.push_back(call.at_pointer(at).string_or(""));
+    out.names.push_back(call["title"].string_or(""));
     read_input(call, out);
     out.title = read_title(std::move(out.title));  // all of it is in the input, if that is all
     json::View const options = params["options"];
     out.own = own_tool(call, options, servers_);
     if (!shows_terminal(call["content"])) out.shown = shown_in(params, out);
     open_[out.number] = {id, options.exists() ? options.copy() : Json()};
-    ears_.asked(std::move(out));
+    listener_.on_question(std::move(out));
 }
 
 void VersionOne::answer(std::uint64_t question, Decision decision) {
@@ -564,9 +570,9 @@ void VersionOne::respond(Open const& open, Decision decision) {
 }
 
 std::unique_ptr<Dialect> dialect_of(Settings const& settings, port::Processes& processes,
-                                    Dialect::Ears ears) {
-    if (settings.dialect) return settings.dialect(std::move(ears));
-    return std::make_unique<VersionOne>(settings, processes, std::move(ears));
+                                    Dialect::Listener listener) {
+    if (settings.dialect) return settings.dialect(std::move(listener));
+    return std::make_unique<VersionOne>(settings, processes, std::move(listener));
 }
 
 }  // namespace dormouse::acp

@@ -1,10 +1,12 @@
 #pragma once
-// Version 1 of ACP: its methods, members and capabilities stand here and in workplace.h, and
-// nowhere else.
+// Version 1 of ACP: only this class, client_files.h, client_terminals.h and quirks.h know its
+// methods, members and capabilities.
+// Example: cancel("s1") writes a notification session/cancel with {"sessionId":"s1"}.
 
+#include "acp/client_files.h"
+#include "acp/client_terminals.h"
 #include "acp/dialect.h"
 #include "acp/settings.h"
-#include "acp/workplace.h"
 #include "json/json.h"
 #include "port/process.h"
 #include "rpc/peer.h"
@@ -13,13 +15,13 @@
 
 namespace dormouse::acp {
 
-// One `update` of session/update.
-[[nodiscard]] Said said_in(json::View update);
+// Reads one `update` of session/update.
+[[nodiscard]] Update update_in(json::View update);
 
 class VersionOne final : public Dialect {
 public:
     // All outlive this.
-    VersionOne(Settings const& settings, port::Processes& processes, Ears ears);
+    VersionOne(Settings const& settings, port::Processes& processes, Listener listener);
 
     [[nodiscard]] bool receive(std::string_view bytes) override { return rpc_.receive(bytes); }
     void close() override;
@@ -52,21 +54,23 @@ private:
     void on_question(Json const& id, json::View params);
     void settle_in(Place const& place);
     void respond(Open const& open, Decision decision);
-    // Of a request whose result says nothing.
+    // Sends a request whose result is not read.
     void ask(std::string_view method, Json const& params, Then<void> then);
 
-    Ears const ears_;
+    Listener const listener_;
     rpc::Peer rpc_;
-    Workplace workplace_;
-    std::string session_;               // that was opened or taken up last
-    std::string folder_;                // of it
-    std::vector<std::string> servers_;  // that it was given
+    ClientFiles files_;
+    ClientTerminals terminals_;
+    std::string session_;               // that was opened or continued last
+    std::string folder_;                // of session_
+    std::vector<std::string> servers_;  // of session_
     std::uint64_t questions_ = 0;
     std::map<std::uint64_t, Open> open_;
 };
 
-// What programs are spoken to with: Settings::dialect, else this version. All outlive it.
+// Makes the dialect of an agent: Settings::dialect, else version 1. All outlive it.
 [[nodiscard]] std::unique_ptr<Dialect> dialect_of(Settings const& settings,
-                                                  port::Processes& processes, Dialect::Ears ears);
+                                                  port::Processes& processes,
+                                                  Dialect::Listener listener);
 
 }  // namespace dormouse::acp

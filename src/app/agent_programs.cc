@@ -309,7 +309,7 @@ acp::Settings settings_of(config::Agent const& from, ProgramContext const& aroun
     bool const own_port = std::ranges::any_of(
         out.argv, [](std::string const& word) { return word.starts_with("--port"); });
     if (preset && preset->has_screen && !own_port) {
-        out.door = {out.path, "attach"};
+        out.attach_command = {out.path, "attach"};
         out.free_port = free_port;
         out.http = &means.http;
     }

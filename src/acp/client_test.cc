@@ -1,4 +1,6 @@
-#include "acp/workplace.h"
+// Files and terminals, as agents ask their client for them.
+#include "acp/client_files.h"
+#include "acp/client_terminals.h"
 
 #include "acp/testing/fakes.h"
 
@@ -25,9 +27,9 @@ public:
     std::vector<port::Fn<void(Result<std::string>)>> reads;
 };
 
-class WorkplaceTest : public ::testing::Test {
+class ClientTest : public ::testing::Test {
 protected:
-    WorkplaceTest() {
+    ClientTest() {
         settings.reads_files = settings.writes_files = settings.terminals = true;
         settings.files = &folders;
         settings.folder = [](std::string const& cwd) -> Result<std::string> { return cwd; };
@@ -35,8 +37,9 @@ protected:
     // What came back at once.
     std::string ask(std::string const& method, std::string const& params) {
         answer.clear();
-        bool const taken =
-            workplace.request(method, Json::trusted("1"), json::View(params), "/srv");
+        Json const id = Json::trusted("1");
+        bool const taken = files.request(method, id, json::View(params), "/srv") ||
+                           terminals.request(method, id, json::View(params), "/srv");
         return taken ? answer : "not taken";
     }
     std::string outcome() {
@@ -50,10 +53,11 @@ protected:
     Settings settings{.agent = "fake", .argv = {"/bin/agent"}};
     std::string answer;
     rpc::Peer rpc{{[this](std::string line) { answer = std::move(line); }, {}, {}}};
-    Workplace workplace{settings, processes, rpc};
+    ClientFiles files{settings, rpc};
+    ClientTerminals terminals{settings, processes, rpc};
 };
 
-TEST_F(WorkplaceTest, PathsAreSeenFromTheFolder) {
+TEST_F(ClientTest, PathsAreSeenFromTheFolder) {
     EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/srv//a/../b.txt"})"), "");
     (void)ask("fs/write_text_file", R"({"path":"/srv/c.txt","content":"text"})");
     EXPECT_EQ(outcome(), "{}");
@@ -65,7 +69,7 @@ TEST_F(WorkplaceTest, PathsAreSeenFromTheFolder) {
     EXPECT_EQ(folders.reads.size(), 1U);
 }
 
-TEST_F(WorkplaceTest, LinesAreCountedFromOne) {
+TEST_F(ClientTest, LinesAreCountedFromOne) {
     auto const lines = [&](std::string const& more) {
         (void)ask("fs/read_text_file", R"({"path":"/srv/a")" + more + "}");
         folders.reads.back()(std::string("1\n2\n3"));
@@ -80,8 +84,8 @@ TEST_F(WorkplaceTest, LinesAreCountedFromOne) {
     EXPECT_NE(answer.find("-32602"), std::string::npos);
 }
 
-TEST_F(WorkplaceTest, OnlySoManyFilesAreAskedForAtOnce) {
-    for (std::size_t i = 0; i < Workplace::files_open_max; ++i)
+TEST_F(ClientTest, OnlySoManyFilesAreAskedForAtOnce) {
+    for (std::size_t i = 0; i < ClientFiles::open_max; ++i)
         EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/srv/a"})"), "");
     (void)ask("fs/read_text_file", R"({"path":"/srv/a"})");
     EXPECT_EQ(outcome(), "Too many files are asked for at once.");
@@ -89,27 +93,28 @@ TEST_F(WorkplaceTest, OnlySoManyFilesAreAskedForAtOnce) {
     EXPECT_EQ(ask("fs/read_text_file", R"({"path":"/srv/a"})"), "");
 }
 
-TEST_F(WorkplaceTest, AnAnswerAfterTheEndGoesNowhere) {
+TEST_F(ClientTest, AnAnswerAfterTheEndGoesNowhere) {
     (void)ask("fs/read_text_file", R"({"path":"/srv/a"})");
-    workplace.close();
+    files.close();
     folders.reads.back()(std::string("x"));
     EXPECT_EQ(answer, "");
 }
 
-TEST_F(WorkplaceTest, ATerminalKeepsTheNewestOutputFromWholeCharacters) {
+TEST_F(ClientTest, ATerminalKeepsTheNewestOutputFromWholeCharacters) {
     (void)ask("terminal/create", R"({"command":"a b","outputByteLimit":5})");
     EXPECT_EQ(outcome(), R"({"terminalId":"term_1"})");
     auto const& spec = processes.newest().spec;
     EXPECT_EQ(spec.cwd, "/srv");
     EXPECT_EQ(spec.argv[2], "exec </dev/null 2>&1\na b");
     spec.on_output("aäöüb");
-    EXPECT_EQ(workplace.shown("term_1"), "öüb");
+    (void)ask("terminal/output", R"({"terminalId":"term_1"})");
+    EXPECT_EQ(outcome(), R"({"output":"öüb","truncated":true})");
     spec.on_output("\xff");
     (void)ask("terminal/output", R"({"terminalId":"term_1"})");
     EXPECT_EQ(outcome(), "{\"output\":\"üb\xef\xbf\xbd\",\"truncated\":true}");
 }
 
-TEST_F(WorkplaceTest, WhoWaitsHearsItsEnd) {
+TEST_F(ClientTest, WhoWaitsHearsItsEnd) {
     (void)ask("terminal/create", R"({"command":"sleep","args":["9"]})");
     EXPECT_EQ(processes.newest().spec.argv,
               (std::vector<std::string>{"/bin/sh", "-c", "exec </dev/null 2>&1\nexec \"$@\"", "sh",
@@ -125,7 +130,7 @@ TEST_F(WorkplaceTest, WhoWaitsHearsItsEnd) {
 }
 
 // LD_PRELOAD and others like it would be run with the rights that the sandbox takes away.
-TEST_F(WorkplaceTest, ItsVariablesAreNoneOfWhatBuildsTheSandbox) {
+TEST_F(ClientTest, ItsVariablesAreNoneOfWhatBuildsTheSandbox) {
     settings.before = [](std::string const& folder) {
         return std::vector<std::string>{"/bin/wrap", folder};
     };
@@ -145,16 +150,16 @@ TEST_F(WorkplaceTest, ItsVariablesAreNoneOfWhatBuildsTheSandbox) {
     EXPECT_EQ(processes.all.size(), 1U);
 }
 
-TEST_F(WorkplaceTest, ThereAreOnlySoManyAndAllEndWithIt) {
-    for (std::size_t i = 0; i < Workplace::terminals_max; ++i)
+TEST_F(ClientTest, ThereAreOnlySoManyAndAllEndWithIt) {
+    for (std::size_t i = 0; i < ClientTerminals::terminals_max; ++i)
         (void)ask("terminal/create", R"({"command":"a"})");
     (void)ask("terminal/create", R"({"command":"a"})");
     EXPECT_EQ(outcome(), "There are 16 terminals already; release one.");
-    workplace.close();
+    terminals.close();
     for (auto const& process : processes.all) EXPECT_TRUE(process.asked_to_end);
 }
 
-TEST_F(WorkplaceTest, WhatIsNoCommandStartsNothing) {
+TEST_F(ClientTest, WhatIsNoCommandStartsNothing) {
     for (std::string const params : {R"({})", R"({"command":"a\u0000b"})",
                                      R"({"command":"a","env":[{"name":"A","value":"\u0000"}]})",
                                      R"({"command":"a","cwd":"/srvs/x"})"}) {
@@ -162,18 +167,19 @@ TEST_F(WorkplaceTest, WhatIsNoCommandStartsNothing) {
         EXPECT_NE(answer.find("-32602"), std::string::npos) << params;
     }
     (void)ask("terminal/create",
-              R"({"command":")" + std::string(Workplace::command_bytes_max + 1, 'x') + "\"}");
+              R"({"command":")" + std::string(ClientTerminals::command_bytes_max + 1, 'x') + "\"}");
     EXPECT_NE(outcome().find("too long"), std::string::npos);
     EXPECT_TRUE(processes.all.empty());
 }
 
-TEST_F(WorkplaceTest, WhatIsNotAllowedIsNotTaken) {
+TEST_F(ClientTest, WhatIsNotAllowedIsNotTaken) {
     settings.writes_files = settings.terminals = false;
     EXPECT_EQ(ask("fs/write_text_file", R"({"path":"/srv/a","content":"x"})"), "not taken");
     EXPECT_EQ(ask("terminal/create", R"({"command":"a"})"), "not taken");
     json::Writer out;
     out.begin_object();
-    workplace.offer(out);
+    files.offer(out);
+    terminals.offer(out);
     EXPECT_EQ(out.end_object().json().text(),
               R"({"fs":{"readTextFile":true,"writeTextFile":false},"terminal":false})");
 }

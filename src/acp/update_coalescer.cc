@@ -1,4 +1,4 @@
-#include "acp/scribe.h"
+#include "acp/update_coalescer.h"
 
 #include "base/utf8.h"
 #include "json/json.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t tools_max = 4'096;  // of one prompt
 
-// A value of the program's, or what there is room for of it.
+// Returns the value, or its beginning as a text if it is longer than `most`.
 Json within(Json const& value, std::size_t most) {
     if (value.size() <= most) return json::compact(value);
     std::string text = json::View(value).string().value_or(std::string(value.text()));
@@ -23,27 +23,27 @@ Json within(Json const& value, std::size_t most) {
 
 }  // namespace
 
-Scribe::Heard Scribe::hear(Said said, bool brief) {
-    if (auto* const text = std::get_if<SaidText>(&said)) return hear_text(std::move(*text));
-    if (auto* const tool = std::get_if<ToolChange>(&said))
-        return hear_tool(std::move(*tool), brief);
-    Heard out;
-    if (auto const* const plan = std::get_if<Plan>(&said)) {
+UpdateCoalescer::Added UpdateCoalescer::add(Update update, bool brief) {
+    if (auto* const text = std::get_if<AgentText>(&update)) return add_text(std::move(*text));
+    if (auto* const tool = std::get_if<ToolChange>(&update))
+        return add_tool(std::move(*tool), brief);
+    Added out;
+    if (auto const* const plan = std::get_if<Plan>(&update)) {
         json::Writer body;
         body.begin_object();
         body.member("entries", within(plan->entries, value_bytes_max));
         plan_ = News{.kind = NewsKind::plan, .body = body.end_object().json()};
         if (!brief) out.news = flush();
     }
-    if (auto* const title = std::get_if<Title>(&said)) out.title = std::move(title->text);
+    if (auto* const title = std::get_if<Title>(&update)) out.title = std::move(title->text);
     return out;
 }
 
-Scribe::Heard Scribe::hear_text(SaidText said) {
-    Heard out;
-    std::string text = std::move(said.text);
-    std::string id = std::move(said.message);
-    bool const reasoning = said.thought;
+UpdateCoalescer::Added UpdateCoalescer::add_text(AgentText update) {
+    Added out;
+    std::string text = std::move(update.text);
+    std::string id = std::move(update.message);
+    bool const reasoning = update.thought;
     bool const other = !id.empty() && !message_id_.empty() && id != message_id_;
     if (other) {
         out.news = flush();
@@ -64,7 +64,7 @@ Scribe::Heard Scribe::hear_text(SaidText said) {
     return out;
 }
 
-std::vector<News> Scribe::flush() {
+std::vector<News> UpdateCoalescer::flush() {
     std::vector<News> all;
     if (plan_) all.push_back(*std::exchange(plan_, std::nullopt));
     if (parts_.empty()) return all;
@@ -83,9 +83,9 @@ std::vector<News> Scribe::flush() {
     return all;
 }
 
-// Text that comes after a tool call is another message: it was said after it.
-Scribe::Heard Scribe::hear_tool(ToolChange change, bool brief) {
-    Heard out;
+// Text that comes after a tool call begins another message.
+UpdateCoalescer::Added UpdateCoalescer::add_tool(ToolChange change, bool brief) {
+    Added out;
     std::string const& id = change.id;
     if (id.empty() || (tools_.size() >= tools_max && !tools_.contains(id))) return out;
     auto const [at, is_new] = tools_.try_emplace(id);
@@ -100,12 +100,12 @@ Scribe::Heard Scribe::hear_tool(ToolChange change, bool brief) {
     if (!change.output.is_null()) call.output = within(change.output, value_bytes_max);
     if (!change.places.is_null()) call.locations = within(change.places, value_bytes_max / 4);
     News news = news_of(id, call);
-    // What streams while it works is kept once, with its end.
-    std::string const told =
+    // Output that streams while the call is open is kept once, with its end.
+    std::string const state =
         std::string(session::text(call.status)) + call.title + std::string(call.input.text());
-    if (!is_new && told == call.told) return out;
+    if (!is_new && state == call.kept) return out;
     if (!is_new && brief && is_open(call.status)) return out;
-    call.told = told;
+    call.kept = state;
     out.news = flush();
     end_message();
     out.news.push_back(std::move(news));
@@ -113,7 +113,7 @@ Scribe::Heard Scribe::hear_tool(ToolChange change, bool brief) {
     return out;
 }
 
-void Scribe::complete(Question& question) const {
+void UpdateCoalescer::complete(Question& question) const {
     if (auto const found = tools_.find(question.call); found != tools_.end()) {
         ToolCall const& known = found->second;
         if (question.kind.empty()) question.kind = known.kind;
@@ -126,10 +126,10 @@ void Scribe::complete(Question& question) const {
     if (question.kind.empty()) question.kind = "other";
 }
 
-std::optional<Json> Scribe::said_of(std::string const& call) const {
+std::optional<Json> UpdateCoalescer::reported_of(std::string const& call) const {
     auto const found = tools_.find(call);
-    bool const heard = !call.empty() && tools_.size() < tools_max;  // if it had said something
-    if (found == tools_.end()) return heard ? std::optional(Json::trusted("{}")) : std::nullopt;
+    bool const complete = !call.empty() && tools_.size() < tools_max;  // else updates were dropped
+    if (found == tools_.end()) return complete ? std::optional(Json::trusted("{}")) : std::nullopt;
     ToolCall const& known = found->second;
     if (known.cut) return std::nullopt;
     json::Writer out;
@@ -142,7 +142,7 @@ std::optional<Json> Scribe::said_of(std::string const& call) const {
     return out.end_object().json();
 }
 
-News Scribe::news_of(std::string const& id, ToolCall const& call) {
+News UpdateCoalescer::news_of(std::string const& id, ToolCall const& call) {
     News news{.kind = NewsKind::tool, .body = {}, .tool_call = id};
     news.title = call.title;
     news.status = call.status;

@@ -1,0 +1,53 @@
+#pragma once
+// Answers the requests fs/read_text_file and fs/write_text_file of an ACP agent, within the folder
+// of its session and as far as the configuration allows it. On the loop.
+// Example: {"path":"/srv/a.txt","line":2,"limit":1} in the folder /srv is answered with
+// {"content":...}, the second line of a.txt.
+
+#include "acp/settings.h"
+#include "json/json.h"
+#include "rpc/peer.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace dormouse::acp {
+
+inline constexpr int code_not_found = -32002;  // of ACP: a file, a terminal, a session
+
+// Answer the request `id` with an error: invalid parameters, or what fits `error`.
+void refuse(rpc::Peer& rpc, Json const& id, std::string const& why);
+void refuse(rpc::Peer& rpc, Json const& id, Error const& error);
+
+class ClientFiles {
+public:
+    static constexpr std::size_t bytes_max = std::size_t{8} << 20;  // of one file
+    static constexpr std::size_t open_max = 32;  // requests that are not answered yet
+
+    // All outlive this.
+    ClientFiles(Settings const& settings, rpc::Peer& rpc) : settings_(settings), rpc_(rpc) {}
+    ~ClientFiles() { close(); }
+    ClientFiles(ClientFiles const&) = delete;
+    ClientFiles& operator=(ClientFiles const&) = delete;
+
+    // Writes the member fs of clientCapabilities.
+    void offer(json::Writer& out) const;
+    // Returns false if the method is not one of these, or is not allowed. `folder` is absolute and
+    // without links.
+    [[nodiscard]] bool request(std::string const& method, Json const& id, json::View params,
+                               std::string const& folder);
+    // Leaves requests that are open without an answer.
+    void close();
+
+private:
+    void read(Json const& id, json::View params, std::string const& folder);
+    void write(Json const& id, json::View params, std::string const& folder);
+
+    Settings const& settings_;
+    rpc::Peer& rpc_;
+    std::size_t open_ = 0;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // close() replaces it
+};
+
+}  // namespace dormouse::acp
