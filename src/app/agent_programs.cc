@@ -4,7 +4,7 @@
 #include "app/confine.h"
 #include "app/tools.h"
 #include "base/text.h"
-#include "cli/known_agents.h"
+#include "cli/client/known_agents.h"
 #include "config/read.h"
 
 #include <arpa/inet.h>

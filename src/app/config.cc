@@ -2,7 +2,7 @@
 #include "app/config_checks.h"
 #include "app/programs.h"
 
-#include "cli/settings.h"
+#include "cli/client/settings.h"
 #include "config/example.h"
 #include "config/keys.h"
 #include "config/read.h"

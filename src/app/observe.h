@@ -1,7 +1,7 @@
 #pragma once
 // What of the command line concerns the log.
 
-#include "cli/cli.h"
+#include "cli/commands/cli.h"
 #include "io/log.h"
 
 namespace dormouse::app {

@@ -2,7 +2,7 @@
 // The programs that work on a data directory or a configuration themselves. Each returns the exit
 // status of the process.
 
-#include "cli/cli.h"
+#include "cli/commands/cli.h"
 
 namespace dormouse::app {
 

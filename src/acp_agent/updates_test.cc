@@ -1,0 +1,217 @@
+#include "acp_agent/updates.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::acp_agent {
+namespace {
+
+class Updates : public testing::Test {
+protected:
+    AcpTold tell(std::string const& type, std::string const& data, std::string const& more = "",
+                 bool replay = false) {
+        text_ = R"({"type":")" + type + R"(","turnID":"trn_1","data":)" + data + more + "}";
+        return updates_.tell(type, json::View(text_), replay);
+    }
+    AcpTold delta(std::string const& text, int attempt = 1, std::string const& kind = "text") {
+        text_ = R"({"turnID":"trn_1","step":1,"attempt":)" + std::to_string(attempt) +
+                R"(,"messageID":"draft_)" + std::to_string(attempt) + R"(","kind":")" + kind +
+                R"(","text":)" + json::quote(text) + "}";
+        return updates_.tell("delta", json::View(text_), false);
+    }
+    AcpTold reply(std::string const& text) {
+        return tell("model_replied", R"({"messageID":"msg_2","parts":[{"type":"text","text":)" +
+                                         json::quote(text) + "}]}");
+    }
+    static std::string words(AcpTold const& told) {
+        std::string out;
+        for (Json const& each : told.updates) {
+            json::View const view(each);
+            out += view["sessionUpdate"].string_or("") + "|" + view["messageId"].string_or("") +
+                   "|" + view["content"]["text"].string_or("") + "\n";
+        }
+        return out;
+    }
+
+    AcpUpdates updates_;
+    std::string text_;
+};
+
+TEST_F(Updates, what_was_streamed_is_not_told_again) {
+    EXPECT_EQ(words(delta("Hel")), "agent_message_chunk|draft_1|Hel\n");
+    EXPECT_EQ(words(delta("hm", 1, "reasoning")), "agent_thought_chunk|draft_1|hm\n");
+    EXPECT_TRUE(delta("{", 1, "input").updates.empty());
+    EXPECT_EQ(words(reply("Hello")), "agent_message_chunk|draft_1|lo\n");
+    EXPECT_EQ(words(reply("Hello")), "agent_message_chunk|msg_2|Hello\n") << "another reply";
+}
+
+TEST_F(Updates, an_attempt_that_said_something_else_is_told_whole) {
+    EXPECT_EQ(words(delta("Good")), "agent_message_chunk|draft_1|Good\n");
+    EXPECT_EQ(words(delta("He", 2)), "agent_message_chunk|draft_2|He\n");
+    EXPECT_EQ(words(reply("Hello")), "agent_message_chunk|draft_2|llo\n");
+    EXPECT_EQ(words(delta("Good", 3)), "agent_message_chunk|draft_3|Good\n");
+    EXPECT_EQ(words(reply("Hello")), "agent_message_chunk|msg_2|Hello\n");
+}
+
+TEST_F(Updates, the_editors_own_message_is_told_when_it_is_loaded_only) {
+    auto const input = R"({"messageID":"msg_1","parts":[{"type":"text","text":"hi"}]})";
+    updates_.own_message("msg_1");
+    EXPECT_EQ(words(tell("input_received", input)), "");
+    EXPECT_EQ(words(tell("input_received", input)), "user_message_chunk|msg_1|hi\n");
+    EXPECT_EQ(words(tell("input_received", input, "", true)), "user_message_chunk|msg_1|hi\n");
+}
+
+TEST_F(Updates, an_approval_is_open_until_it_is_settled) {
+    auto const asked = tell("gate_asked", R"({"callID":"call_1","pendingID":"p1","gate":"g",)"
+                                          R"("reason":"approval","message":"Sure?"})");
+    EXPECT_EQ(asked.asked, std::vector<std::string>{"p1"});
+    EXPECT_EQ(updates_.approvals(), std::vector<std::string>{"p1"});
+    auto const allowed =
+        tell("submitted", R"({"callID":"call_1","pendingID":"p1","decision":{"approved":true}})");
+    EXPECT_EQ(allowed.settled, std::vector<std::string>{"p1"});
+    EXPECT_TRUE(updates_.approvals().empty());
+    ASSERT_EQ(allowed.updates.size(), 1U);
+    EXPECT_EQ(json::View(allowed.updates[0])["status"].string_or(""), "in_progress")
+        << "now the tool runs";
+    auto const done = tell("tool_finished", R"({"callID":"call_1","output":{"a":1}})");
+    EXPECT_EQ(json::View(done.updates.at(0))["status"].string_or(""), "completed");
+    EXPECT_EQ(json::View(done.updates.at(0))["rawOutput"].raw(), R"({"a":1})");
+}
+
+TEST_F(Updates, a_denied_call_has_failed) {
+    (void)tell("gate_asked", R"({"callID":"call_1","pendingID":"p1","reason":"approval"})");
+    auto const told = tell("submitted", R"({"callID":"call_1","pendingID":"p1",)"
+                                        R"("decision":{"approved":false,"reason":"Friday"}})");
+    EXPECT_EQ(json::View(told.updates.at(0))["status"].string_or(""), "failed");
+    EXPECT_NE(told.updates[0].text().find("Friday"), std::string_view::npos);
+}
+
+TEST_F(Updates, a_session_rests_while_questions_wait_and_no_longer) {
+    auto const question = [](int n) {
+        auto const no = std::to_string(n);
+        return R"({"callID":"call_)" + no + R"(","pendingID":"p)" + no +
+               R"(","reason":"user_input","message":"Where?"})";
+    };
+    EXPECT_FALSE(tell("call_paused", question(1)).rests);
+    EXPECT_TRUE(tell("call_paused", question(2), R"(,"activity":"waiting_async")").rests);
+    EXPECT_EQ(updates_.questions().front(), "p1");
+    auto const answer = [](int n) {
+        auto const no = std::to_string(n);
+        return R"({"callID":"call_)" + no + R"(","pendingID":"p)" + no +
+               R"(","result":{"output":"x"}})";
+    };
+    EXPECT_TRUE(tell("submitted", answer(1)).rests) << "the second one waits";
+    EXPECT_FALSE(tell("submitted", answer(2), R"(,"activity":"busy")").rests);
+    EXPECT_FALSE(tell("call_paused", R"({"callID":"call_3","pendingID":"p3"})",
+                      R"(,"activity":"waiting_async")")
+                     .rests)
+        << "no person can answer a result";
+}
+
+TEST_F(Updates, each_finish_reason_has_its_stop_reason) {
+    auto const end = [&](std::string const& data) { return tell("turn_ended", data).ends.at(0); };
+    EXPECT_EQ(end(R"({"finishReason":"stop"})").stop_reason, "end_turn");
+    EXPECT_EQ(end(R"({"finishReason":"length"})").stop_reason, "max_tokens");
+    EXPECT_EQ(end(R"({"finishReason":"step_limit"})").stop_reason, "max_turn_requests");
+    EXPECT_EQ(end(R"({"finishReason":"refusal"})").stop_reason, "refusal");
+    EXPECT_EQ(end(R"({"finishReason":"cancelled"})").stop_reason, "cancelled");
+    auto const failed =
+        end(R"({"finishReason":"error","error":{"code":"model_failed","message":"no key"}})");
+    EXPECT_EQ(failed.stop_reason, "");
+    EXPECT_EQ(failed.error, "no key");
+    EXPECT_EQ(failed.turn, "trn_1");
+}
+
+TEST_F(Updates, a_fork_tells_its_past) {
+    auto const told = tell(
+        "forked", R"({"messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"q"}]},)"
+                  R"({"id":"m2","role":"assistant","parts":[{"type":"text","text":"a"},{"type":)"
+                  R"("tool","id":"prt_1","callID":"call_1","tool":"t","state":{"status":)"
+                  R"("completed","input":{},"output":"o"}}]}]})");
+    EXPECT_EQ(words(told),
+              "user_message_chunk|m1|q\nagent_message_chunk|m2|a\ntool_call||\n"
+              "tool_call_update||\n");
+}
+
+TEST_F(Updates, a_session_that_is_deleted_is_gone) {
+    text_ = R"({"reason":"deleted"})";
+    EXPECT_TRUE(updates_.tell("bye", json::View(text_), false).gone);
+    text_ = R"({"reason":"draining"})";
+    EXPECT_FALSE(updates_.tell("bye", json::View(text_), false).gone);
+}
+
+TEST_F(Updates, a_programs_messages_tools_and_plan_are_told_once) {
+    auto const says = [&](std::string const& text) {
+        return tell("agent_update", R"({"kind":"message","messageID":"msg_3","body":)"
+                                    R"([{"type":"text","text":")" +
+                                        text + "\"}]}");
+    };
+    EXPECT_EQ(words(delta("Hello you")), "agent_message_chunk|draft_1|Hello you\n");
+    EXPECT_EQ(words(says("Hello ")), "");
+    EXPECT_EQ(words(says("you there")), "agent_message_chunk|msg_3| there\n");
+    EXPECT_EQ(words(says("all of it")), "agent_message_chunk|msg_3|all of it\n");
+    auto const plan =
+        tell("agent_update", R"({"kind":"plan","body":{"entries":[{"content":"a"}]}})");
+    EXPECT_EQ(plan.updates.at(0).text(), R"({"sessionUpdate":"plan","entries":[{"content":"a"}]})");
+    auto const begun =
+        tell("agent_update", R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3",)"
+                             R"("status":"pending","title":"ls","body":{}})");
+    EXPECT_EQ(words(begun), "tool_call||\n");
+    auto const ended =
+        tell("agent_update", R"({"kind":"tool","toolCallID":"t1","status":"completed",)"
+                             R"("body":{"output":"a.txt"}})");
+    EXPECT_EQ(json::View(ended.updates.at(0))["status"].string_or(""), "completed");
+}
+
+TEST_F(Updates, a_permission_of_a_program_is_asked_and_over_when_it_is_decided) {
+    auto const asked =
+        tell("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":)"
+                            R"("approval","call":{"tool":"acp:execute","input":{}}})");
+    EXPECT_EQ(asked.asked, std::vector<std::string>{"pnd_1"});
+    EXPECT_EQ(json::View(asked.updates.at(0))["sessionUpdate"].string_or(""), "tool_call");
+    auto const decided = tell("submitted", R"({"callID":"call_1","pendingID":"pnd_1","decision":)"
+                                           R"({"approved":true}})");
+    EXPECT_EQ(decided.settled, std::vector<std::string>{"pnd_1"});
+    EXPECT_EQ(json::View(decided.updates.at(0))["status"].string_or(""), "in_progress");
+}
+
+TEST_F(Updates, permission_of_a_known_tool_call_is_shown_once_under_its_id) {
+    (void)tell("agent_update", R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3",)"
+                               R"("status":"pending","title":"bash","body":{"kind":"execute"}})");
+    auto const asked =
+        tell("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":"approval",)"
+                            R"("message":"ls -l","call":{"tool":"acp:execute","modelID":"t1"}})");
+    ASSERT_EQ(asked.updates.size(), 1U);
+    EXPECT_EQ(json::View(asked.updates[0])["sessionUpdate"].string_or(""), "tool_call_update");
+    EXPECT_EQ(json::View(asked.updates[0])["toolCallId"].string_or(""), "t1");
+    auto const denied = tell("submitted", R"({"callID":"call_1","pendingID":"pnd_1","decision":)"
+                                          R"({"approved":false}})");
+    EXPECT_EQ(json::View(denied.updates.at(0))["toolCallId"].string_or(""), "t1");
+    EXPECT_EQ(json::View(denied.updates.at(0))["status"].string_or(""), "failed");
+}
+
+TEST_F(Updates, permission_of_an_unknown_tool_call_is_shown_with_its_title_and_kind) {
+    auto const asked =
+        tell("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":"approval",)"
+                            R"("message":"ls -l","call":{"tool":"acp:execute","modelID":"t1"}})");
+    json::View const shown(asked.updates.at(0));
+    EXPECT_EQ(shown["toolCallId"].string_or(""), "t1");
+    EXPECT_EQ(shown["title"].string_or(""), "ls -l");
+    EXPECT_EQ(shown["kind"].string_or(""), "execute");
+    auto const ended =
+        tell("agent_update", R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3","status":)"
+                             R"("completed","body":{"output":{"output":"a.txt","n":1}}})");
+    ASSERT_EQ(ended.updates.size(), 1U) << "it is there already";
+    EXPECT_NE(ended.updates[0].text().find(R"("text":"a.txt")"), std::string::npos);
+}
+
+TEST_F(Updates, first_prompt_of_a_program_says_that_it_starts) {
+    EXPECT_EQ(words(tell("agent_prompted", R"({"step":1})")),
+              "agent_thought_chunk||Starting the agent's program.\n\n");
+    (void)tell("attached", R"({"acpSessionID":"s"})");
+    EXPECT_EQ(words(tell("agent_prompted", R"({"step":1})")), "");
+    (void)tell("detached", R"({"error":{}})");
+    EXPECT_NE(words(tell("agent_prompted", R"({"step":1})")), "");
+}
+
+}  // namespace
+}  // namespace dormouse::acp_agent

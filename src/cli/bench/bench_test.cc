@@ -1,0 +1,184 @@
+#include "cli/bench/report.h"
+#include "cli/client/test_server.h"
+#include "json/json.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace dormouse::cli {
+namespace {
+
+TEST(Samples, percentiles_are_samples) {
+    Samples samples;
+    EXPECT_EQ(samples.p50(), 0);
+    for (int i = 100; i >= 1; --i) samples.add(i);
+    EXPECT_EQ(samples.p50(), 50);
+    EXPECT_EQ(samples.p99(), 99);
+    EXPECT_EQ(samples.percentile(1), 100);
+    EXPECT_EQ(samples.percentile(0), 1);
+    EXPECT_NEAR(samples.rate(), 1e6 / 50.5, 0.01);
+}
+
+TEST(Samples, the_median_of_an_even_number_is_the_lower_middle) {
+    EXPECT_EQ(median(std::vector<double>{4, 1, 3, 2}), 2);
+    EXPECT_EQ(median(std::vector<double>{7}), 7);
+}
+
+TEST(ReplyHead, waits_for_all_of_it) {
+    std::string const head = "HTTP/1.1 201 Created\r\nX: y\r\ncontent-LENGTH: 12\r\n\r\n";
+    for (std::size_t cut = 0; cut < head.size(); ++cut)
+        EXPECT_FALSE(reply_head(head.substr(0, cut))) << cut;
+    auto const parsed = reply_head(head + "rest");
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(parsed->status, 201);
+    EXPECT_EQ(parsed->size, head.size());
+    EXPECT_EQ(parsed->content_length, 12U);
+}
+
+TEST(ReplyHead, needs_a_length) {
+    EXPECT_FALSE(reply_head("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    EXPECT_FALSE(reply_head("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"));
+}
+
+TEST(MemberText, finds_the_string_of_that_very_name) {
+    auto const json = R"({"projectID":"p","id":"ses_1","pendingIDs":["x"],"pendingID":"pnd_1"})";
+    EXPECT_EQ(member_text(json, "id"), "ses_1");
+    EXPECT_EQ(member_text(json, "pendingID"), "pnd_1");
+    EXPECT_EQ(member_text(json, "none"), "");
+}
+
+class Load : public testing::Test {
+protected:
+    Load() : address_(*parse_url(server_.url())), writer_(address_, "t") {}
+
+    FakeServer server_;
+    Address address_;
+    RequestWriter writer_;
+};
+
+constexpr char const* asleep =
+    R"({"id":"ses_1","activity":{"type":"waiting_async","pendingID":"pnd_1"}})";
+
+TEST_F(Load, pauses_and_resumes_are_counted_and_timed) {
+    server_.answer("POST /api/projects/default/sessions?wait=10", 201, asleep);
+    server_.answer("POST /async-tool/result", 200, R"({"outcome":"applied"})");
+    server_.answer("GET /api/sessions/ses_1?wait=10", 200, R"({"activity":{"type":"idle"}})");
+    auto client = LoadClient::open(address_, 3);
+    ASSERT_TRUE(client);
+    PauseScript pause(writer_, 10, 4);
+    ASSERT_TRUE(client->run(pause));
+    EXPECT_EQ(pause.done, 10);
+    EXPECT_EQ(pause.kept.size(), 4U);
+    EXPECT_EQ(pause.latency.us.size(), 10U);
+    ResumeScript resume(writer_, pause.kept, true);
+    ASSERT_TRUE(client->run(resume));
+    EXPECT_EQ(resume.wrong, "");
+    EXPECT_EQ(resume.ack.us.size(), 4U);
+    EXPECT_EQ(resume.whole.us.size(), 4U);
+    EXPECT_GE(resume.whole.p50(), resume.ack.p50());
+    ReadBackScript read(writer_, {"ses_1", "ses_1"}, "idle");
+    ASSERT_TRUE(client->run(read));
+    EXPECT_EQ(read.as_expected, 2U);
+}
+
+TEST_F(Load, an_answer_that_is_not_the_expected_one_ends_the_run_and_is_quoted) {
+    server_.answer("POST /api/projects/default/sessions?wait=10", 503, R"({"code":"overloaded"})");
+    auto client = LoadClient::open(address_, 1);
+    ASSERT_TRUE(client);
+    PauseScript pause(writer_, 10, 10);
+    ASSERT_TRUE(client->run(pause));
+    EXPECT_EQ(pause.wrong, R"(a new session was answered 503: {"code":"overloaded"})");
+}
+
+TEST_F(Load, a_server_that_goes_away_ends_the_run) {
+    server_.close_after(2);
+    server_.answer("POST /api/projects/default/sessions?wait=10", 201, asleep);
+    auto client = LoadClient::open(address_, 1);
+    ASSERT_TRUE(client);
+    PauseScript pause(writer_, 10, 10);
+    auto const ran = client->run(pause);
+    ASSERT_FALSE(ran);
+    EXPECT_EQ(ran.error().exit, status::unreachable);
+    EXPECT_EQ(pause.done, 2);
+}
+
+TEST(DiskProbe, times_as_many_syncs_as_it_was_asked_for) {
+    auto const folder = TemporaryFolder::make(std::filesystem::temp_directory_path().string());
+    ASSERT_TRUE(folder);
+    DiskFigures figures;
+    ASSERT_TRUE(probe_disk(folder->path(), 5, figures));
+    EXPECT_EQ(figures.overwrite.us.size(), 5U);
+    EXPECT_EQ(figures.append.us.size(), 5U);
+    EXPECT_GT(figures.overwrite.p50(), 0);
+    EXPECT_TRUE(std::filesystem::is_empty(folder->path()));
+}
+
+TEST(DataBytes, counts_all_files_but_log_and_token) {
+    auto const folder = TemporaryFolder::make(std::filesystem::temp_directory_path().string());
+    ASSERT_TRUE(folder);
+    std::ofstream(folder->path() + "/sessions.db") << std::string(1000, 'x');
+    std::ofstream(folder->path() + "/sessions.db-wal") << std::string(10, 'x');
+    std::ofstream(folder->path() + "/token") << "secret";
+    std::ofstream(folder->path() + "/server.log") << "words";
+    EXPECT_EQ(data_bytes(folder->path()), 1010U);
+}
+
+TEST(ProcessFigures, look_at_ourselves) {
+    auto const figures = look_at_process(getpid());
+    EXPECT_GT(figures.rss_mib, 0.5);
+    EXPECT_GE(figures.cpu_ms, 0);
+}
+
+TEST(Content, is_the_text_of_prompts_results_and_answers) {
+    auto const messages = R"([{"parts":[{"type":"text","text":"12345"}]},)"
+                          R"({"parts":[{"type":"tool","state":{"output":"123"}},)"
+                          R"({"type":"tool","state":{"output":null}}]}])";
+    EXPECT_EQ(content_bytes(json::View(messages)), 8U);
+}
+
+BenchReport sample_report() {
+    BenchReport report;
+    report.rounds = 3;
+    for (int i = 0; i < 4; ++i) report.disk.overwrite.add(100);
+    JobFigures job{.connections = 32, .jobs = 8000};
+    job.pauses_per_s = 17234.5;
+    job.ack_p50_us = 250;
+    job.ack_p99_us = 610;
+    report.jobs.push_back(job);
+    return report;
+}
+
+TEST(Report, is_a_table_with_ratios) {
+    auto const text = report_text(sample_report());
+    EXPECT_NE(text.find("| 32 | 17,234 |"), std::string::npos) << text;
+    EXPECT_NE(text.find("0.25 / 0.61"), std::string::npos) << text;
+    EXPECT_NE(text.find("| 2.5 × | 1.72 × |"), std::string::npos) << text;
+}
+
+TEST(Report, as_json_has_every_part) {
+    auto report = sample_report();
+    report.dormant = DormantFigures{.sessions = 10, .next_expiry_us = 150};
+    report.growth = GrowthFigures{.turns = 100, .content_bytes = 1000, .file_bytes = 2000};
+    auto const json = report_json(report);
+    ASSERT_TRUE(json::check(json.text()));
+    json::View const view(json);
+    EXPECT_EQ(view.at_pointer("/jobs/0/connections").integer(), 32);
+    EXPECT_EQ(view["fdatasync"]["overwrite"]["p50Us"].integer(), 100);
+    EXPECT_EQ(view["dormant"]["sessions"].integer(), 10);
+    EXPECT_EQ(view["dormant"]["nextExpiryUs"].integer(), 150);
+    EXPECT_EQ(view["growth"]["factor"].integer(), 2);
+}
+
+TEST(Report, the_median_of_rounds_is_taken_member_by_member) {
+    JobFigures a{.connections = 1, .pauses_per_s = 10, .ack_p50_us = 3};
+    JobFigures b{.connections = 1, .pauses_per_s = 30, .ack_p50_us = 1};
+    JobFigures c{.connections = 1, .pauses_per_s = 20, .ack_p50_us = 2};
+    auto const middle = median({a, b, c});
+    EXPECT_EQ(middle.pauses_per_s, 20);
+    EXPECT_EQ(middle.ack_p50_us, 2);
+}
+
+}  // namespace
+}  // namespace dormouse::cli

@@ -1,0 +1,119 @@
+#pragma once
+// The job that is measured: a session is created and prompted, its model calls a tool, the call
+// pauses (pause phase); the result is submitted from outside, the session goes on and answers
+// (resume phase). Every phase ends when the client has seen the new state, not when the request was
+// taken.
+
+#include "cli/bench/load.h"
+#include "cli/bench/measure.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dormouse::cli {
+
+// One sleeping session.
+struct Sleeper {
+    std::string session;
+    std::string pending;
+};
+
+// Bytes of requests to one server. Pure.
+class RequestWriter {
+public:
+    RequestWriter(Address const& address, std::string const& token);
+    [[nodiscard]] std::string get(std::string_view target) const;
+    [[nodiscard]] std::string post(std::string_view target, std::string_view body) const;
+
+private:
+    std::string headers_;
+};
+
+// Pause phase: creates `count` sessions that fall asleep. The last `kept_max` of them are kept.
+class PauseScript final : public LoadScript {
+public:
+    PauseScript(RequestWriter const& writer, std::int64_t count, std::size_t kept_max);
+    bool next(std::size_t connection, std::string& out) override;
+    bool take(std::size_t connection, int status, std::string_view body, double took_us) override;
+
+    std::vector<Sleeper> kept;
+    Samples latency;
+    std::int64_t done = 0;
+    std::string wrong;                          // what ended the run; empty: nothing
+    std::function<void(std::int64_t)> on_done;  // called with each new count, if set
+
+private:
+    std::string request_;
+    std::int64_t left_;
+    std::size_t kept_max_;
+};
+
+// Resume phase: a result for each sleeper; with `observe` the session is then watched until it is
+// idle.
+class ResumeScript final : public LoadScript {
+public:
+    ResumeScript(RequestWriter const& writer, std::vector<Sleeper> const& sleepers, bool observe);
+    bool next(std::size_t connection, std::string& out) override;
+    bool take(std::size_t connection, int status, std::string_view body, double took_us) override;
+
+    Samples ack;    // result submitted → durable receipt
+    Samples whole;  // result submitted → session idle
+    std::string wrong;
+
+private:
+    struct Link {
+        std::size_t sleeper = 0;
+        bool watches = false;
+        double ack_us = 0;
+    };
+    RequestWriter const& writer_;
+    std::vector<Sleeper> const& sleepers_;
+    bool observe_;
+    std::size_t next_ = 0;
+    std::vector<Link> links_;
+};
+
+// Reads sessions back and counts those whose activity is `activity`.
+class ReadBackScript final : public LoadScript {
+public:
+    ReadBackScript(RequestWriter const& writer, std::vector<std::string> sessions,
+                   std::string activity);
+    bool next(std::size_t connection, std::string& out) override;
+    bool take(std::size_t connection, int status, std::string_view body, double took_us) override;
+
+    std::size_t as_expected = 0;
+    std::string first_other;  // the first answer that was otherwise
+
+private:
+    RequestWriter const& writer_;
+    std::vector<std::string> sessions_;
+    std::string expected_;  // as it stands in the reply
+    std::size_t next_ = 0;
+};
+
+// One round at one number of connections.
+struct JobFigures {
+    int connections = 0;
+    std::int64_t jobs = 0;
+    double pauses_per_s = 0, pause_p50_us = 0, pause_p99_us = 0;
+    double resumes_per_s = 0, resume_p50_us = 0, resume_p99_us = 0;
+    double ack_p50_us = 0, ack_p99_us = 0;  // within the resume phase
+    double acks_per_s = 0, ack_alone_p50_us = 0, ack_alone_p99_us = 0;
+    double client_us_per_request = 0;  // CPU
+    double server_us_per_phase = 0;    // CPU, over pauses and resumes
+};
+
+struct JobTarget {
+    Address address;
+    std::string token;
+    pid_t server = -1;
+};
+// Every session is read back at the end (a sample of at most 1000): all must be idle.
+[[nodiscard]] Outcome<JobFigures> run_job(JobTarget const& target, int connections,
+                                          std::int64_t jobs);
+// Member by member; REQUIRES: not empty, all with the same connections.
+[[nodiscard]] JobFigures median(std::vector<JobFigures> const& rounds);
+
+}  // namespace dormouse::cli

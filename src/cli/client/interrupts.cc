@@ -1,0 +1,40 @@
+#include "cli/client/interrupts.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <array>
+#include <csignal>
+
+namespace dormouse::cli {
+namespace {
+
+sigset_t interrupt_signal() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    return set;
+}
+
+}  // namespace
+
+Interrupts::Interrupts() {
+    auto const set = interrupt_signal();
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    fd_ = io::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+Interrupts::~Interrupts() {
+    signalfd_siginfo seen{};
+    while (::read(fd_.get(), &seen, sizeof seen) > 0) {
+    }  // what was answered must not end the process now
+    auto const set = interrupt_signal();
+    sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+bool Interrupts::sleep(Duration duration, int output_fd) const {
+    std::array<pollfd, 2> waiting{pollfd{fd_.get(), POLLIN, 0}, pollfd{output_fd, 0, 0}};
+    return ::poll(waiting.data(), waiting.size(), static_cast<int>(duration.count())) > 0;
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,149 @@
+#include "cli/commands/commands.h"
+
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <iterator>
+#include <ostream>
+#include <utility>
+
+namespace dormouse::cli {
+
+Outcome<Client> Context::connect(int interrupt_fd, std::optional<Duration> time_limit) const {
+    auto address = parse_url(server_url(global, env));
+    if (!address) return std::unexpected(address.error());
+    Client::Options options;
+    options.address = *std::move(address);
+    options.token = token(global, env);
+    // It becomes a header: a line break in it would end that.
+    auto const visible = [](char c) { return c > ' ' && c < '\x7f'; };
+    if (!std::ranges::all_of(options.token, visible)) {
+        return failure(status::usage, "the token has a character that no token has",
+                       "Look at $DORMOUSE_TOKEN, or at the file token in the data directory.");
+    }
+    if (time_limit) options.time_limit = *time_limit;
+    options.interrupt_fd = interrupt_fd;
+    options.output_fd = output_fd;
+    return Client(std::move(options));
+}
+
+void Context::show(Json const& json, std::string const& text) const {
+    if (global.json) {
+        out << json_for_terminal(json.text()) << '\n';
+    } else {
+        out << text;
+    }
+    out.flush();
+}
+
+Time wall_clock() {
+    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+Outcome<std::string> file_text(std::string const& path, std::size_t bytes_max) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        return failure(status::usage, path + " is a folder, not a file");
+    std::ifstream file(path, std::ios::binary);
+    if (!file)
+        return failure(status::usage, "cannot read the file " + path + ": " + std::strerror(errno));
+    std::string all;
+    std::array<char, 64 * 1024> piece{};
+    while (file && all.size() <= bytes_max) {
+        file.read(piece.data(), piece.size());
+        all.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    }
+    if (file.bad()) return failure(status::usage, "cannot read the file " + path);
+    if (all.size() <= bytes_max) return all;
+    auto const mib = std::to_string(bytes_max >> 20);
+    return failure(status::usage, "the file " + path + " is larger than " + mib + " MiB");
+}
+
+Outcome<std::string> text_or_input(Context const& context, std::string const& text) {
+    if (text != "-") return text;
+    std::string all{std::istreambuf_iterator<char>(context.in), {}};
+    if (all.ends_with('\n')) all.pop_back();
+    if (all.ends_with('\r')) all.pop_back();
+    return all;
+}
+
+Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text) {
+    constexpr std::pair<std::string_view, std::uint64_t> units[] = {
+        {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+    auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    auto const number = parse_number(text.substr(0, digits));
+    for (auto const& [unit, size] : units) {
+        if (unit == text.substr(digits) && number && *number < 1'000'000'000) return *number * size;
+    }
+    return failure(status::usage, std::string(flag) + " is not a time: " + std::string(text),
+                   "A number and ms, s, m, h or d: 90s, 10m.");
+}
+
+Outcome<Json> json_argument(std::string_view flag, std::string_view text) {
+    auto value = json::check(text);
+    if (value) return *value;
+    return failure(status::usage, std::string(flag) + " is not JSON: " + value.error().detail,
+                   "A string needs its quotes: '\"live\"'.");
+}
+
+Outcome<int> execute(Context const& context, ServeArgs const& args) {
+    auto options = args.options;
+    if (options.ready_fd >= 0 && ::fcntl(options.ready_fd, F_GETFD) < 0)
+        return failure(status::usage,
+                       "--ready-fd: there is no descriptor " + std::to_string(options.ready_fd));
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    options.data = *std::move(directory);
+    if (!args.no_config) options.config = find_config(config_places(args.config, context.env));
+    return context.programs.serve(options);
+}
+
+Outcome<int> execute(Context const& context, VerifyArgs const&) {
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    return context.programs.verify({.data = *std::move(directory), .json = context.global.json});
+}
+
+namespace {
+
+// The server tells that it does not know the token; only this side knows where the token is from.
+Failure with_token_source(Context const& context, Failure failed) {
+    if (code_of(failed) != "unauthenticated") return failed;
+    auto const directory = data_directory(context.global, context.env);
+    if (!context.env.token.empty()) {
+        failed.what = "the token in $DORMOUSE_TOKEN is not one of this server's (unauthenticated)";
+    } else if (token(context.global, context.env).empty()) {
+        failed.what = "no token: there is none in " + directory + "/token (unauthenticated)";
+    } else {
+        failed.what =
+            "the token in " + directory + "/token is not one of this server's (unauthenticated)";
+    }
+    return failed;
+}
+
+}  // namespace
+
+int execute(Context const& context, Command const& command) {
+    auto const exit = std::visit([&](auto const& args) { return execute(context, args); }, command);
+    if (exit) return *exit;
+    if (exit.error().exit == status::unread) return status::unread;
+    context.out.flush();
+    auto const failed = with_token_source(context, exit.error());
+    if (context.global.json && !failed.problem.is_null()) {
+        context.err << json_for_terminal(failed.problem.text()) << '\n';
+    } else {
+        context.err << text(failed);
+    }
+    context.err.flush();
+    return failed.exit;
+}
+
+}  // namespace dormouse::cli

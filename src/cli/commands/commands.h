@@ -1,0 +1,102 @@
+#pragma once
+// One function a command: what was parsed in, exit status out. They print through Context and reach
+// the server through its client.
+
+#include "cli/client/client.h"
+#include "cli/client/settings.h"
+#include "cli/commands/arguments.h"
+#include "cli/render/render.h"
+
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+namespace dormouse::cli {
+
+struct Screen {
+    std::size_t columns = 80;
+    std::size_t rows = 24;
+};
+
+// What a command may touch. The referenced objects outlive it.
+struct Context {
+    Global const& global;
+    Environment const& env;
+    Programs const& programs;
+    std::istream& in;
+    std::ostream& out;
+    std::ostream& err;
+    Style style = {};
+    std::size_t columns = 0;  // of the terminal; 0: not one
+    // The terminal as it is now, if it can be drawn on; empty: lines only.
+    std::function<Screen()> screen = {};
+    bool may_ask = false;  // a person is there to answer
+    int output_fd = -1;    // what `out` writes to; -1: not known
+
+    [[nodiscard]] Outcome<Client> connect(int interrupt_fd = -1,
+                                          std::optional<Duration> time_limit = {}) const;
+    [[nodiscard]] std::string flags() const { return repeated_flags(global); }
+    // Prints the value `json` with --json, else `text`.
+    void show(Json const& json, std::string const& text) const;
+};
+
+[[nodiscard]] Time wall_clock();
+// `text`, or standard input for "-"; the last line break is not part of it.
+[[nodiscard]] Outcome<std::string> text_or_input(Context const& context, std::string const& text);
+// All bytes of a file. Failures: usage.
+inline constexpr std::size_t file_bytes_max = std::size_t{64} << 20;
+[[nodiscard]] Outcome<std::string> file_text(std::string const& path,
+                                             std::size_t bytes_max = file_bytes_max);
+// "90s" in ms. Failures: usage.
+[[nodiscard]] Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text);
+// JSON that a flag holds. Failures: usage.
+[[nodiscard]] Outcome<Json> json_argument(std::string_view flag, std::string_view text);
+
+[[nodiscard]] Outcome<int> execute(Context const& context, ServeArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DemoArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, PromptArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, SessionsArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ShowArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, TailArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, PendingArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DeliveriesArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, WatchArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, TasksArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AgentsArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ToolsArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, SubmitArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DecideArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ClaimArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, CancelArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, MoveArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DeleteArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ForkArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ExplainArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ArtifactArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DoctorArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, RetentionArgs const& args);
+[[nodiscard]] Outcome<int> cut_messages(Context const& context, RetentionArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, CandidatesArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ConfigArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, TokenArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, LinkArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AttachArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, MailArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, SentArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, InboxArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ReleaseArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AliasArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AcpArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, McpArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ImportArgs const& args);
+
+// Runs the command and prints its failure, if any. The exit status.
+[[nodiscard]] int execute(Context const& context, Command const& command);
+
+}  // namespace dormouse::cli

@@ -1,0 +1,204 @@
+// import: sessions of opencode.
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "opencode/source.h"
+
+#include <ostream>
+#include <vector>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr std::size_t part_bytes_max = std::size_t{7} << 20;  // of the messages of one request
+constexpr std::size_t part_messages_max = 20'000;
+
+// Arrays of messages, none empty.
+std::vector<std::string> parts_of(json::View messages) {
+    std::vector<std::string> out;
+    std::size_t count = 0;
+    messages.elements([&](json::View message) {
+        bool const fits = !out.empty() && count < part_messages_max &&
+                          out.back().size() + message.raw().size() < part_bytes_max;
+        if (!fits) {
+            if (!out.empty()) out.back() += "]";
+            out.emplace_back("[");
+            count = 0;
+        }
+        if (count++ > 0) out.back() += ",";
+        out.back() += message.raw();
+    });
+    if (!out.empty()) out.back() += "]";
+    return out;
+}
+
+// With the digest of all, so that a transcript that has changed in a later part is another request.
+Json first_of(Json const& body, std::vector<std::string> const& parts) {
+    json::Writer out;
+    out.begin_object();
+    json::View(body).members([&](std::string_view name, json::View value) {
+        if (name != "messages") out.member_raw(name, value.raw());
+    });
+    out.member("parts", static_cast<std::int64_t>(parts.size()));
+    out.member("digest", digest_text(sha256(body.text())));
+    return out.member_raw("messages", parts.front()).end_object().json();
+}
+
+// Reads one session after the other and hands each to the server under a key of its own, which is
+// its id there: so it may be done again.
+class Import {
+public:
+    Import(Context const& context, Client* client, std::string agent)
+        : context_(context), client_(client), agent_(std::move(agent)) {}
+
+    void take(opencode::Session const& session);
+    void unreadable(std::string const& what) { name("cannot be read", what); }
+    [[nodiscard]] std::optional<Failure> const& stopped() const { return stopped_; }
+    [[nodiscard]] int end() const;
+
+private:
+    void name(std::string_view what, std::string const& which);
+    [[nodiscard]] Outcome<Reply> send(opencode::Session const& session, Json const& body);
+    void count(Reply const& reply, opencode::Session const& session);
+    void tell_files(opencode::ImportBody const& body);
+
+    Context const& context_;
+    Client* client_;  // null: a dry run
+    std::string agent_;
+    int imported_ = 0, known_ = 0, changed_ = 0, empty_ = 0, named_ = 0;
+    std::size_t files_ = 0, left_out_ = 0;  // whose bytes were taken, were not
+    std::optional<Failure> stopped_;
+};
+
+void Import::name(std::string_view what, std::string const& which) {
+    ++named_;
+    context_.err << what << ": " << escape_for_terminal(which) << '\n';
+}
+
+void Import::count(Reply const& reply, opencode::Session const& session) {
+    bool const again = reply.status == 200;
+    ++(again ? known_ : imported_);
+    if (context_.global.json) {
+        context_.show(reply.body, "");
+    } else if (!again) {
+        context_.out << json::View(reply.body)["id"].string_or("") << "  "
+                     << escape_for_terminal(session.title) << '\n';
+    }
+}
+
+void Import::tell_files(opencode::ImportBody const& body) {
+    files_ += body.files;
+    left_out_ += body.left_out.size();
+    for (std::string const& file : body.left_out)
+        context_.err << "file left out: " << escape_for_terminal(file) << '\n';
+}
+
+void Import::take(opencode::Session const& session) {
+    if (stopped_) return;
+    auto const made = opencode::import_body(session, agent_);
+    Json const& body = made.json;
+    auto const messages = json::View(body)["messages"].size();
+    if (messages == 0) {
+        ++empty_;
+        return;
+    }
+    if (!client_) {
+        ++imported_;
+        context_.out << escape_for_terminal(session.id) << "  " << messages << " messages  "
+                     << escape_for_terminal(session.title) << '\n';
+        return tell_files(made);
+    }
+    auto const reply = send(session, body);
+    if (reply) {
+        count(*reply, session);
+        return tell_files(made);
+    }
+    auto const code = code_of(reply.error());
+    if (code == "idempotency_mismatch") {
+        ++changed_;
+        name("changed since it was imported, and left alone", session.id);
+    } else if (code == "session_gone" || code == "too_large" || code == "bad_value") {
+        name("not imported (" + reply.error().what + ")", session.id);
+    } else {
+        stopped_ = reply.error();
+    }
+}
+
+// What one request does not hold follows in others; each is taken once, so all may be sent again.
+Outcome<Reply> Import::send(opencode::Session const& session, Json const& body) {
+    auto const key = "import-opencode-" + encode(session.id);
+    auto const target = "/api/projects/" + encode(context_.global.project) + "/import";
+    auto const parts = parts_of(json::View(body)["messages"]);
+    if (parts.size() == 1) return client_->post_as(key, target, body);
+    auto first = client_->post_as(key, target, first_of(body, parts));
+    if (!first) return first;
+    auto const more = "/api/sessions/" + json::View(first->body)["id"].string_or("") + "/import";
+    for (std::size_t part = 2; part <= parts.size(); ++part) {
+        json::Writer out;
+        out.begin_object().member("part", static_cast<std::int64_t>(part));
+        out.member_raw("messages", parts[part - 1]).end_object();
+        auto const reply = client_->post(more, out.json());
+        if (!reply) return std::unexpected(reply.error());
+    }
+    return first;
+}
+
+int Import::end() const {
+    auto& out = context_.global.json ? context_.err : context_.out;
+    out << (client_ ? "imported " : "would import ") << imported_ << ", there already " << known_
+        << ", changed since " << changed_ << ", empty " << empty_ << ", not readable or refused "
+        << named_ - changed_ << "; files " << files_ << ", left out " << left_out_ << '\n';
+    return named_ > 0 || left_out_ > 0 ? status::failed : status::done;
+}
+
+}  // namespace
+
+namespace {
+
+// A dry run can do without a server, which knows the agents.
+Outcome<void> look_for(Context const& context, std::string const& agent) {
+    auto client = context.connect();
+    auto const reply =
+        client ? client->get("/api/agents") : Outcome<Reply>(std::unexpected(client.error()));
+    if (!reply) {
+        context.err << "not asked whether there is an agent " << escape_for_terminal(agent) << ": "
+                    << escape_for_terminal(reply.error().what) << '\n';
+        return {};
+    }
+    bool there = false;
+    json::View(reply->body)["items"].elements(
+        [&](json::View one) { there = there || one["id"].string_or("") == agent; });
+    if (there) return {};
+    return failure(status::usage, "--agent: there is no agent '" + agent + "'",
+                   "See them: dormouse agents.");
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, ImportArgs const& args) {
+    std::optional<Client> client;
+    if (args.dry_run) {
+        if (auto const known = look_for(context, args.agent); !known)
+            return std::unexpected(known.error());
+    }
+    if (!args.dry_run) {
+        auto connected = context.connect();
+        if (!connected) return std::unexpected(connected.error());
+        client.emplace(*std::move(connected));
+    }
+    Import import(context, client ? &*client : nullptr, args.agent);
+    auto const done = opencode::read(
+        args.path, {.session = [&](opencode::Session const& session) { import.take(session); },
+                    .unreadable = [&](std::string const& what) { import.unreadable(what); }});
+    if (import.stopped()) return std::unexpected(*import.stopped());
+    if (!done) {
+        bool const none = done.error().code == Code::not_found;
+        return failure(none ? status::not_found : status::usage, done.error().detail,
+                       "PATH is opencode's data folder (`opencode db path` shows it), its "
+                       "opencode.db, or a file of `opencode export`.");
+    }
+    return import.end();
+}
+
+}  // namespace dormouse::cli

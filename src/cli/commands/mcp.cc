@@ -1,0 +1,27 @@
+// mcp: a session's tools for the program that is its agent.
+
+#include "cli/client/resolve.h"
+#include "cli/commands/commands.h"
+#include "mcp/server.h"
+
+#include <unistd.h>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr std::size_t mcp_line_bytes_max = std::size_t{8} << 20;
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, McpArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const session = resolve_session(*client, context.global.project, args.session);
+    if (!session) return std::unexpected(session.error());
+    Stdio stdio(STDIN_FILENO, context.out, mcp_line_bytes_max);
+    mcp::McpServer({.session = *session, .version = context.programs.version}, *client, stdio)
+        .run();
+    return status::done;
+}
+
+}  // namespace dormouse::cli

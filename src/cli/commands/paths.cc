@@ -1,0 +1,89 @@
+// config and paths: where things are.
+#include "cli/commands/commands.h"
+
+#include "json/json.h"
+
+#include <filesystem>
+#include <ostream>
+
+namespace dormouse::cli {
+namespace {
+
+bool there(std::string const& path) {
+    std::error_code ignored;
+    return !path.empty() && std::filesystem::exists(path, ignored);
+}
+
+std::string row(std::string const& name, std::string const& path, std::string const& from) {
+    std::string const state = there(path) ? "found" : "not there";
+    return name + std::string(name.size() < 8 ? 8 - name.size() : 1, ' ') +
+           (path.empty() ? "(no home is known)" : path) + "  (" + from + ", " + state + ")\n";
+}
+
+struct Token {
+    std::string from;
+    std::string path;  // empty: not in a file
+};
+
+Token token_place(Context const& context, std::string const& data) {
+    if (!context.env.token.empty()) return {"$DORMOUSE_TOKEN", {}};
+    return {"the data directory", data.empty() ? std::string() : data + "/token"};
+}
+
+std::string data_from(Context const& context) {
+    if (!context.global.data.empty()) return "--data";
+    return context.env.xdg_data_home.empty() ? "$HOME" : "$XDG_DATA_HOME";
+}
+
+Json json_of(std::vector<ConfigPlace> const& places, std::string const& data,
+             std::string const& from, Token const& token) {
+    auto const maybe = [](std::string const& text) {
+        return text.empty() ? std::nullopt : std::optional(text);
+    };
+    json::Writer out;
+    out.begin_object().key("config").begin_object();
+    out.member("file", maybe(find_config(places))).key("places").begin_array();
+    for (ConfigPlace const& place : places) {
+        out.begin_object().member("path", place.path).member("from", place.from);
+        out.member("exists", there(place.path)).end_object();
+    }
+    out.end_array().end_object().key("data").begin_object();
+    out.member("path", maybe(data)).member("from", from).member("exists", there(data)).end_object();
+    out.key("token").begin_object().member("path", maybe(token.path)).member("from", token.from);
+    out.member("exists", token.from.starts_with('$') || there(token.path));
+    return out.end_object().end_object().json();
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, ConfigArgs const& args) {
+    ConfigOptions options{.what = args.what, .path = args.path, .json = context.global.json};
+    if (args.what == "check" && args.path.empty()) {
+        options.path = find_config(config_places({}, context.env));
+    }
+    if (args.what == "check") options.data = data_directory(context.global, context.env);
+    if (args.what == "init" && args.path.empty()) {
+        options.path = own_config(context.env);
+        if (options.path.empty()) {
+            return failure(status::usage, "no home is known: HOME and XDG_CONFIG_HOME are empty",
+                           "Name a file: dormouse config init FILE.");
+        }
+    }
+    return context.programs.config(options);
+}
+
+Outcome<int> execute(Context const& context, PathsArgs const& /*args*/) {
+    auto const places = config_places({}, context.env);
+    auto const data = data_directory(context.global, context.env);
+    auto const token = token_place(context, data);
+    std::string text;
+    for (ConfigPlace const& place : places) text += row("config", place.path, place.from);
+    text += row("data", data, data_from(context));
+    text += token.path.empty() && token.from.starts_with('$')
+                ? "token   (" + token.from + ")\n"
+                : row("token", token.path, token.from);
+    context.show(json_of(places, data, data_from(context), token), text);
+    return status::done;
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,80 @@
+// Commands for the shell around us: completion, man, and the ids that completion asks for.
+
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/completion.h"
+#include "cli/commands/manual.h"
+
+#include <ostream>
+
+namespace dormouse::cli {
+namespace {
+
+// A person has pressed a key and waits.
+constexpr Duration patience{1000};
+
+struct List {
+    std::string target;
+    std::string_view id;  // the member that is offered
+};
+
+List list_of(std::string const& kind, std::string const& project) {
+    if (kind == "agent") return {"/api/agents", "id"};
+    if (kind == "tool") return {"/api/tools", "name"};
+    if (kind == "call") return {"/async-tool/pending?limit=200&project=" + encode(project), "id"};
+    return {"/api/projects/" + encode(project) + "/sessions?limit=200", "id"};
+}
+
+std::string about(std::string const& kind, json::View item) {
+    std::string text;
+    if (kind == "call") text = plain(item["tool"]) + " " + plain(item["input"]);
+    if (kind == "session") text = item["title"].string_or(activity_text(item["activity"]));
+    if (kind == "agent") text = plain(item["model"]);
+    if (kind == "tool") text = tool_arguments(item);
+    return shortened(escape_for_terminal(text), 60);
+}
+
+// "ID<tab>what it is" a line. Nothing that fails here is told: the prompt is not the place.
+void offer(Context const& context, Client& client, std::string const& kind,
+           std::string const& beginning) {
+    auto const list = list_of(kind, context.global.project);
+    auto const reply = client.get(list.target);
+    if (!reply) return;
+    json::View(reply->body)["items"].elements([&](json::View item) {
+        auto const id = item[list.id].string_or("");
+        if (!id.starts_with(beginning)) return;
+        context.out << escape_for_terminal(id) << '\t' << about(kind, item) << '\n';
+    });
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, CandidatesArgs const& args) {
+    auto client = context.connect(-1, patience);
+    if (!client) return status::failed;
+    auto const& kind = args.kind;
+    if (kind != "id") {
+        offer(context, *client, kind, args.beginning);
+    } else {
+        offer(context, *client, "call", args.beginning);
+        offer(context, *client, "session", args.beginning);
+    }
+    context.out.flush();
+    return status::done;
+}
+
+Outcome<int> execute(Context const& context, CompletionArgs const& args) {
+    auto const table = command_table();
+    context.out << (args.shell == "bash"  ? bash_completion(table)
+                    : args.shell == "zsh" ? zsh_completion(table)
+                                          : fish_completion(table))
+                << std::flush;
+    return status::done;
+}
+
+Outcome<int> execute(Context const& context, ManArgs const&) {
+    context.out << manual(command_table(), context.programs.version) << std::flush;
+    return status::done;
+}
+
+}  // namespace dormouse::cli

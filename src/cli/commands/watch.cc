@@ -1,0 +1,177 @@
+// watch: all that waits, live. On a terminal the table is drawn again as it changes; elsewhere each
+// change is a line, or an object with --json.
+
+#include "base/text.h"
+#include "cli/client/interrupts.h"
+#include "cli/client/resolve.h"
+#include "cli/commands/commands.h"
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr std::size_t watched_max = 1000;  // the newest; five requests a look
+constexpr int tries_max = 5;
+
+class Watch {
+public:
+    Watch(Context const& context, Client& client, std::string target, WatchArgs const& args)
+        : context_(context), client_(client), target_(std::move(target)), args_(args) {}
+
+    // Looks every second until Ctrl-C, or until the server is lost for good.
+    [[nodiscard]] Outcome<int> run(Interrupts const& interrupts);
+
+private:
+    // The calls that are open, newest first; timers only if they are asked for.
+    [[nodiscard]] Outcome<std::vector<Json>> read();
+    [[nodiscard]] Outcome<void> look();
+    void draw(std::vector<Json> const& calls);
+    [[nodiscard]] Outcome<void> tell_changes(std::vector<Json> const& calls);
+    // What was open before and is not in the list any more: settled, deleted, or beyond the newest.
+    [[nodiscard]] Outcome<void> tell_gone(std::string const& id);
+    void tell(Json const& call);
+
+    Context const& context_;
+    Client& client_;
+    std::string target_;
+    WatchArgs const& args_;
+    std::map<std::string, Json> told_;  // by id; only open ones
+    std::string drawn_;                 // what the terminal shows
+};
+
+Outcome<std::vector<Json>> Watch::read() {
+    std::vector<Json> calls;
+    std::string cursor;
+    do {
+        auto const page =
+            client_.get(target_ + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
+        if (!page) return std::unexpected(page.error());
+        json::View const body(page->body);
+        body["items"].elements([&](json::View call) {
+            if (args_.all || reason_word(call) != "timer")
+                calls.push_back(json::compact(call.copy()));
+        });
+        cursor = body["next"].string_or("");
+    } while (!cursor.empty() && calls.size() < watched_max);
+    return calls;
+}
+
+void Watch::tell(Json const& call) {
+    context_.show(call, pending_line(json::View(call), wall_clock(), context_.style));
+}
+
+Outcome<void> Watch::tell_gone(std::string const& id) {
+    auto const reply = client_.get("/async-tool/pending/" + id);
+    if (!reply && reply.error().exit != status::not_found) return std::unexpected(reply.error());
+    bool open = false;
+    if (reply) {
+        auto const call = json::compact(reply->body);
+        auto const word = json::View(call)["status"].string_or("");
+        open = word == "waiting" || word == "processing";
+        if (!open) tell(call);
+    } else if (!context_.global.json) {
+        context_.out << "deleted     " << escape_for_terminal(id) << '\n' << std::flush;
+    }
+    if (!open) told_.erase(id);
+    return {};
+}
+
+Outcome<void> Watch::tell_changes(std::vector<Json> const& calls) {
+    std::map<std::string, Json> open;
+    for (auto const& call : calls) open.emplace(json::View(call)["id"].string_or(""), call);
+    std::vector<std::string> gone;
+    for (auto const& [id, call] : told_) {
+        if (!open.contains(id)) gone.push_back(id);
+    }
+    for (auto const& id : gone) {
+        if (auto const said = tell_gone(id); !said) return said;
+    }
+    for (auto const& call : calls | std::views::reverse) {
+        auto& known = told_[json::View(call)["id"].string_or("")];
+        if (known.text() == call.text()) continue;
+        known = call;
+        tell(call);
+    }
+    return {};
+}
+
+void Watch::draw(std::vector<Json> const& calls) {
+    auto const screen = context_.screen();
+    std::string items = "[";
+    for (auto const& call : calls) {
+        if (items.size() > 1) items += ',';
+        items += call.text();
+    }
+    items += ']';
+    auto const many = calls.size() >= watched_max ? " or more" : "";
+    auto const head = std::to_string(calls.size()) + many +
+                      (calls.size() == 1 ? " call waiting at " : " calls waiting at ") +
+                      server_url(context_.global, context_.env) + "; Ctrl-C to quit";
+    auto const table =
+        pending_table(json::View(items), wall_clock(), context_.style, screen.columns);
+    std::string text =
+        context_.style(Paint::dim, shortened(escape_for_terminal(head), screen.columns));
+    std::size_t rows = 1;
+    for (auto const line : table | std::views::split('\n')) {
+        if (line.empty() || ++rows >= screen.rows) break;
+        text += "\x1b[K\n" + std::string(line.begin(), line.end());
+    }
+    if (std::exchange(drawn_, text) == text) return;
+    // From the top left, each line to its end, and what is left below: no flicker.
+    context_.out << "\x1b[H" << text << "\x1b[K\n\x1b[J" << std::flush;
+}
+
+Outcome<void> Watch::look() {
+    auto const calls = read();
+    if (!calls) return std::unexpected(calls.error());
+    bool const drawing = context_.screen && !context_.global.json;
+    if (!drawing) return tell_changes(*calls);
+    if (drawn_.empty()) context_.out << "\x1b[2J";
+    draw(*calls);
+    return {};
+}
+
+Outcome<int> Watch::run(Interrupts const& interrupts) {
+    for (int tries = tries_max;;) {  // the first look must succeed
+        auto const looked = look();
+        auto const exit = looked ? status::done : looked.error().exit;
+        if (exit == status::interrupted) return status::interrupted;
+        bool const lost = exit == status::unreachable || exit == status::refused;
+        if (!looked && (!lost || tries == tries_max)) return std::unexpected(looked.error());
+        if (!looked && tries == 0)
+            context_.err << "the connection is lost; trying again\n" << std::flush;
+        auto const wait = looked ? args_.interval : Duration(1000 << tries);
+        tries = looked ? 0 : tries + 1;
+        if (interrupts.sleep(wait, context_.output_fd)) {
+            if (!interrupts.sleep(Duration(0))) return status::unread;
+            if (context_.may_ask) context_.err << '\n';  // after the terminal's ^C
+            return status::interrupted;
+        }
+    }
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, WatchArgs const& args) {
+    Interrupts const interrupts;
+    auto client = context.connect(interrupts.fd());
+    if (!client) return std::unexpected(client.error());
+    std::string target = "/async-tool/pending?limit=200";
+    if (args.session.empty()) {
+        target += "&project=" + encode(context.global.project);
+    } else {
+        auto const session = resolve_session(*client, context.global.project, args.session);
+        if (!session) return std::unexpected(session.error());
+        target += "&sessionID=" + *session;
+    }
+    if (!args.tool.empty()) target += "&tool=" + encode(args.tool);
+    return Watch(context, *client, std::move(target), args).run(interrupts);
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,38 @@
+#include "cli/render/render_question.h"
+
+#include "base/markdown.h"
+#include "base/text.h"
+#include "json/changes.h"
+
+namespace dormouse::cli {
+
+std::string question_text(json::View question, std::size_t indent, Style style) {
+    std::string_view const strong = style.color ? "\x1b[1m" : "";
+    std::string_view const normal = style.color ? "\x1b[22m" : "";
+    std::string out;
+    bool begins = false;  // a line after the first
+    for (char const c : markdown::plain_text(plain(question), strong, normal)) {
+        if (begins && c != '\n') out.append(indent, ' ');
+        begins = c == '\n';
+        out += c;
+    }
+    return out;
+}
+
+std::string changes_text(json::View before, json::View after, std::size_t indent, Style style) {
+    std::string out;
+    auto const add = [&](Paint paint, char sign, std::string const& name,
+                         std::optional<std::string> const& value) {
+        if (!value) return;
+        std::string const line = (name.empty() ? "" : name + ": ") + *value;
+        out += std::string(indent, ' ') +
+               style(paint, std::string(1, sign) + " " + escape_for_terminal(line)) + "\n";
+    };
+    for (json::Change const& change : json::changes(before, after)) {
+        add(Paint::red, '-', change.name, change.before);
+        add(Paint::green, '+', change.name, change.after);
+    }
+    return out;
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,332 @@
+#include "cli/render/render.h"
+
+#include "json/json.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr Time now = from_ms(1'795'290'000'000);
+
+TEST(Table, aligns_columns_and_does_not_pad_the_last) {
+    Table table({"ID", "WHAT"});
+    table.add({"1", "ä"});
+    table.add({"1234", "b"});
+    EXPECT_EQ(table.text({}), "ID    WHAT\n1     ä\n1234  b\n");
+}
+
+TEST(Table, escapes_what_could_steer_a_terminal) {
+    Table table({"TITLE"});
+    table.add({"a\x1b[2Jb\u202Ec"});
+    auto const text = table.text({});
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_EQ(text.find("\u202E"), std::string::npos);
+}
+
+TEST(Style, colours_only_when_asked) {
+    EXPECT_EQ(Style{false}(Paint::red, "x"), "x");
+    EXPECT_EQ(Style{true}(Paint::red, "x"), "\x1b[31mx\x1b[0m");
+}
+
+TEST(Words, say_durations_as_people_do) {
+    EXPECT_EQ(in_words(Duration(40)), "40 ms");
+    EXPECT_EQ(in_words(Duration(3'000)), "3 s");
+    EXPECT_EQ(in_words(Duration(3'600'000)), "1 h");
+    EXPECT_EQ(in_words(Duration(18'600'000)), "5 h 10 min");
+    EXPECT_EQ(in_words(Duration(273'600'000)), "3 d 4 h");
+    EXPECT_EQ(ago(to_ms(now) - 120'000, now), "2 min ago");
+    EXPECT_EQ(ahead(to_ms(now) + 60'000, now), "in 1 min");
+    EXPECT_EQ(ahead(to_ms(now) - 60'000, now), "1 min overdue");
+    EXPECT_EQ(ahead(0, now), "none");
+}
+
+TEST(Table, stays_aligned_with_wide_and_joining_characters) {
+    Table table({"WHO", "WHAT"});
+    table.add({"漢字", "a"});
+    table.add({"e\u0301e\u0301", "b"});
+    EXPECT_EQ(table.text({}), "WHO   WHAT\n漢字  a\ne\u0301e\u0301    b\n");
+}
+
+TEST(Table, gives_way_to_a_narrow_terminal_ids_first) {
+    Table table({{"ID", Narrow::id}, "STATUS", {"TITLE", Narrow::words}});
+    table.add({"ses_AAAAAAAAAAA1xxxxxxxxxx", "active", "a title of many words 漢字漢字"});
+    table.add({"ses_AAAAAAAAAAA2xxxxxxxxxx", "active", "short"});
+    auto const whole = table.text({});
+    EXPECT_EQ(table.text({}, 200), whole);
+    EXPECT_EQ(table.text({}, 56),
+              "ID                STATUS  TITLE\n"
+              "ses_AAAAAAAAAAA1  active  a title of many words 漢字漢字\n"
+              "ses_AAAAAAAAAAA2  active  short\n");
+    EXPECT_EQ(table.text({}, 40),
+              "ID                STATUS  TITLE\n"
+              "ses_AAAAAAAAAAA1  active  a title of ma…\n"
+              "ses_AAAAAAAAAAA2  active  short\n");
+}
+
+TEST(Table, no_line_is_wider_than_the_terminal) {
+    Table table({{"ID", Narrow::id}, "STATUS", {"TITLE", Narrow::words}});
+    table.add({"ses_AAAAAAAAAAA1", "漢字漢字漢字", "e\u0301漢🐭\x1b漢字漢字漢字"});
+    for (std::size_t columns = 1; columns < 60; ++columns) {
+        auto const text = table.text({}, columns);
+        for (std::size_t at = 0; at < text.size();) {
+            auto const end = text.find('\n', at);
+            EXPECT_LE(width(std::string_view(text).substr(at, end - at)), columns) << text;
+            at = end + 1;
+        }
+    }
+}
+
+TEST(Json, is_escaped_for_the_terminal_and_stays_the_same_value) {
+    EXPECT_EQ(json_for_terminal("{\"a\":\n\"ä漢\"}"), "{\"a\":\n\"ä漢\"}");
+    EXPECT_EQ(json_for_terminal("\"\u202E\u200B\u009B\x7F\""), R"("\u202e\u200b\u009b\u007f")");
+    EXPECT_EQ(json_for_terminal("\"\U000E0041\""), R"("\udb40\udc41")");
+    std::string const evil = "\"x\u2066\U000E0041y\"";
+    EXPECT_EQ(json::View(json_for_terminal(evil)).string(), json::View(evil).string());
+}
+
+constexpr char const* waiting_call =
+    R"({"id":"pnd_1","tool":"deploy","input":{"target":"A"},"reason":"tool_result",)"
+    R"("status":"waiting","timeout":1795293600000,"time":{"created":1795289940000},)"
+    R"("message":null,"inDoubt":false,"receipt":null})";
+
+TEST(Pending, is_a_table_of_what_waits) {
+    auto const items = "[" + std::string(waiting_call) + "]";
+    EXPECT_EQ(pending_table(json::View(items), now, {}),
+              "PENDING  CALL                   REASON       SINCE      DEADLINE\n"
+              "pnd_1    deploy {\"target\":\"A\"}  tool_result  1 min ago  in 1 h\n");
+    EXPECT_EQ(pending_table(json::View("[]"), now, {}), "nothing waits\n");
+}
+
+std::string approval_of(std::string const& id, std::string const& more = "") {
+    return R"({"id":")" + id +
+           R"(","tool":"deploy","input":{"target":"the-shop"},"reason":"approval",)" +
+           R"("status":"waiting","timeout":1795293600000,"time":{"created":1795289940000})" + more +
+           "}";
+}
+
+TEST(Pending, Table_80Columns_ShowsTheCallAndUniqueEndings) {
+    std::string const session = "pnd_AAAAAAEXinbjDe5WMEYhEA_";
+    auto const items = "[" + approval_of(session + "1_1_KGoT7YAtRkJgFqZeEhOjiw") + "," +
+                       approval_of(session + "2_1_aGoT7YAtRkJgFqZeEhOxiw") + "]";
+    EXPECT_EQ(pending_table(json::View(items), now, {}, 80),
+              "PENDING  CALL                          REASON    SINCE      DEADLINE\n"
+              "…hOjiw   deploy {\"target\":\"the-shop\"}  approval  1 min ago  in 1 h\n"
+              "…hOxiw   deploy {\"target\":\"the-shop\"}  approval  1 min ago  in 1 h\n");
+}
+
+TEST(Pending, Reason_OfTimersAndDoubt_IsAWordForPeople) {
+    EXPECT_EQ(reason_word(json::View(R"({"reason":"handoff"})")), "timer");
+    EXPECT_EQ(reason_word(json::View(R"({"reason":"tool_result","inDoubt":true})")), "in doubt");
+    EXPECT_EQ(reason_word(json::View(R"({"reason":"approval","inDoubt":false})")), "approval");
+}
+
+TEST(Pending, Question_OfSeveralLines_IsShownOnSeveralLines) {
+    auto const call = approval_of("pnd_1", R"(,"message":"Which?\n- a\n- b","receipt":null)");
+    EXPECT_NE(pending_text(json::View(call), now, {})
+                  .find("asks      Which?\n          - a\n          - b\n"),
+              std::string::npos);
+    EXPECT_NE(how_to_settle(json::View(call), now, "", {})
+                  .find("  asks: Which?\n        - a\n        - b\n"),
+              std::string::npos);
+}
+
+TEST(Pending, MarkdownOfAQuestion_IsMadeReadable) {
+    json::View const call(R"({"reason":"user_input","id":"pnd_1","status":"waiting","message":)"
+                          R"("Which **region**?\n\n- `eu`\n- us\n\nAnswer \u001b[2J soon."})");
+    EXPECT_NE(pending_text(call, now, {})
+                  .find("asks      Which region?\n          - `eu`\n          - us\n\n"
+                        "          Answer \\u{1b}[2J soon.\n"),
+              std::string::npos)
+        << pending_text(call, now, {});
+    EXPECT_NE(pending_text(call, now, Style{true}).find("Which \x1b[1mregion\x1b[22m?"),
+              std::string::npos);
+}
+
+TEST(Explain, EditedArguments_ShowsBothAndWhatDiffers) {
+    auto const text = explain_text(
+        json::View(R"({"session":{"id":"ses_1"},"calls":[{"attempts":1,"pending":{"id":"pnd_1",)"
+                   R"("status":"completed","tool":"deploy","input":{"target":"B","at":{"n":1}},)"
+                   R"("modelInput":{"target":"A","at":{"n":1},"force":true}}}]})"),
+        now, {});
+    EXPECT_NE(text.find("call      deploy {\"target\":\"B\",\"at\":{\"n\":1}}\n"
+                        "asked for deploy {\"target\":\"A\",\"at\":{\"n\":1},\"force\":true}\n"
+                        "          - target: \"A\"\n          + target: \"B\"\n"
+                        "          - force: true\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Pending, a_change_is_a_line) {
+    auto const text = pending_line(json::View(waiting_call), now, {});
+    EXPECT_TRUE(
+        text.ends_with("  waiting     pnd_1  deploy {\"target\":\"A\"}  "
+                       "tool_result, deadline in 1 h\n"))
+        << text;
+    auto const settled = R"({"id":"pnd_1","tool":"deploy","input":{"target":"A"},)"
+                         R"("status":"completed","receipt":{"at":5,"by":{"name":"ann"}}})";
+    EXPECT_TRUE(pending_line(json::View(settled), now, {})
+                    .ends_with("  completed   pnd_1  deploy {\"target\":\"A\"}  by ann\n"));
+    auto const progress = R"({"id":"pnd_1","tool":"t\u001b","input":1,"status":"waiting",)"
+                          R"("progressCount":2,"progress":[{"at":1,"payload":"1\n"},)"
+                          R"({"at":2,"payload":{"percent":50}}]})";
+    auto const line = pending_line(json::View(progress), now, {});
+    EXPECT_TRUE(line.ends_with("progress {\"percent\":50}\n")) << line;
+    EXPECT_EQ(line.find('\x1b'), std::string::npos);
+}
+
+TEST(Lists, of_tasks) {
+    auto const tasks = R"([{"taskID":"tsk_A_1","status":"completed","queued":false,"error":null,)"
+                       R"("agentID":"demo","sessionID":"ses_B","description":"look"},)"
+                       R"({"taskID":"tsk_A_2","status":"running","queued":true,"error":null,)"
+                       R"("agentID":"demo","sessionID":"ses_C","description":"\u001b[2Jx"}])";
+    std::string const table = tasks_table(json::View(tasks), {});
+    EXPECT_TRUE(table.contains("tsk_A_1")) << table;
+    EXPECT_TRUE(table.contains("running, waits for a place")) << table;
+    EXPECT_FALSE(table.contains("\033")) << table;
+    EXPECT_EQ(tasks_table(json::View("[]"), {}), "no tasks\n");
+}
+
+TEST(Lists, of_agents_and_tools) {
+    auto const agents = R"([{"id":"demo","kind":"model","available":true,"reason":null,)"
+                        R"("model":"scripted","tools":["a","b"]},)"
+                        R"({"id":"coder","kind":"acp","available":false,"reason":"not found",)"
+                        R"("model":null,"tools":[]}])";
+    EXPECT_EQ(agents_table(json::View(agents), {}),
+              "AGENT  KIND   MODEL     STATE      TOOLS\n"
+              "demo   model  scripted  available  a, b\n"
+              "coder  acp    -         not found  -\n");
+    auto const tools = R"([{"name":"deploy","agents":["demo","ops"],"inputSchema":{"properties":)"
+                       R"({"target":{},"branch":{}},"required":["target"]}},)"
+                       R"({"name":"fail","agents":[],"inputSchema":null}])";
+    EXPECT_EQ(tools_table(json::View(tools), {}),
+              "TOOL    TAKES            AGENTS\n"
+              "deploy  target, branch?  demo, ops\n"
+              "fail    -                -\n");
+    EXPECT_EQ(tools_table(json::View("[]"), {}), "no tools\n");
+}
+
+TEST(Pending, says_how_to_settle_a_result) {
+    EXPECT_EQ(how_to_settle(json::View(waiting_call), now, " --data d", {}),
+              "sleeps: deploy {\"target\":\"A\"} waits for its result, deadline in 1 h\n"
+              "  dormouse result pnd_1 'TEXT' --data d\n"
+              "  dormouse error pnd_1 'WHAT WENT WRONG' --data d\n"
+              "  dormouse cancel pnd_1 --data d\n");
+}
+
+TEST(Pending, says_how_to_settle_an_approval) {
+    auto const call = R"({"id":"pnd_2","tool":"dangerous","input":{"action":"X"},)"
+                      R"("reason":"approval","timeout":null,)"
+                      R"("message":"Really?"})";
+    auto const text = how_to_settle(json::View(call), now, "", {});
+    EXPECT_NE(text.find("waits for approval\n  asks: Really?\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  dormouse approve pnd_2\n  dormouse deny pnd_2 --reason 'WHY'\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Pending, tells_who_settled_it_and_which_step_used_it) {
+    auto const call =
+        R"({"id":"pnd_1","status":"completed","tool":"deploy","input":{},"time":{"created":1},)"
+        R"("receipt":{"digest":"sha256:1","at":1795290000000,"by":{"type":"token","name":"ann"},)"
+        R"("consumed":{"turnID":"trn_1","step":2}}})";
+    auto const text = pending_text(json::View(call), now, {});
+    EXPECT_NE(text.find("by token ann, sha256:1\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("used      by trn_1, step 2\n"), std::string::npos) << text;
+}
+
+TEST(Sessions, show_what_each_one_does) {
+    auto const items =
+        R"([{"id":"ses_1","agentID":"demo","status":"active","title":null,"alias":"ops",)"
+        R"("activity":{"type":"waiting_async","tool":"deploy","pendingIDs":["pnd_1","pnd_2"]},)"
+        R"("time":{"updated":1795289997000}}])";
+    auto const text = sessions_table(json::View(items), now, {});
+    EXPECT_NE(text.find("ses_1    demo   active  waits for deploy and 1 more  3 s ago  ops\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Sessions, FailedTurn_IsShownInListAndSession) {
+    std::string const one =
+        R"({"id":"ses_1","agentID":"demo","status":"active","title":null,"alias":null,)"
+        R"("activity":{"type":"idle"},"lastTurn":{"id":"trn_1","failed":true,)"
+        R"("error":{"code":"model_failed","message":"no\nkey"}},"error":null,)"
+        R"("time":{"updated":1795289997000,"created":1795289997000}})";
+    std::string const list = "[" + one + "]";
+    EXPECT_NE(sessions_table(json::View(list), now, {}).find("active  failed    3 s ago"),
+              std::string::npos);
+    EXPECT_NE(session_text(json::View(one), now, {})
+                  .find("failed    no\n          key (model_failed)\n"
+                        "          try again: dormouse retry ses_1\n"),
+              std::string::npos);
+}
+
+TEST(Messages, show_of_a_long_output_where_all_of_it_is) {
+    json::View const cut(
+        R"({"truncated":true,"head":"one\ntwo","tail":"z","bytes":9,"artifactID":"art_1"})");
+    EXPECT_EQ(output_words(cut), "one\ntwo (9 bytes; all of it: dormouse artifact art_1)");
+    EXPECT_EQ(output_words(json::View(R"({"truncated":true})")), R"({"truncated":true})");
+    EXPECT_EQ(output_words(json::View(R"("live")")), "live");
+}
+
+TEST(Messages, show_text_and_tools) {
+    auto const message = R"({"role":"assistant","time":{"created":0},"parts":[)"
+                         R"({"type":"text","text":"On it.\nNow."},)"
+                         R"({"type":"tool","tool":"deploy","state":{"status":"completed",)"
+                         R"("input":{"target":"A"},"output":"live"}}]})";
+    auto const text = message_text(json::View(message), {});
+    EXPECT_NE(text.find("  On it.\nNow.\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  deploy {\"target\":\"A\"}  completed: live\n"), std::string::npos)
+        << text;
+}
+
+TEST(Submissions, say_applied_or_duplicate) {
+    auto const applied = R"({"outcome":"applied","receipt":{"id":"rcp_1","kind":"result",)"
+                         R"("status":"completed","digest":"sha256:1"}})";
+    EXPECT_EQ(submission_text(json::View(applied)),
+              "applied\n  result, completed, sha256:1, receipt rcp_1\n");
+    auto const again = R"({"outcome":"duplicate","duplicate":true,"receipt":null})";
+    EXPECT_EQ(submission_text(json::View(again)).substr(0, 10), "duplicate:");
+}
+
+TEST(Doctor, names_what_is_stuck) {
+    auto const text = doctor_text(json::View(R"({"ok":false,"stuck":[{"sessionID":"ses_1",)"
+                                             R"("why":"lost","next":"repair"}],)"
+                                             R"("held":[{"sessionID":"ses_2","why":"a gate",)"
+                                             R"("next":"bring it"}]})"),
+                                  now, {});
+    EXPECT_EQ(text,
+              "1 stuck\n  ses_1: lost\n    next: repair\n"
+              "1 held\n  ses_2: a gate\n    next: bring it\n");
+}
+
+TEST(Doctor, tells_of_memory_clock_and_queues_in_lines) {
+    auto const next = std::to_string(to_ms(now) + 300'000);
+    auto const report =
+        R"({"ok":true,"stuck":[],"held":[],"nodes":[{"resident":1,"clockHeld":true}],)"
+        R"("queues":{"owed":2,"nextWakeAt":)" +
+        next + R"(,"models":[{"model":"main","running":1,"waiting":7}]}})";
+    EXPECT_EQ(doctor_text(json::View(report), now, {}),
+              "ok: no session is stuck\n"
+              "node      1 session in memory; the clock jumped ahead, so deadlines are held for a "
+              "minute\n"
+              "owed      2 sessions at work; the next one wakes in 5 min\n"
+              "model     main: 1 request on the way, 7 waiting\n");
+}
+
+TEST(Explain, tells_each_call_with_its_end) {
+    auto const text = explain_text(
+        json::View(R"({"session":{"id":"ses_1"},"calls":[{"attempts":1,"pending":{"id":"pnd_1",)"
+                   R"("status":"waiting","time":{"created":1}}}]})"),
+        now, {});
+    EXPECT_NE(text.find("\npnd_1  waiting\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("attempts  1\n"), std::string::npos) << text;
+}
+
+TEST(Outline, shows_any_json) {
+    EXPECT_EQ(outline(json::View(R"({"a":{"b":1},"c":[],"d":["x",{},{"e":null,"f":2}]})")),
+              "a:\n  b: 1\nc: []\nd:\n  - x\n  - {}\n  - e: -\n    f: 2\n");
+}
+
+}  // namespace
+}  // namespace dormouse::cli
