@@ -1,6 +1,7 @@
 #include "agent/builtin.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -18,9 +19,8 @@ constexpr std::string_view cut_mark = "\n[cut here: a mail may have 64 KiB]";
 // At a character's beginning.
 std::string cut(std::string text) {
     if (text.size() <= limits::mail_bytes_max) return text;
-    std::size_t end = limits::mail_bytes_max - cut_mark.size();
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    return text.substr(0, end) + std::string(cut_mark);
+    return std::string(cut_utf8(text, limits::mail_bytes_max - cut_mark.size())) +
+           std::string(cut_mark);
 }
 
 port::Letter letter_of(json::View input) {

@@ -12,6 +12,7 @@
 #include "agent/effects.h"
 #include "agent/model_requests.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "config/read.h"
 #include "config/values.h"
 #include "external/validator.h"
@@ -56,8 +57,8 @@ using server::load_tokens;
 constexpr Duration shutdown_limit{4'000};
 
 // "127.0.0.1:3676", "[::1]:0"
-Result<config::Address> parse_address(std::string const& text) {
-    if (auto address = config::parse_address(text)) return *std::move(address);
+Result<ListenAddress> listen_address(std::string const& text) {
+    if (auto address = parse_listen_address(text)) return *std::move(address);
     return fail(Code::bad_value,
                 "--listen " + text + ": must be ADDRESS:PORT, for example 127.0.0.1:3676");
 }
@@ -197,7 +198,7 @@ public:
           clock_(world.clock),
           options_(options),
           config_(std::move(config)),
-          address_(*config::parse_address(config_.server.listen)),
+          address_(*parse_listen_address(config_.server.listen)),
           tls_(std::move(tls)),
           log_(log_options(options)),
           registry_(std::move(registry)),
@@ -309,13 +310,10 @@ private:
         out.submissions_per_call_per_s = config.limits.submissions_per_call_per_s;
         out.programs = programs_of(config);
         out.public_url = config.server.public_url;
-        std::string const& url = config.server.public_url;
-        auto const scheme = url.find("://");
-        if (scheme == std::string::npos) return out;
-        auto const end = url.find('/', scheme + 3);
-        out.allowed_origins.push_back(url.substr(0, end));
-        out.allowed_hosts.push_back(
-            url.substr(scheme + 3, end == std::string::npos ? end : end - scheme - 3));
+        if (auto const url = parse_url(config.server.public_url)) {
+            out.allowed_origins.push_back(url->origin());
+            out.allowed_hosts.push_back(url->authority());
+        }
         return out;
     }
 
@@ -342,7 +340,7 @@ private:
 
     // Who listens beyond this machine without TLS because of a proxy hears nobody else.
     static server::HttpOptions http_options(config::Config const& config,
-                                            config::Address const& address, io::TlsServer* tls,
+                                            ListenAddress const& address, io::TlsServer* tls,
                                             bool insecure) {
         config::Limits const& limits = config.limits;
         return {.address = address.host,
@@ -466,7 +464,7 @@ private:
     }
 
     [[nodiscard]] Result<void> listen_for_metrics() {
-        auto const address = config::parse_address(config_.server.metrics_listen);
+        auto const address = parse_listen_address(config_.server.metrics_listen);
         if (!address) return {};
         server::HttpOptions options;
         options.address = address->host;
@@ -513,7 +511,7 @@ private:
     io::SystemClock& clock_;
     cli::ServeOptions const& options_;
     config::Config const config_;
-    config::Address const address_;
+    ListenAddress const address_;
     std::unique_ptr<io::TlsServer> const tls_;  // null: plain HTTP
     io::Log log_;
     io::SystemEntropy entropy_;
@@ -568,7 +566,7 @@ int serve(cli::ServeOptions const& options) {
     if (auto applied = apply_flags(options, config->server, config->store); !applied) {
         return complain(applied.error());
     }
-    auto const address = parse_address(config->server.listen);
+    auto const address = listen_address(config->server.listen);
     if (!address) return complain(address.error());
     if (auto open = refuse_open(options.insecure, config->server, *address); !open)
         return complain(open.error());

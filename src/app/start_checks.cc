@@ -56,7 +56,7 @@ std::string forgotten_text(agent::Registry const& registry,
 }  // namespace
 
 Result<void> refuse_open(bool insecure, config::Server const& server,
-                         config::Address const& address) {
+                         ListenAddress const& address) {
     for (std::string const& proxy : server.trusted_proxies) {
         if (!server::Network::parse(proxy))
             return fail(Code::bad_value, "trusted_proxies: " + proxy +

@@ -2,8 +2,8 @@
 // What the server looks at when it starts, besides its configuration.
 
 #include "agent/tool.h"
+#include "base/url.h"
 #include "config/config.h"
-#include "config/values.h"
 #include "port/world.h"
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace dormouse::app {
 // Error: other machines can reach the address without TLS, or a trusted proxy is no network.
 // `insecure`: the command line permits the first.
 [[nodiscard]] Result<void> refuse_open(bool insecure, config::Server const& server,
-                                       config::Address const& address);
+                                       ListenAddress const& address);
 
 // Error: an agent's program, confined by `run_as`, could change the server's data all the same.
 [[nodiscard]] Result<void> refuse_exposed_data(config::Config const& config,

@@ -1,4 +1,5 @@
 #include "base/media.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -31,14 +32,6 @@ bool is_pair(std::string_view text, char between) {
     std::size_t const at = text.find(between);
     return at != std::string_view::npos && is_token(text.substr(0, at)) &&
            is_token(text.substr(at + 1));
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
-    });
-    return out;
 }
 
 using Pair = std::pair<std::string_view, std::string_view>;
@@ -100,13 +93,14 @@ std::string_view image_type(std::string_view bytes) {
 
 std::string_view media_type_of_file(std::string_view name) {
     std::size_t const dot = name.rfind('.');
-    std::string const ending = dot == std::string_view::npos ? "" : lower(name.substr(dot + 1));
+    std::string const ending =
+        dot == std::string_view::npos ? "" : lower_case(name.substr(dot + 1));
     auto const found = std::ranges::find(by_ending, ending, &Pair::first);
     return found == by_ending.end() ? "application/octet-stream" : found->second;
 }
 
 bool is_textual(std::string_view type) {
-    std::string const essence = lower(media_essence(type));
+    std::string const essence = lower_case(media_essence(type));
     if (essence.starts_with("text/")) return true;
     if (essence.ends_with("+json") || essence.ends_with("+xml")) return true;
     constexpr std::array<std::string_view, 8> others{

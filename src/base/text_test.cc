@@ -157,5 +157,15 @@ TEST(Utf8, RepairedUtf8_IllFormedSequences_BecomeReplacementCharacters) {
     EXPECT_EQ(repaired_utf8(""), "");
 }
 
+TEST(Utf8, Cut_KeepsCharactersWhole) {
+    EXPECT_EQ(cut_utf8("abc", 3), "abc");
+    EXPECT_EQ(cut_utf8("abc", 2), "ab");
+    EXPECT_EQ(cut_utf8("a\xE2\x82\xACz", 3), "a");
+    EXPECT_EQ(cut_utf8("a\xE2\x82\xACz", 4), "a\xE2\x82\xAC");
+    EXPECT_EQ(cut_utf8("\xE2\x82\xAC", 2), "");
+    EXPECT_EQ(cut_utf8("\x80\x80\x80", 2), "") << "what is no UTF-8 ends, too";
+    EXPECT_EQ(cut_utf8("", 0), "");
+}
+
 }  // namespace
 }  // namespace dormouse

@@ -1,25 +1,94 @@
 #include "base/url.h"
 
+#include "base/address.h"
+#include "base/text.h"
+
 #include <algorithm>
 
 namespace dormouse {
 
-std::string_view wrong_url(std::string_view url) {
-    if (url.size() > url_bytes_max) return "has more than 2,048 bytes";
-    std::size_t scheme = 0;
-    for (std::string_view const known : {"http://", "https://"}) {
-        if (url.starts_with(known)) scheme = known.size();
-    }
-    if (scheme == 0) return "must begin with https:// or http://";
-    auto const visible = [](unsigned char c) { return c > 0x20 && c < 0x7F; };
-    if (!std::ranges::all_of(url, visible)) return "must be visible ASCII; percent-encode the rest";
-    if (url.contains('#')) return "must have no fragment (#)";
-    if (url.contains('\\')) return "must have no backslash";
-    url.remove_prefix(scheme);
-    std::string_view const host = url.substr(0, url.find_first_of("/?"));
-    if (host.empty() || host.starts_with(':')) return "must name a host";
-    if (host.contains('@')) return "must have no user name and no password";
+namespace {
+
+bool is_name(std::string_view host) {
+    return !host.empty() && std::ranges::all_of(host, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '-' || c == '_';
+    });
+}
+
+bool is_ipv6(std::string_view host) {
+    return host.ends_with(']') && host.contains(':') && !host.contains('%') && parse_address(host);
+}
+
+// Puts host[:port] into `out`; the answer is as that of wrong_url().
+std::string_view read_authority(std::string_view text, Url& out) {
+    if (text.contains('@')) return "must have no user name and no password";
+    bool const brackets = text.starts_with('[');
+    std::size_t const end =
+        brackets ? text.find(']') + 1 : std::min(text.find(':'), text.size());  // none: 0
+    out.host = lower_case(text.substr(0, end));
+    if (!brackets && out.host.empty()) return "must name a host";
+    if (brackets ? !is_ipv6(out.host) : !is_name(out.host))
+        return "must name a host by letters, digits and . - _, or by an address";
+    std::string_view const port = text.substr(end);
+    if (port.empty()) return {};
+    auto const number = port.starts_with(':') ? parse_number(port.substr(1)) : std::nullopt;
+    if (!number || *number == 0 || *number > 65'535) return "must have a port from 1 to 65535";
+    out.port = static_cast<std::uint16_t>(*number);
     return {};
+}
+
+}  // namespace
+
+std::string Url::authority() const { return port ? host + ":" + std::to_string(*port) : host; }
+
+std::string Url::origin() const { return (secure ? "https://" : "http://") + authority(); }
+
+bool Url::is_loopback() const {
+    if (host == "localhost" || host == "[::1]") return true;
+    return host.starts_with("127.") && parse_address(host);
+}
+
+std::expected<Url, std::string_view> parse_url(std::string_view text) {
+    using Wrong = std::unexpected<std::string_view>;
+    Url out;
+    out.secure = text.starts_with("https://");
+    if (text.size() > url_bytes_max) return Wrong("has more than 2,048 bytes");
+    if (!out.secure && !text.starts_with("http://"))
+        return Wrong("must begin with https:// or http://");
+    auto const visible = [](unsigned char c) { return c > 0x20 && c < 0x7F; };
+    if (!std::ranges::all_of(text, visible))
+        return Wrong("must be visible ASCII; percent-encode the rest");
+    if (text.contains('#')) return Wrong("must have no fragment (#)");
+    if (text.contains('\\')) return Wrong("must have no backslash");
+    text.remove_prefix(out.secure ? 8 : 7);
+    std::size_t const end = std::min(text.find_first_of("/?"), text.size());
+    if (auto const wrong = read_authority(text.substr(0, end), out); !wrong.empty())
+        return Wrong(wrong);
+    out.target = text.substr(end);
+    return out;
+}
+
+std::string_view wrong_url(std::string_view text) {
+    auto const url = parse_url(text);
+    return url ? std::string_view() : url.error();
+}
+
+std::optional<ListenAddress> parse_listen_address(std::string_view text) {
+    auto const colon = text.rfind(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    auto const port = parse_number(text.substr(colon + 1));
+    if (!port || *port > 65'535) return std::nullopt;
+    std::string_view host = text.substr(0, colon);
+    if (host.starts_with('[')) {
+        if (!is_ipv6(host)) return std::nullopt;
+        host = host.substr(1, host.size() - 2);
+    } else if (!is_name(host)) {
+        return std::nullopt;
+    }
+    if (host == "localhost") host = "127.0.0.1";
+    return ListenAddress{std::string(host), static_cast<std::uint16_t>(*port),
+                         host.starts_with("127.") || host == "::1"};
 }
 
 }  // namespace dormouse

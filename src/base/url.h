@@ -1,14 +1,44 @@
 #pragma once
-// Addresses that others give us to call.
+// http and https URLs in parts, and addresses to listen on.
 
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace dormouse {
 
 inline constexpr std::size_t url_bytes_max = 2'048;
 
-// Why `url` is none that may be called; empty: it may. It is absolute, http or https, names a host
-// and neither a user nor a fragment, and has at most url_bytes_max bytes of visible ASCII.
-[[nodiscard]] std::string_view wrong_url(std::string_view url);
+// An absolute URL. parse_url() takes the part of RFC 3986 that every parser reads alike, because
+// what is checked here is called by another one (libcurl): at most url_bytes_max bytes of visible
+// ASCII, no user, no fragment, no backslash; the host is a name of letters, digits and . - _ or an
+// IPv6 address in brackets without a zone; the port is from 1 to 65535.
+struct Url {
+    bool secure = false;  // https
+    std::string host;     // in lower case; an IPv6 address in its brackets
+    std::optional<std::uint16_t> port = {};
+    std::string target = {};  // path and query as written; may be empty
+
+    [[nodiscard]] std::string authority() const;  // host[:port]
+    [[nodiscard]] std::string origin() const;     // scheme://host[:port]
+    [[nodiscard]] bool is_loopback() const;
+};
+
+// The error says what is wrong: "must name a host".
+[[nodiscard]] std::expected<Url, std::string_view> parse_url(std::string_view text);
+// That error; empty: there is none.
+[[nodiscard]] std::string_view wrong_url(std::string_view text);
+
+struct ListenAddress {
+    std::string host;  // without brackets
+    std::uint16_t port = 0;
+    bool loopback = false;
+    friend bool operator==(ListenAddress const&, ListenAddress const&) = default;
+};
+
+// "127.0.0.1:3676", "[::1]:0", "localhost:80"; nullopt for anything else.
+[[nodiscard]] std::optional<ListenAddress> parse_listen_address(std::string_view text);
 
 }  // namespace dormouse

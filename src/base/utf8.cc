@@ -85,4 +85,10 @@ std::string repaired_utf8(std::string text) {
     return out.append(text, copied);
 }
 
+std::string_view cut_utf8(std::string_view text, std::size_t bytes) {
+    if (text.size() <= bytes) return text;
+    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
+    return text.substr(0, bytes);
+}
+
 }  // namespace dormouse

@@ -1,6 +1,7 @@
 #pragma once
 // UTF-8 (RFC 3629), one character at a time.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct Utf8 {
 
 // REQUIRES: `code` is a Unicode scalar value.
 void append_utf8(std::string& out, char32_t code);
+
+// The longest beginning of at most `bytes` bytes that cuts no character in two.
+[[nodiscard]] std::string_view cut_utf8(std::string_view text, std::size_t bytes);
 
 // With U+FFFD in the place of each ill-formed sequence.
 [[nodiscard]] std::string repaired_utf8(std::string text);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -163,9 +164,7 @@ std::string title_of(std::string_view section, Node::Table const* table) {
 
 std::string shown(std::string_view text) {
     if (text.size() <= shown_max) return "\"" + escape_for_terminal(text) + "\"";
-    std::size_t end = shown_max;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    return "\"" + escape_for_terminal(text.substr(0, end)) + "…\"";
+    return "\"" + escape_for_terminal(cut_utf8(text, shown_max)) + "…\"";
 }
 
 std::string shown_variable(std::string_view name) {

@@ -1,6 +1,7 @@
 #include "config/values.h"
 
 #include "base/text.h"
+#include "base/url.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -25,54 +26,17 @@ bool is_variable(std::string_view text) {
 
 // HOST, HOST:PORT, [::1]:PORT
 bool is_host(std::string_view text) {
-    std::string_view name = text;
-    std::string_view port;
-    if (text.starts_with('[')) {
-        auto const end = text.find(']');
-        if (end == std::string_view::npos) return false;
-        name = text.substr(1, end - 1);
-        port = text.substr(end + 1);
-        if (!made_of(name, ":.") || !name.contains(':')) return false;
-    } else {
-        auto const colon = std::min(text.find(':'), text.size());
-        name = text.substr(0, colon);
-        port = text.substr(colon);
-        if (!made_of(name, ".-")) return false;
-    }
-    if (name.empty()) return false;
-    if (port.empty()) return true;
-    auto const number = port.starts_with(':') ? parse_number(port.substr(1)) : std::nullopt;
-    return number && *number > 0 && *number <= 65'535;
+    auto const url = parse_url("http://" + std::string(text));
+    return url && url->target.empty();
 }
 
-// What stands behind http:// or https://; nullopt for another scheme.
-std::optional<std::string_view> behind_scheme(std::string_view url) {
-    for (std::string_view const scheme : {"http://", "https://"}) {
-        if (url.starts_with(scheme)) return url.substr(scheme.size());
-    }
-    return std::nullopt;
-}
-
-bool plain_url_text(std::string_view text) {
-    return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
-}
-
-bool is_url(std::string_view url) {
-    auto const rest = behind_scheme(url);
-    return rest && plain_url_text(url) && !url.contains('#') && !url.contains('?') &&
-           !url.ends_with('/') && is_host(rest->substr(0, rest->find('/')));
-}
-
-// A URL that may end in a slash and have a query, and {input.NAME} in its path and query.
-bool is_template_url(std::string_view url) {
-    auto const rest = behind_scheme(url);
-    return rest && plain_url_text(url) && !url.contains('#') &&
-           is_host(rest->substr(0, rest->find_first_of("/?")));
+bool is_url(std::string_view text) {
+    return parse_url(text) && !text.contains('?') && !text.ends_with('/');
 }
 
 bool is_origin(std::string_view text) {
-    auto const rest = behind_scheme(text);
-    return rest && is_host(*rest);
+    auto const url = parse_url(text);
+    return url && url->target.empty();
 }
 
 // An address of IPv4 or IPv6, perhaps with a number of bits; the server reads it exactly.
@@ -104,9 +68,9 @@ bool fits(Form form, std::string_view text) {
         case Form::id: return !text.empty() && made_of(text, "_.-");
         case Form::tool: return !text.empty() && made_of(text, "_-");
         case Form::pattern: return !text.empty() && made_of(text, "_-*:/.");
-        case Form::address: return parse_address(text).has_value();
+        case Form::address: return parse_listen_address(text).has_value();
         case Form::url: return is_url(text);
-        case Form::template_url: return is_template_url(text);
+        case Form::template_url: return wrong_url(text).empty();
         case Form::origin: return is_origin(text);
         case Form::host: return is_host(text);
         case Form::pointer: return is_pointer(text);
@@ -145,22 +109,6 @@ std::string_view advice(Form form) {
 }
 
 }  // namespace
-
-std::optional<Address> parse_address(std::string_view text) {
-    auto const colon = text.rfind(':');
-    if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-    auto const port = parse_number(text.substr(colon + 1));
-    if (!port || *port > 65'535) return std::nullopt;
-    std::string_view host = text.substr(0, colon);
-    bool const brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
-    if (brackets) host = host.substr(1, host.size() - 2);
-    if (!made_of(host, brackets ? ":." : ".-") || host.contains(':') != brackets) {
-        return std::nullopt;
-    }
-    if (host == "localhost") host = "127.0.0.1";
-    return Address{std::string(host), static_cast<std::uint16_t>(*port),
-                   host.starts_with("127.") || host == "::1"};
-}
 
 std::optional<std::string> misfit(Form form, std::string_view text) {
     if (fits(form, text)) return std::nullopt;

@@ -10,16 +10,6 @@
 
 namespace dormouse::config {
 
-struct Address {
-    std::string host;  // without brackets
-    std::uint16_t port = 0;
-    bool loopback = false;
-    friend bool operator==(Address const&, Address const&) = default;
-};
-
-// "127.0.0.1:3676", "[::1]:0", "localhost:80"; nullopt for anything else.
-[[nodiscard]] std::optional<Address> parse_address(std::string_view text);
-
 // nullopt: `text` has the form. Else what to do: "write HOST:PORT, for example 127.0.0.1:3676".
 // The forms that name files and variables are looked at for their own form only.
 [[nodiscard]] std::optional<std::string> misfit(Form form, std::string_view text);

@@ -1,6 +1,8 @@
 #include "config/read.h"
 #include "config/values.h"
 
+#include "base/url.h"
+
 #include <algorithm>
 
 namespace dormouse::config {
@@ -8,11 +10,9 @@ namespace dormouse::config {
 namespace {
 
 // A service on this machine reaches an address of this machine.
-bool is_near(std::string_view url) {
-    std::string_view const rest = url.substr(std::min(url.find("://"), url.size() - 3) + 3);
-    std::string_view const host = rest.substr(0, rest.find_first_of("/?"));
-    return host.starts_with("127.") || host.starts_with("[::1]") ||
-           host.substr(0, host.find(':')) == "localhost";
+bool is_near(std::string_view text) {
+    auto const url = parse_url(text);
+    return url && url->is_loopback();
 }
 
 bool is_told_where_to_call(HttpTool const& tool) {

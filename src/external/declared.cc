@@ -1,6 +1,7 @@
 #include "external/declared.h"
 
 #include "base/url.h"
+#include "base/utf8.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -119,8 +120,7 @@ std::string tail(std::string_view text, std::size_t bytes) {
 std::string head(std::string_view text, std::size_t bytes) {
     text = trimmed(text);
     if (text.size() <= bytes) return std::string(text);
-    while (bytes > 0 && inside_character(text[bytes])) --bytes;
-    return std::string(text.substr(0, bytes)) + "…";
+    return std::string(cut_utf8(text, bytes)) + "…";
 }
 
 void add_declared(PauseTerms& pause, Declared const& declared) {

@@ -26,10 +26,8 @@ std::string told(HttpAnswer const& answer) {
 }
 
 bool says_json(port::HttpHead const& head) {
-    std::string type(head.header("content-type").value_or(""));
+    std::string type = lower_case(head.header("content-type").value_or(""));
     type = type.substr(0, type.find(';'));
-    std::ranges::transform(type, type.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     while (type.ends_with(' ')) type.pop_back();
     return type == "application/json" || type.ends_with("+json");
 }

@@ -1,5 +1,6 @@
 #include "external/http_tool.h"
 
+#include "base/text.h"
 #include "external/body_template.h"
 #include "external/http_answer.h"
 #include "external/url_template.h"
@@ -31,10 +32,7 @@ bool has_body(HttpTool const& tool) {
     return tool.method != "GET" && (tool.method != "DELETE" || !tool.body.is_null());
 }
 
-bool same_name(std::string_view a, std::string_view b) {
-    return std::ranges::equal(
-        a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
+bool same_name(std::string_view a, std::string_view b) { return lower_case(a) == lower_case(b); }
 
 void add_usual(std::vector<port::HttpHeader>& headers, std::string name, std::string value) {
     bool const given = std::ranges::any_of(

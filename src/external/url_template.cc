@@ -1,5 +1,7 @@
 #include "external/url_template.h"
 
+#include "base/url.h"
+
 #include <algorithm>
 #include <array>
 
@@ -13,7 +15,7 @@ constexpr std::array<std::string_view, 4> call_names{"externalRef", "pendingID",
                                                      "sessionID"};
 constexpr std::size_t value_max = 2'048;
 
-std::unexpected<Error> wrong_url(std::string_view url, std::string_view what) {
+std::unexpected<Error> malformed(std::string_view url, std::string_view what) {
     return fail(Code::bad_value, "url \"" + std::string(url) + "\": " + std::string(what));
 }
 
@@ -24,11 +26,10 @@ bool in_name(char c) {
 
 bool is_plain(char c) { return c > ' ' && c < 0x7F && c != '{' && c != '}' && c != '"'; }
 
-// Where the host ends; npos: this is no http URL with a host.
-std::size_t end_of_host(std::string_view url) {
-    std::size_t const skip = url.starts_with("https://") ? 8 : url.starts_with("http://") ? 7 : 0;
-    std::size_t const end = std::min(url.find_first_of("/?#", skip), url.size());
-    return skip == 0 || end == skip ? std::string_view::npos : end;
+// Scheme, host and port.
+std::string_view origin_of(std::string_view url) {
+    auto const scheme = url.find("://");
+    return scheme == url.npos ? url : url.substr(0, url.find_first_of("/?#", scheme + 3));
 }
 
 Result<std::string> text_of(json::View value, std::string const& name) {
@@ -62,17 +63,16 @@ std::string percent_encode(std::string_view text) {
 }
 
 Result<UrlTemplate> UrlTemplate::parse(std::string_view text, bool of_poll) {
-    std::size_t const host = end_of_host(text);
-    if (host == text.npos) return wrong_url(text, "must begin with http:// or https:// and a host");
-    if (text.substr(0, host).find_first_of("{@\\") != text.npos)
-        return wrong_url(text,
+    if (origin_of(text).find_first_of("{@\\") != text.npos)
+        return malformed(text,
                          "its host must be constant, without user name: put secrets into headers");
-    if (text.contains('#')) return wrong_url(text, "may have no fragment (#…)");
+    if (auto const why = wrong_url(origin_of(text)); !why.empty()) return malformed(text, why);
+    if (text.contains('#')) return malformed(text, "must have no fragment (#…)");
     UrlTemplate out;
     std::size_t const query = std::min(text.find('?'), text.size());
     std::string fault = out.add(text.substr(0, query), true, of_poll);
     if (fault.empty()) fault = out.add(text.substr(query), false, of_poll);
-    if (!fault.empty()) return wrong_url(text, fault);
+    if (!fault.empty()) return malformed(text, fault);
     return out;
 }
 

@@ -1,6 +1,7 @@
 #include "model/provider_failure.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -15,13 +16,6 @@ using Kind = port::HttpFailure::Kind;
 namespace {
 
 constexpr std::size_t text_max = 600;
-
-// At most `max` bytes, no character cut in two.
-std::string_view cut(std::string_view text, std::size_t max) {
-    if (text.size() <= max) return text;
-    while (max > 0 && (text[max] & 0xC0) == 0x80) --max;
-    return text.substr(0, max);
-}
 
 std::string without(std::string text, std::vector<std::string> const& secrets) {
     for (std::string const& secret : secrets) {
@@ -99,8 +93,10 @@ std::string_view advice(std::uint16_t status) {
 
 ModelTrouble Provider::trouble(std::string_view text) const {
     // Secrets go before anything is cut, so that no part of one stays.
-    std::string const line = escape_for_terminal(without(std::string(cut(text, 65'536)), secrets));
-    return {{"model_failed", id + ": " + std::string(cut(line, text_max))}, false, std::nullopt};
+    std::string const line =
+        escape_for_terminal(without(std::string(cut_utf8(text, 65'536)), secrets));
+    return {
+        {"model_failed", id + ": " + std::string(cut_utf8(line, text_max))}, false, std::nullopt};
 }
 
 ModelTrouble Provider::passing(std::string_view text) const {

@@ -1,5 +1,4 @@
 #include "runtime/engine.h"
-#include "serve/address.h"
 
 #include "base/text.h"
 #include "base/url.h"
@@ -26,7 +25,7 @@ constexpr std::size_t token_bytes_min = 16;
 
 // What was said once it has been looked at.
 struct Checked {
-    serve::Address address;
+    ListenAddress address;
     std::string public_url;
     std::vector<server::Token> tokens;
     std::string capability_key;
@@ -47,8 +46,10 @@ Result<std::vector<server::Token>> tokens_of(ServeSettings const& settings,
 // Blocks: it reads files, and makes those that are not there.
 Result<Checked> checked(ServeSettings const& settings, runtime::Inside const& inside) {
     Checked out;
-    auto address = serve::parse_address(settings.listen);
-    if (!address) return std::unexpected(std::move(address.error()));
+    auto address = parse_listen_address(settings.listen);
+    if (!address)
+        return fail(Code::bad_value, "listen '" + settings.listen +
+                                         "' must be ADDRESS:PORT, for example 127.0.0.1:3676");
     out.address = *std::move(address);
     if (!out.address.loopback && !settings.insecure)
         return fail(Code::forbidden, settings.listen +
@@ -79,11 +80,10 @@ server::GateOptions gate_options(Checked const& checked) {
     out.capability_key = checked.capability_key;
     std::string const& url = checked.public_url;
     out.public_url = url;
-    if (url.empty()) return out;
-    auto const host = url.find("://") + 3;
-    auto const end = std::min(url.find('/', host), url.size());
-    out.allowed_origins.push_back(url.substr(0, end));
-    out.allowed_hosts.push_back(url.substr(host, end - host));
+    if (auto const own = parse_url(url)) {
+        out.allowed_origins.push_back(own->origin());
+        out.allowed_hosts.push_back(own->authority());
+    }
     return out;
 }
 
@@ -199,7 +199,7 @@ private:
         return out;
     }
 
-    serve::Address address_;
+    ListenAddress address_;
     std::string url_;
     io::Log log_;
     server::Metrics metrics_;

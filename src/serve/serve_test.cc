@@ -1,6 +1,5 @@
 #include <dormouse/dormouse.h>
 
-#include "serve/address.h"
 #include "serve/testing/http_request.h"
 #include "serve/testing/receiver.h"
 
@@ -263,18 +262,6 @@ TEST_F(ServeTest, TheEndOfTheRuntimeEndsIt) {
         std::this_thread::sleep_for(Duration(2));
     runtime.reset();
     EXPECT_EQ(exchange(url, "GET", "/healthz", "", "").status, 0);
-}
-
-TEST(Address, Forms) {
-    EXPECT_EQ(parse_address("[::1]:0").value().host, "::1");
-    EXPECT_TRUE(parse_address("[::1]:0").value().loopback);
-    EXPECT_TRUE(parse_address("localhost:8080").value().loopback);
-    EXPECT_FALSE(parse_address("0.0.0.0:80").value().loopback);
-    EXPECT_EQ(parse_address("127.0.0.1:3676").value().port, 3676);
-    for (std::string_view const wrong :
-         {"", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:80",
-          "[127.0.0.1:80", "http://127.0.0.1:80"})
-        EXPECT_FALSE(parse_address(wrong)) << wrong;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "server/gate.h"
 
 #include "base/text.h"
+#include "base/url.h"
 
 #include "server/address_count.h"
 
@@ -21,17 +22,11 @@ bool takes_capability(HttpRequest const& head) {
             head.path == "/async-tool/progress");
 }
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return out;
-}
-
 std::string_view bearer(HttpRequest const& head) {
     std::string_view const value = head.header("authorization");
     constexpr std::string_view scheme = "bearer ";
-    if (value.size() <= scheme.size() || lower(value.substr(0, scheme.size())) != scheme) return {};
+    if (value.size() <= scheme.size() || lower_case(value.substr(0, scheme.size())) != scheme)
+        return {};
     return value.substr(scheme.size());
 }
 
@@ -55,7 +50,7 @@ std::string_view cookie(HttpRequest const& head) {
 }
 
 bool is_json(std::string_view content_type) {
-    std::string const type = lower(content_type.substr(0, content_type.find(';')));
+    std::string const type = lower_case(content_type.substr(0, content_type.find(';')));
     auto const end = type.find_last_not_of(" \t");
     std::string_view const bare =
         std::string_view(type).substr(0, end == std::string::npos ? 0 : end + 1);
@@ -64,7 +59,7 @@ bool is_json(std::string_view content_type) {
 }
 
 bool is_form(std::string_view content_type) {
-    return lower(content_type).starts_with("application/x-www-form-urlencoded");
+    return lower_case(content_type).starts_with("application/x-www-form-urlencoded");
 }
 
 }  // namespace
@@ -94,11 +89,11 @@ Gate::Gate(GateOptions options, port::Clock const& clock)
       bad_by_source_(clock, bad_signatures_of_addresses * options_.failed_auth_per_address_per_s) {
     for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
     options_.tokens.clear();  // their digests are enough
-    for (std::string& host : options_.allowed_hosts) host = lower(host);
+    for (std::string& host : options_.allowed_hosts) host = lower_case(host);
 }
 
 bool Gate::host_allowed(std::string_view host) const {
-    std::string const name = lower(host);
+    std::string const name = lower_case(host);
     std::string const port = ":" + std::to_string(options_.port);
     for (std::string_view const loopback : {"localhost", "127.0.0.1", "[::1]"}) {
         if (name == std::string(loopback) + port) return true;
@@ -121,12 +116,11 @@ std::string Gate::base_url() const {
 
 // Of the page that this server itself gave out.
 bool Gate::own_origin(HttpRequest const& head) const {
-    std::string const origin = lower(head.header("origin"));
-    std::string const host = lower(head.header("host"));
+    std::string const origin = lower_case(head.header("origin"));
+    std::string const host = lower_case(head.header("host"));
     if (origin == (head.secure ? "https://" : "http://") + host) return true;
-    std::string const url = lower(options_.public_url);
-    auto const scheme = url.find("://");
-    return scheme != std::string::npos && origin == url.substr(0, url.find('/', scheme + 3));
+    auto const own = parse_url(options_.public_url);
+    return own && origin == own->origin();
 }
 
 PrincipalPtr Gate::principal(HttpRequest const& head) const {

@@ -2,6 +2,7 @@
 #include "server/objects.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "json/json.h"
 #include "json/schema.h"
 
@@ -33,9 +34,7 @@ std::string mark_of(Asked const& call) {
 std::string description_of(Asked const& call) {
     std::string text = call.tool + " " + std::string(call.arguments.text());
     if (text.size() <= description_max) return text;
-    std::size_t end = description_max;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-    return text.substr(0, end) + "…";
+    return std::string(cut_utf8(text, description_max)) + "…";
 }
 
 Json prompt_of(Asked const& call) {

@@ -1,6 +1,7 @@
 #include "server/request_parser.h"
 
 #include "base/check.h"
+#include "base/text.h"
 #include "server/target.h"
 
 #include <boost/beast/core/string.hpp>
@@ -21,14 +22,6 @@ using boost::beast::string_view;
 using boost::system::error_code;
 
 std::string_view plain(string_view text) { return {text.data(), text.size()}; }
-
-std::string lower_name(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return out;
-}
 
 // Headers on which a decision hangs: of two, we and a proxy before us might take a different one.
 bool must_be_single(http::field field) {
@@ -79,7 +72,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
         if (head_done) return;
         if (request.headers.size() >= headers_max) error = http::error::header_limit;
         if (must_be_single(field)) note_single(field, plain(value));
-        request.headers.emplace_back(lower_name(plain(name)), plain(value));
+        request.headers.emplace_back(lower_case(plain(name)), plain(value));
     }
 
     void note_single(http::field field, std::string_view value) {

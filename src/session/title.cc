@@ -1,5 +1,7 @@
 #include "session/fold.h"
 
+#include "base/utf8.h"
+
 #include <algorithm>
 
 // How a session is called that nobody gave a title.
@@ -36,8 +38,7 @@ std::string first_line(std::string_view quoted) {
 std::string cut_at_a_word(std::string line) {
     constexpr std::string_view more = "…";
     if (line.size() > title_max) {
-        std::size_t end = title_max - more.size();
-        while ((static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
+        std::size_t end = cut_utf8(line, title_max - more.size()).size();
         std::size_t const word = line.rfind(' ', end);
         if (word != std::string::npos && word > title_max / 2) end = word;
         line = line.substr(0, end) + std::string(more);

@@ -1,6 +1,7 @@
 #include "webhook/outgoing.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -107,8 +108,7 @@ std::string plain(std::string_view text) {
 // Cut at a character's beginning.
 std::string head(std::string_view text, std::size_t bytes) {
     if (text.size() <= bytes) return std::string(text);
-    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
-    return std::string(text.substr(0, bytes)) + "…";
+    return std::string(cut_utf8(text, bytes)) + "…";
 }
 
 // What there is to tell of one pending call.

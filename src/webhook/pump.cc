@@ -2,6 +2,7 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "webhook/signature.h"
 
 #include <algorithm>
@@ -26,15 +27,6 @@ constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is
 
 bool has(std::vector<std::string> const& names, std::string const& name) {
     return std::ranges::find(names, name) != names.end();
-}
-
-// "host" of "host:port" and "[::1]:port".
-std::string_view host_of(std::string_view authority) {
-    if (authority.starts_with('[')) {
-        auto const end = authority.find(']');
-        return end == std::string_view::npos ? authority : authority.substr(0, end + 1);
-    }
-    return authority.substr(0, authority.find(':'));
 }
 
 // What failed in an earlier process says so in its row.
@@ -65,16 +57,13 @@ std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t luck) {
     return usual + usual * luck / 2560;
 }
 
-Way way_to(std::string_view url, std::vector<std::string> const& allowed) {
-    bool const tls = url.starts_with("https://");
-    if (!tls && !url.starts_with("http://")) return {"it is no http or https address"};
-    std::string_view const rest = url.substr(tls ? 8 : 7);
-    std::string const authority = lower_case(rest.substr(0, rest.find_first_of("/?#\\")));
-    if (authority.empty() || authority.find_first_of("@ \t\r\n%") != std::string::npos)
-        return {"its host is not a plain one"};
-    std::string const host(host_of(authority));
-    if (has(allowed, authority) || has(allowed, host)) return {{}, false};
-    if (!tls) return {"it is not https; webhook_hosts in [server] allows single hosts by http"};
+Way way_to(std::string_view text, std::vector<std::string> const& allowed) {
+    auto const url = parse_url(text);
+    if (!url) return {"its address " + std::string(url.error())};
+    std::string const& host = url->host;
+    if (has(allowed, url->authority()) || has(allowed, host)) return {{}, false};
+    if (!url->secure)
+        return {"it is not https; webhook_hosts in [server] allows single hosts by http"};
     auto const address = parse_address(host);
     bool const local = host == "localhost" || host.ends_with(".localhost");
     if (local || (address && !is_public(*address)))

@@ -65,6 +65,16 @@ TEST(Way, leads_to_public_addresses_by_https_only) {
                                   "https://127.0.0.1#@example.org/",
                                   "https://127.0.0.1?@example.org/",
                                   "https://100.100.100.200/",
+                                  "https://[fe80::1%eth0]/",
+                                  "https://[fe80::1%25eth0]/",
+                                  "https://example.org:0/",
+                                  "https://example.org:65536/",
+                                  "https://example.org:/",
+                                  "https://exam\tple.org/",
+                                  "https://example.org/\r\nX: y",
+                                  "https://ex\xc3\xa4mple.org/",
+                                  "https://\xef\xbc\x91\x32\x37.0.0.1/",
+                                  "https://example.org/#@127.0.0.1",
                                   "https://127.0.0.1./"})
         EXPECT_NE(way_to(url, {}).refusal, "") << url;
 }

@@ -1,5 +1,6 @@
 #include "wire/post_json.h"
 
+#include "base/utf8.h"
 #include "json/stored.h"
 #include "session/limits.h"
 #include "wire/mail_json.h"
@@ -19,9 +20,7 @@ Json text_of(Json const& parts) {
         if (part["type"].string_or("") == "text") text += part["text"].string_or("");
     });
     if (text.size() > limits::task_result_bytes_max) {
-        std::size_t end = limits::task_result_bytes_max;
-        while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;
-        text.resize(end);
+        text.resize(cut_utf8(text, limits::task_result_bytes_max).size());
         text += "\n[cut here: the task's session has the rest]";
     }
     return Json::trusted(json::quote(text));

@@ -1,5 +1,6 @@
 #include "wire/spill.h"
 
+#include "base/utf8.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -14,12 +15,6 @@ namespace {
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-std::string_view head_of(std::string_view text, std::size_t bytes) {
-    std::size_t end = std::min(bytes, text.size());
-    while (end > 0 && end < text.size() && continues_character(text[end])) --end;
-    return text.substr(0, end);
-}
-
 std::string_view tail_of(std::string_view text, std::size_t bytes) {
     std::size_t begin = text.size() - std::min(bytes, text.size());
     while (begin < text.size() && continues_character(text[begin])) ++begin;
@@ -28,7 +23,7 @@ std::string_view tail_of(std::string_view text, std::size_t bytes) {
 
 Json excerpt(std::string_view text, std::size_t bytes) {
     json::Writer out;
-    out.begin_object().member("truncated", true).member("head", head_of(text, bytes));
+    out.begin_object().member("truncated", true).member("head", cut_utf8(text, bytes));
     out.member("tail", tail_of(text, bytes)).member("bytes", std::uint64_t{text.size()});
     return out.end_object().json();
 }

@@ -1,5 +1,7 @@
 #include "session/decide/decider.h"
 
+#include "base/utf8.h"
+
 #include <algorithm>
 
 // Mail (design: who reads it when is one decision, made here, in the receiver's own order).
@@ -51,13 +53,6 @@ bool is_child(State const& state, SessionId const& session) {
                                [&](auto const& entry) { return entry.second.child == session; });
 }
 
-void cut_to(std::string& text, std::size_t bytes) {
-    if (text.size() <= bytes) return;
-    auto const inside = [&] { return (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U; };
-    while (bytes > 0 && inside()) --bytes;
-    text.resize(bytes);
-}
-
 // Not of what the family writes itself. It goes on in the mail's conversation, so that what holds
 // agents that answer each other for ever holds here too.
 void tell_the_parent(Decider& d, Mail const& mail) {
@@ -67,7 +62,7 @@ void tell_the_parent(Decider& d, Mail const& mail) {
     if (mail.from && (*mail.from == parent || is_child(state, *mail.from))) return;
     std::string says = "Mail to your task " + task_id(parent, state.parent->task) + " from " +
                        sender_of(mail) + ": " + mail.text;
-    cut_to(says, limits::mail_bytes_max);
+    says.resize(cut_utf8(says, limits::mail_bytes_max).size());
     d.emit(MailSent{{{parent}},
                     std::move(says),
                     {},
