@@ -107,6 +107,7 @@ void Driver::on_question(Question question) {
 
 void Driver::ask_person(Question question, std::uint32_t number) {
     keep(coalescer_.flush());
+    if (!prompt_) return;  // keeping the updates has cancelled the prompt, and so the question
     coalescer_.end_message();
     coalescer_.complete(question);
     Json const known = question.vague ? coalescer_.input_of(question.call) : Json();

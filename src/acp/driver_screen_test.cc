@@ -30,7 +30,7 @@ protected:
         out.http = &http;
         return out;
     }
-    void visit(std::string const& acp_session = "s1", bool has_past = true) {
+    void attach(std::string const& acp_session = "s1", bool has_past = true) {
         port::DoorAsk ask{
             session, "fake", acp_session, cwd, "default", has_past, [this](Command::Body body) {
                 take(std::move(body));
@@ -77,7 +77,7 @@ protected:
                          R"({"protocolVersion":1,"agentCapabilities":)" + capabilities + "}");
     }
     void woken() {
-        visit();
+        attach();
         ready();
         processes.answer("session/resume", "{}");
         http.answer("[]");
@@ -113,7 +113,7 @@ protected:
 };
 
 TEST_F(ScreenTest, AProgramThatSleepsIsWokenWithoutAPrompt) {
-    visit();
+    attach();
     ready();
     EXPECT_EQ(taken(), "");
     processes.answer("session/resume", "{}");
@@ -125,7 +125,7 @@ TEST_F(ScreenTest, AProgramThatSleepsIsWokenWithoutAPrompt) {
                                         "--session", "s1", "--dir", "/srv/app"}));
     EXPECT_EQ(door.password, "s3cr3t-word");
     EXPECT_EQ(door.lease, Duration(20'000));
-    visit();
+    attach();
     EXPECT_EQ(taken(), "open") << "it is awake";
     EXPECT_EQ(processes.all.size(), 1U);
 }
@@ -134,7 +134,7 @@ TEST_F(ScreenTest, ItStaysAwakeForTheLeaseThatIsRenewedAndIsPutAwayAfter) {
     woken();
     for (int i = 0; i < 100; ++i) {
         loop.pass(Duration(10'000));
-        visit();
+        attach();
         while (http.waiting() > 0) http.answer("[]");
     }
     EXPECT_FALSE(processes.newest().asked_to_end);
@@ -164,7 +164,7 @@ TEST_F(ScreenTest, WhatIsTypedStandsBeforeTheAnswerAndOnce) {
 
 TEST_F(ScreenTest, PromptsOfOursAndWordsOfNobodyAreNotWhatWasTyped) {
     woken();
-    visit();
+    attach();
     std::string const marker = "<!-- " + marker_of(session, 1, 1) + "1 -->";
     http.answer("[" + user(9, "later") + "," + user(5, "ours " + marker) + "," +
                 user(6, "made up", R"(,"synthetic":true)") + "," + user(0, "no time") + "," +
@@ -196,7 +196,7 @@ TEST_F(ScreenTest, WhatIsSaidRightAfterAnAnswerMayBeTheAnswerToWhatWasTyped) {
     processes.answer("session/resume", "{}");
     http.answer("[]");
     processes.answer("session/prompt", "{}");
-    visit();
+    attach();
     http.answer("[]");
     EXPECT_EQ(taken(), "attach:resume:1 reply open");
     chunk("quick");
@@ -246,24 +246,24 @@ TEST_F(ScreenTest, TypedWhileNobodyListened_ComesWithWhatTheProgramAnswered) {
     EXPECT_EQ(taken(), "typed20:live news0:by_itself") << "what it says now it tells by itself";
 }
 
-TEST_F(ScreenTest, APromptMeetsAVisitorOnTheWay) {
-    visit();
+TEST_F(ScreenTest, Prompt_WhileSomebodyAttaches_SharesTheProcess) {
+    attach();
     prompt();
     ready();
     processes.answer("session/resume", "{}");
     EXPECT_EQ(taken(), "open attach:resume:1");
-    visit();
+    attach();
     EXPECT_EQ(taken(), "open") << "in the middle of the prompt";
     EXPECT_EQ(processes.methods(), "initialize session/resume session/prompt");
 }
 
 TEST_F(ScreenTest, ASessionThatHasNoneGetsOneUnlessThereIsAPastToTell) {
-    visit("", false);
+    attach("", false);
     ready();
     processes.answer("session/new", R"({"sessionId":"s9"})");
     EXPECT_EQ(taken(), "attach:new:0 open");
     session = SessionId::make(8, {1});
-    visit("", true);
+    attach("", true);
     ready();
     EXPECT_EQ(taken(), "closed:not_ready");
     EXPECT_EQ(processes.methods(), "initialize");
@@ -272,7 +272,7 @@ TEST_F(ScreenTest, ASessionThatHasNoneGetsOneUnlessThereIsAPastToTell) {
 }
 
 TEST_F(ScreenTest, ASessionThatItHasLostWantsAPrompt) {
-    visit();
+    attach();
     ready();
     processes.refuse("session/resume", -32002, "session not found");
     EXPECT_EQ(taken(), "closed:not_ready");
@@ -282,18 +282,18 @@ TEST_F(ScreenTest, ASessionThatItHasLostWantsAPrompt) {
     EXPECT_EQ(taken(), "attach:new:1");
 }
 
-TEST_F(ScreenTest, WhoeverCanNotBeLetInIsToldWhy) {
+TEST_F(ScreenTest, Attach_ThatFails_SaysWhy) {
     cwd = "/etc";
-    visit();
+    attach();
     EXPECT_EQ(taken(), "closed:agent_unavailable");
     EXPECT_NE(why.find("outside"), std::string::npos);
     cwd = "/srv";
-    visit();
+    attach();
     processes.die("no licence");
     loop.run();
     EXPECT_EQ(taken(), "closed:agent_unavailable");
     EXPECT_NE(why.find("no licence"), std::string::npos) << why;
-    visit();
+    attach();
     loop.pass(own.start_limit);
     EXPECT_TRUE(processes.newest().asked_to_end) << "it takes too long";
     processes.die();
@@ -307,19 +307,19 @@ TEST_F(ScreenTest, AttachRequests_WhoseFolderIsRefused_AreAllAnswered) {
     loop.pass(own.idle_stop);
     ASSERT_TRUE(processes.newest().asked_to_end);
     cwd = "/etc";
-    visit();
-    visit();
+    attach();
+    attach();
     processes.die();
     loop.run();
     EXPECT_EQ(taken(), "closed:agent_unavailable closed:agent_unavailable");
 }
 
-TEST_F(ScreenTest, AVisitorOfAProgramThatEndsWaitsForTheNextOne) {
+TEST_F(ScreenTest, Attach_WhileTheProcessEnds_WaitsForTheNextOne) {
     woken();
     loop.pass(Duration(20'000));
     loop.pass(own.idle_stop);
     ASSERT_TRUE(processes.newest().asked_to_end);
-    visit();
+    attach();
     EXPECT_EQ(taken(), "");
     processes.die();
     loop.run();
@@ -350,15 +350,15 @@ TEST_F(ScreenTest, APromptThatIsTakenBackOnTheWayLeavesItFitForTheNext) {
     EXPECT_EQ(processes.methods(), "initialize session/resume");
 }
 
-TEST_F(ScreenTest, WhatHasNoScreenOrNoWallSaysSo) {
+TEST_F(ScreenTest, Attach_WithoutAScreenOrASandbox_SaysSo) {
     own.attach_command.clear();
     programs = std::make_unique<Programs>(own, processes, loop);
-    visit();
+    attach();
     EXPECT_EQ(taken(), "closed:wrong_kind");
     own = settings(http);
     own.only_project = "other";
     programs = std::make_unique<Programs>(own, processes, loop);
-    visit();
+    attach();
     EXPECT_EQ(taken(), "closed:agent_unavailable");
     EXPECT_TRUE(processes.all.empty());
 }

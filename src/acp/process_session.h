@@ -97,12 +97,12 @@ enum class SessionAction : std::uint8_t {
     attach,  // by ProcessSession::way
     check_list,
     configure,
-    announce,        // tell whoever waits that the session is ready
-    use,             // give the session that is ready to whoever waits
+    announce,        // the session is ready: report it and use it
+    use,             // send the prompt and open the screen that wait for the session
     forget_session,  // the process has no session any more
     refuse_screen,   // people get no screen without a session
     rest,            // nobody needs the process now
-    report_failure,  // to whoever waits
+    report_failure,  // of the prompt and of the attach requests that wait
     close_session,
     end_process,
     clean_up,  // after the process

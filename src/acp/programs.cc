@@ -38,7 +38,7 @@ void Programs::probe() {
 void Programs::probed(port::ProcessEnd const& end) {
     using enum port::ProcessEnd::How;
     constexpr int not_executable = 126, not_found = 127;  // of a shell, and of env
-    constexpr std::size_t said_max = 300;
+    constexpr std::size_t line_bytes_max = 300;
     bool const cannot_run =
         end.how == exited && (end.status == not_executable || end.status == not_found);
     bool const failed =
@@ -48,12 +48,13 @@ void Programs::probed(port::ProcessEnd const& end) {
     std::string how = end.how == signalled ? "was ended by signal " + std::to_string(end.status)
                                            : "ended with status " + std::to_string(end.status);
     if (not_run) how = "could not be started";
-    std::string_view said = trimmed(end.error);
-    said = trimmed(said.substr(said.rfind('\n') + 1));
+    std::string_view line = trimmed(end.error);
+    line = trimmed(line.substr(line.rfind('\n') + 1));
     broken_ = "Its program is broken: " + settings_.argv.front() + " " + settings_.probe->option +
               " " + how + " when the server started";
-    if (!said.empty())
-        broken_ += ": " + without_secrets(settings_, whole_characters(std::string(said), said_max));
+    if (!line.empty())
+        broken_ +=
+            ": " + without_secrets(settings_, whole_characters(std::string(line), line_bytes_max));
     broken_ += ". Install it again (" + settings_.probe->repair + "), then start the server again.";
 }
 

@@ -1,5 +1,6 @@
 #include "acp/prompt.h"
 
+#include "acp/text.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -26,11 +27,7 @@ std::string text_of(Json const& parts) {
 
 std::string cut(std::string text, std::size_t most) {
     if (text.size() <= most) return text;
-    text.resize(most);
-    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U)
-        text.pop_back();
-    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0U) text.pop_back();
-    return text + " …";
+    return whole_characters(std::move(text), most) + " …";
 }
 
 constexpr std::size_t excerpt = 2'048;
@@ -58,7 +55,7 @@ bool is_new(ViewMessage const& message, AgentContext const& context) {
     return message.role == ViewMessage::Role::user && message.seq > context.seen;
 }
 
-// Newest first as far as there is room; then in the order in which it was said.
+// Returns the newest messages that fit into `room` bytes, oldest first.
 std::string past_of(port::ModelRequest const& request, std::size_t room, bool by_tool) {
     std::vector<std::string> lines;
     bool whole = true;
@@ -106,15 +103,15 @@ private:
     std::vector<Block> out_;
 };
 
-std::string told_lost(std::vector<std::string> const& lost) {
+std::string text_of_lost(std::vector<std::string> const& lost) {
     if (lost.empty()) return "";
     std::string out = " Of these tool calls nobody knows what became of them: ";
     for (std::string const& title : lost) out += (&title == &lost.front() ? "" : "; ") + title;
     return out + ". Look before you do anything of it again.";
 }
 
-// What was allowed while the program was there may have run; of what is over none are left here.
-std::string told_verdicts(std::vector<Verdict> const& verdicts) {
+// An approval that the agent got may have run. Verdicts of calls that have ended are not here.
+std::string text_of_verdicts(std::vector<Verdict> const& verdicts) {
     std::string out;
     for (Verdict const& verdict : verdicts) {
         if (verdict.cancelled || verdict.call == 0) continue;
@@ -131,7 +128,7 @@ std::string told_verdicts(std::vector<Verdict> const& verdicts) {
     return out;
 }
 
-std::string told_break(PromptTerms const& terms, ProgramTurn const& turn) {
+std::string text_of_break(PromptTerms const& terms, ProgramTurn const& turn) {
     std::string out =
         "[The connection was lost. You may have begun on the message below "
         "already: then go on where you were, and do nothing twice.";
@@ -141,7 +138,7 @@ std::string told_break(PromptTerms const& terms, ProgramTurn const& turn) {
               " Go on where you were; what is done already must not be done again.";
     }
     if (terms.has_it && terms.repeated) out = "[Go on.";
-    return out + told_lost(turn.lost) + told_verdicts(turn.verdicts) + "]";
+    return out + text_of_lost(turn.lost) + text_of_verdicts(turn.verdicts) + "]";
 }
 
 }  // namespace
@@ -159,7 +156,7 @@ std::vector<Block> prompt_blocks(port::ModelRequest const& request, PromptTerms 
         out.text("Previous conversation:\n\n" +
                  past_of(request, terms.past_bytes, terms.past_by_tool) + "Continue from here.");
     }
-    if (terms.go_on) out.text(told_break(terms, request.program->turn));
+    if (terms.go_on) out.text(text_of_break(terms, request.program->turn));
     bool const again = terms.go_on && terms.has_it && !terms.tell_past;
     for (ViewMessage const& message : request.view.messages) {
         if (!again && is_new(message, *request.program)) out.parts(message.parts, terms.images);

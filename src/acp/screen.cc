@@ -1,5 +1,6 @@
 #include "acp/screen.h"
 
+#include "acp/text.h"
 #include "base/text.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ using namespace dormouse::session;
 
 namespace {
 
-// Enough for the steps of a long answer: one reading follows the other within seconds.
+// Enough for the steps of a long answer: readings follow each other within seconds.
 constexpr int newest = 50;
 constexpr std::size_t answer_max = std::size_t{32} << 20;
 constexpr std::size_t text_max = std::size_t{1} << 20;
@@ -34,9 +35,7 @@ std::string in_url(std::string_view text) {
 
 std::string fitting(std::string text, std::size_t most) {
     if (text.size() <= most) return text;
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-    text.resize(most);
-    return text + " … [cut: it was longer]";
+    return whole_characters(std::move(text), most) + " … [cut: it was longer]";
 }
 
 std::string written(json::View part) {
@@ -49,7 +48,7 @@ std::string written(json::View part) {
     return "";
 }
 
-// "[]" when nobody has written any of it.
+// Returns "[]" when a person wrote none of it.
 Json parts_of(json::View message, std::string_view marker) {
     json::Writer out;
     out.begin_array();
@@ -67,7 +66,7 @@ Json parts_of(json::View message, std::string_view marker) {
     return ours ? Json::trusted("[]") : parts;
 }
 
-// What the program answered to the message `id`; null: nothing, or it is not through.
+// Returns what the agent answered to the message `id`; null: nothing, or it has not finished.
 Json answer_to(json::View messages, std::string const& id) {
     json::Writer out;
     out.begin_array();
