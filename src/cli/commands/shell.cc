@@ -2,8 +2,7 @@
 
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/completion.h"
-#include "cli/commands/manual.h"
+#include "cli/commands/shell_texts.h"
 
 #include <ostream>
 
@@ -64,11 +63,7 @@ Outcome<int> execute(Context const& context, CandidatesArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, CompletionArgs const& args) {
-    auto const table = command_table();
-    context.out << (args.shell == "bash"  ? bash_completion(table)
-                    : args.shell == "zsh" ? zsh_completion(table)
-                                          : fish_completion(table))
-                << std::flush;
+    context.out << completion(args.shell, command_table()) << std::flush;
     return status::done;
 }
 

@@ -1,6 +1,8 @@
-#include "cli/commands/completion.h"
+#include "cli/commands/shell_texts.h"
 
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 namespace dormouse::cli {
 namespace {
@@ -28,20 +30,20 @@ void expect_all(std::string const& text, std::vector<std::string> const& pieces)
 }
 
 TEST(Completion, of_bash_knows_what_each_value_is) {
-    expect_all(bash_completion(program()),
+    expect_all(completion("bash", program()),
                {"'go':-s|'go':--session) kind='session'", "'go':--mode) kind='=fast slow'",
                 "'config init':1) kind='file'", "*:--server) kind='text'",
                 "'') commands='go config'", "'config') commands='init'"});
 }
 
 TEST(Completion, of_zsh_escapes_what_its_specs_give_a_meaning) {
-    expect_all(zsh_completion(program()),
+    expect_all(completion("zsh", program()),
                {R"('[It'\''s \[this\]\: one]:SESSION:_dormouse_ids session')",
                 "'--mode[How]:MODE:(fast slow)'", "go) _dormouse_go ;;", "_dormouse_config_init"});
 }
 
 TEST(Completion, of_fish_offers_options_of_the_command_that_stands_there) {
-    expect_all(fish_completion(program()),
+    expect_all(completion("fish", program()),
                {R"(-n '__fish_seen_subcommand_from go' -s s -l session -x -a)"
                 R"( '(__dormouse_ids session)' -d 'It\'s [this]: one')",
                 "-l mode -x -a 'fast slow'", "-n __fish_use_subcommand -a config"});
@@ -51,6 +53,45 @@ TEST(Completion, every_value_has_something_to_complete_it_with) {
     EXPECT_EQ(completed_with("CALL"), "call");
     EXPECT_EQ(completed_with("ID"), "id");
     EXPECT_EQ(completed_with("TEXT"), "text");
+}
+
+TEST(Roff, changes_nothing_of_a_text) {
+    EXPECT_EQ(roff("plain text"), "plain text");
+    EXPECT_EQ(roff(".sh rm"), "\\&.sh rm");
+    EXPECT_EQ(roff("'quoted'"), "\\&\\(aqquoted\\(aq");
+    EXPECT_EQ(roff("a\\b -x ~ ^ `"), "a\\eb \\-x \\(ti \\(ha \\(ga");
+    EXPECT_EQ(roff("pnd_…"), "pnd_\\[u2026]");
+}
+
+TEST(Manual, has_every_command_and_option_with_its_example) {
+    auto const table = command_table();
+    auto const page = manual(table, "1.2.3");
+    EXPECT_NE(page.find("\"dormouse 1.2.3\""), std::string::npos);
+    for (auto const& command : table.commands) {
+        EXPECT_NE(page.find(".SS \\fBdormouse " + roff(command.name) + "\\fR"), std::string::npos)
+            << command.name;
+        for (auto const& example : command.examples)
+            EXPECT_NE(page.find("\n" + roff(example) + "\n"), std::string::npos) << example;
+        for (auto const& option : command.options) {
+            if (option.positional) continue;
+            EXPECT_NE(page.find("\\fB" + roff(option.names.back()) + "\\fR"), std::string::npos);
+        }
+    }
+    for (auto const* const exit : {"0", "1", "2", "3", "4", "5", "6", "7", "8", "10", "130"})
+        EXPECT_NE(page.find(".TP\n.B " + std::string(exit) + "\n"), std::string::npos) << exit;
+}
+
+TEST(Manual, begins_no_line_with_a_request_that_nobody_wrote) {
+    std::istringstream lines(manual(command_table(), "1"));
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_FALSE(line.empty());
+        EXPECT_FALSE(line.starts_with('\'')) << line;
+        if (!line.starts_with('.')) continue;
+        auto const request = line.substr(1, line.find(' ') - 1);
+        EXPECT_TRUE(request == "\\\"" ||
+                    request.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZnfi") == std::string::npos)
+            << line;
+    }
 }
 
 }  // namespace
