@@ -1,11 +1,12 @@
 #pragma once
-// What `dormouse config init` writes: every key with its default, all of it in comments, so that
-// the file says nothing until somebody takes a # away. "# " is prose, "#name" is configuration.
+// What `dormouse config init` writes: every key of keys.h with its meaning and its default or an
+// example, all of it in comments, so that the file says nothing until somebody takes a # away. "# "
+// is prose, "#name" is configuration.
 
-#include <string_view>
+#include <string>
 
 namespace dormouse::config {
 
-[[nodiscard]] std::string_view example();
+[[nodiscard]] std::string example();
 
 }  // namespace dormouse::config

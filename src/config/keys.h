@@ -58,6 +58,7 @@ struct Key {
     std::string_view only = {};  // the kinds of its section that have it, as `words`; empty: all
     // The default for people where the member's own does not say it.
     std::optional<std::string_view> shown = {};
+    std::string_view example = {};  // TOML, or a text without its quotes; empty: the default
     // Puts a value that fits this row into its member of `object`, which is an `owner`. nullptr:
     // the section's finish() reads it.
     void (*store)(void* object, Value const& value) = nullptr;
@@ -72,6 +73,11 @@ struct Key {
     [[nodiscard]] constexpr Key shown_as(std::string_view text) const {
         Key out = *this;
         out.shown = text;
+        return out;
+    }
+    [[nodiscard]] constexpr Key like(std::string_view text) const {
+        Key out = *this;
+        out.example = text;
         return out;
     }
 };
