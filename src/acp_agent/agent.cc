@@ -4,22 +4,18 @@
 
 #include <algorithm>
 #include <ostream>
-#include <thread>
 
 namespace dormouse::acp_agent {
 
 using cli::bad_params;
 using cli::encode;
 using cli::Keyed;
-using cli::random_key;
 namespace fault = cli::fault;
-namespace status = cli::status;
 
 namespace {
 
 constexpr int protocol_version = 1;
 constexpr std::size_t sessions_max = 32;  // that one editor follows at once
-constexpr int prompt_tries = 5;
 
 std::string session_path(std::string_view session) { return "/api/sessions/" + encode(session); }
 
@@ -270,16 +266,7 @@ Outcome<Reply> AcpAgent::send_prompt(std::string const& id, Session& session,
     body.begin_object().member(input.member, input.value);
     if (input.member == "text" && !session.updates.questions().empty())
         body.member("answers", session.updates.questions().front());
-    Json const said = body.end_object().json();
-    auto const key = random_key();
-    for (int tries = 1;; ++tries) {
-        auto reply = client_.post_as(key, session_path(id) + "/prompt", said);
-        bool const again =
-            !reply && tries < prompt_tries &&
-            (reply.error().exit == status::unreachable || reply.error().exit == status::refused);
-        if (!again) return reply;
-        std::this_thread::sleep_for(std::chrono::milliseconds(500 << tries));
-    }
+    return client_.post_patiently(session_path(id) + "/prompt", body.end_object().json());
 }
 
 void AcpAgent::cancel(json::View params) {

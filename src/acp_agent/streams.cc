@@ -11,7 +11,6 @@ namespace dormouse::acp_agent {
 
 using cli::bad_params;
 using cli::encode;
-namespace status = cli::status;
 
 namespace {
 
@@ -26,8 +25,7 @@ void AcpAgent::connect(std::string const& id, Session& session) {
 // Sessions outlive a server that is started again: it is waited for as long as the editor stays.
 void AcpAgent::lost(std::string const& id, Session& session, Failure const& why) {
     session.stream.reset();
-    bool const for_good = why.exit != status::unreachable && why.exit != status::refused;
-    if (for_good) {
+    if (!is_away(why)) {
         log_ << "dormouse acp: " << id << ": " << text(why) << std::flush;
         AcpTold gone;
         gone.gone = true;

@@ -13,13 +13,11 @@ namespace dormouse::mcp {
 using cli::bad_params;
 using cli::encode;
 using cli::failure;
-using cli::random_key;
 namespace status = cli::status;
 
 namespace {
 
 constexpr std::array<std::string_view, 2> mcp_versions{"2025-06-18", "2025-03-26"};
-constexpr int post_tries = 5;
 constexpr std::string_view mcp_instructions =
     "Tools of this server may take minutes or days. They are started and answered at once; their "
     "outcome comes later as a message in this session, with the tool and its arguments. When "
@@ -203,18 +201,6 @@ McpServer::Said McpServer::call_own(std::string_view name, json::View arguments)
     return broadcast(arguments);
 }
 
-Outcome<Reply> McpServer::post(std::string const& target, Json const& body) {
-    auto const key = random_key();
-    for (int tries = 1;; ++tries) {
-        auto reply = client_.post_as(key, target, body);
-        bool const again =
-            !reply && tries < post_tries &&
-            (reply.error().exit == status::unreachable || reply.error().exit == status::refused);
-        if (!again) return reply;
-        std::this_thread::sleep_for(std::chrono::milliseconds(500 << tries));
-    }
-}
-
 McpServer::Said McpServer::call_durable(Tool const& tool, json::View arguments) {
     json::Writer body;
     body.begin_object().member("tool", tool.name);
@@ -222,8 +208,8 @@ McpServer::Said McpServer::call_durable(Tool const& tool, json::View arguments) 
     Json const input = tool.keyed ? without_key(arguments) : arguments.copy();
     body.member("arguments", input);
     if (key) body.member("key", *key);
-    auto const reply =
-        post("/api/sessions/" + encode(settings_.session) + "/calls", body.end_object().json());
+    auto const reply = client_.post_patiently(
+        "/api/sessions/" + encode(settings_.session) + "/calls", body.end_object().json());
     if (!reply) return std::unexpected(reply.error());
     json::View const call(reply->body);
     std::string const what =
@@ -241,7 +227,8 @@ McpServer::Said McpServer::start_task(json::View arguments) {
     body.member("prompt", arguments["prompt"].string_or(""));
     if (arguments["fork"].boolean_or(false)) body.member("fork", true);
     body.member("description", arguments["description"].string_or("")).end_object();
-    auto const reply = post("/api/sessions/" + encode(settings_.session) + "/tasks", body.json());
+    auto const reply = client_.post_patiently(
+        "/api/sessions/" + encode(settings_.session) + "/tasks", body.json());
     if (!reply) return std::unexpected(reply.error());
     return "Started task " + json::View(reply->body)["taskID"].string_or("") +
            ". You will be told when it has ended.";
@@ -265,7 +252,7 @@ McpServer::Said McpServer::resume_task(json::View arguments) {
     json::Writer body;
     body.begin_object().member("message", arguments["message"].string_or("")).end_object();
     auto const task = arguments["task_id"].string_or("");
-    auto const reply = post(task_path(task, "/resume"), body.json());
+    auto const reply = client_.post_patiently(task_path(task, "/resume"), body.json());
     if (!reply) return std::unexpected(reply.error());
     return "Task " + task + " is resumed. You will be told when it has ended.";
 }
@@ -339,7 +326,7 @@ McpServer::Said McpServer::broadcast(json::View arguments) {
     if (auto const resume = arguments["resume"].boolean()) body.member("resume", *resume);
     if (auto const ttl = arguments["ttl"].integer()) body.member("ttl", *ttl);
     if (auto const reply_to = arguments["reply_to"].string()) body.member("replyTo", *reply_to);
-    auto const reply = post("/api/mail", body.end_object().json());
+    auto const reply = client_.post_patiently("/api/mail", body.end_object().json());
     if (!reply) return std::unexpected(reply.error());
     std::string out;
     json::View(reply->body)["receivers"].elements([&](json::View each) {
@@ -399,8 +386,7 @@ McpServer::Said McpServer::report_progress(json::View arguments) {
 void McpServer::look_at_waiting() {
     auto const& first = waiting_.front();
     auto const reply = client_.get(task_path(first.task, "/output?wait=1"));
-    bool const away = !reply && (reply.error().exit == status::unreachable ||
-                                 reply.error().exit == status::refused);
+    bool const away = !reply && is_away(reply.error());
     bool const late = std::chrono::steady_clock::now() >= first.until;
     if (away) std::this_thread::sleep_for(std::chrono::seconds(1));
     if (!late && (away || (reply && task_runs(json::View(reply->body))))) {

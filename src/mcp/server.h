@@ -18,7 +18,6 @@ namespace dormouse::mcp {
 
 using cli::Client;
 using cli::Outcome;
-using cli::Reply;
 using cli::Stdio;
 
 struct McpSettings {
@@ -73,8 +72,6 @@ private:
     [[nodiscard]] Said history(json::View arguments);
     [[nodiscard]] Said task_output(std::string const& task);
     [[nodiscard]] Outcome<Json> tasks();
-    // Repeated under one key while the server is away for a moment.
-    [[nodiscard]] Outcome<Reply> post(std::string const& target, Json const& body);
     void look_at_waiting();
 
     McpSettings settings_;

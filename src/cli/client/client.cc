@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace dormouse::cli {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t reply_bytes_max = 256ULL * 1024 * 1024;
 constexpr int reconnects_max = 5;
+constexpr int posts_max = 5;
 constexpr Duration wait_max{3'600'000};
 
 // What has come of a request.
@@ -256,6 +258,16 @@ Outcome<Reply> Client::post_as(std::string const& key, std::string const& target
     return ask({.method = "POST", .target = target, .body = std::string(body.text()), .key = key});
 }
 
+Outcome<Reply> Client::post_patiently(std::string const& target, Json const& body) {
+    auto const key = random_key();
+    for (int tries = 1;; ++tries) {
+        auto reply = post_as(key, target, body);
+        bool const again = !reply && tries < posts_max && is_away(reply.error());
+        if (!again) return reply;
+        std::this_thread::sleep_for(std::chrono::milliseconds(500 << tries));
+    }
+}
+
 Outcome<Reply> Client::patch(std::string const& target, Json const& body) {
     return ask({.method = "PATCH", .target = target, .body = std::string(body.text())});
 }
@@ -294,9 +306,7 @@ Outcome<void> Client::events(std::string const& target, std::string after,
     };
     for (;;) {
         auto const ended = follow(open(target, after), counted);
-        auto const exit = ended ? status::done : ended.error().exit;
-        if (exit != status::unreachable && exit != status::refused) return ended;
-        if (tries == reconnects_max) return ended;
+        if (ended || !is_away(ended.error()) || tries == reconnects_max) return ended;
         if (auto const waited = pause_before_retry(tries++, options_.interrupt_fd); !waited)
             return waited;
     }

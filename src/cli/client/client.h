@@ -74,6 +74,8 @@ public:
     // The same under a key of the caller's, who may repeat it.
     [[nodiscard]] Outcome<Reply> post_as(std::string const& key, std::string const& target,
                                          Json const& body);
+    // The same under a key of its own, repeated while the server is away for a moment.
+    [[nodiscard]] Outcome<Reply> post_patiently(std::string const& target, Json const& body);
     [[nodiscard]] Outcome<Reply> patch(std::string const& target, Json const& body);
     [[nodiscard]] Outcome<Reply> remove(std::string const& target);
     // The body of the reply as it came; it need not be JSON.

@@ -218,6 +218,10 @@ std::string text(Failure const& failure) {
     return out;
 }
 
+bool is_away(Failure const& failure) {
+    return failure.exit == status::unreachable || failure.exit == status::refused;
+}
+
 std::string code_of(Failure const& failure) {
     return json::View(failure.problem)["code"].string_or("");
 }

@@ -43,6 +43,9 @@ template <class T> using Outcome = std::expected<T, Failure>;
 // One or two lines for a person, safe for a terminal, ending in a line break.
 [[nodiscard]] std::string text(Failure const& failure);
 
+// The server cannot be reached, or refuses for now: it may be there again in a moment.
+[[nodiscard]] bool is_away(Failure const& failure);
+
 // The code of the problem document ("conflict"), or empty.
 [[nodiscard]] std::string code_of(Failure const& failure);
 

@@ -142,8 +142,8 @@ Outcome<int> Watch::run(Interrupts const& interrupts) {
         auto const looked = look();
         auto const exit = looked ? status::done : looked.error().exit;
         if (exit == status::interrupted) return status::interrupted;
-        bool const lost = exit == status::unreachable || exit == status::refused;
-        if (!looked && (!lost || tries == tries_max)) return std::unexpected(looked.error());
+        if (!looked && (!is_away(looked.error()) || tries == tries_max))
+            return std::unexpected(looked.error());
         if (!looked && tries == 0)
             context_.err << "the connection is lost; trying again\n" << std::flush;
         auto const wait = looked ? args_.interval : Duration(1000 << tries);
