@@ -4,7 +4,7 @@
 #include "acp/text.h"
 #include "acp/v1.h"
 #include "base/check.h"
-#include "base/text.h"
+#include "base/utf8.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -343,7 +343,7 @@ std::string Driver::last_words() const {
         ++lines;
         out.insert(0, out.empty() ? "" : " / ").insert(0, line);
     }
-    out = whole_characters(std::move(out), most);
+    out.resize(cut_utf8(out, most).size());
     if (out.empty() || why_ended_.ends_with(out)) return "";
     return without_secrets(": " + out);
 }

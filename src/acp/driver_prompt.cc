@@ -1,8 +1,8 @@
 // A prompt at the agent: what it is sent, what the agent reports and asks meanwhile, its outcome.
 #include "acp/driver.h"
 #include "acp/prompt.h"
-#include "acp/text.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "json/json.h"
 
 #include <utility>
@@ -161,7 +161,7 @@ void Driver::on_update(Update update) {
     if (added.delta) show(*std::move(added.delta), brief);
     keep(std::move(added.news));
     if (!added.title.empty() && prompt_ && !std::exchange(prompt_->request.program->titled, true))
-        prompt_->done(Change{whole_characters(added.title, title_max), {}, {}, {}, true});
+        prompt_->done(Change{std::string(cut_utf8(added.title, title_max)), {}, {}, {}, true});
     if (coalescer_.has_more() && !flush_.is_set())
         flush_.set(flush_every, [this] { keep(coalescer_.flush()); });
 }

@@ -1,6 +1,7 @@
 #include "acp/programs.h"
 
 #include "acp/text.h"
+#include "base/utf8.h"
 
 #include <utility>
 
@@ -53,8 +54,7 @@ void Programs::probed(port::ProcessEnd const& end) {
     broken_ = "Its program is broken: " + settings_.argv.front() + " " + settings_.probe->option +
               " " + how + " when the server started";
     if (!line.empty())
-        broken_ +=
-            ": " + without_secrets(settings_, whole_characters(std::string(line), line_bytes_max));
+        broken_ += ": " + without_secrets(settings_, std::string(cut_utf8(line, line_bytes_max)));
     broken_ += ". Install it again (" + settings_.probe->repair + "), then start the server again.";
 }
 

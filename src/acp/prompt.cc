@@ -1,6 +1,6 @@
 #include "acp/prompt.h"
 
-#include "acp/text.h"
+#include "base/utf8.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string text_of(Json const& parts) {
 
 std::string cut(std::string text, std::size_t most) {
     if (text.size() <= most) return text;
-    return whole_characters(std::move(text), most) + " …";
+    return std::string(cut_utf8(text, most)) + " …";
 }
 
 constexpr std::size_t excerpt = 2'048;

@@ -1,7 +1,7 @@
 #include "acp/screen.h"
 
-#include "acp/text.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +35,7 @@ std::string in_url(std::string_view text) {
 
 std::string fitting(std::string text, std::size_t most) {
     if (text.size() <= most) return text;
-    return whole_characters(std::move(text), most) + " … [cut: it was longer]";
+    return std::string(cut_utf8(text, most)) + " … [cut: it was longer]";
 }
 
 std::string written(json::View part) {

@@ -2,8 +2,8 @@
 
 #include "acp/iso_time.h"
 #include "acp/quirks.h"
-#include "acp/text.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <utility>
@@ -39,7 +39,7 @@ std::string read_kind(std::string const& kind) {
 
 std::string read_title(std::string title) {
     if (title.size() <= title_bytes_max) return title;
-    return whole_characters(std::move(title), title_bytes_max) + " … [cut: it was longer]";
+    return std::string(cut_utf8(title, title_bytes_max)) + " … [cut: it was longer]";
 }
 
 bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
