@@ -118,9 +118,10 @@ class Attach(Contract):
 
     def typed(self, session):
         """Texts of the user's messages that came in turns of cause external."""
+        messages = self.server.messages(session)  # before their turns, which come with them
         causes = {turn['id']: turn['cause']['type'] for turn in self.server.turns(session)}
         return [
-            m['parts'][0]['text'] for m in self.server.messages(session)
+            m['parts'][0]['text'] for m in messages
             if m['role'] == 'user' and causes[m['turnID']] == 'external'
         ]
 
