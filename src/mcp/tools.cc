@@ -1,5 +1,7 @@
 #include "mcp/tools.h"
 
+#include "base/utf8.h"
+
 #include <algorithm>
 #include <array>
 
@@ -67,9 +69,7 @@ constexpr std::size_t part_bytes_shown = 4'096;
 
 std::string cut_part(std::string text) {
     if (text.size() <= part_bytes_shown) return text;
-    std::size_t end = part_bytes_shown;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-    return text.substr(0, end) + " … [cut]";
+    return std::string(cut_utf8(text, part_bytes_shown)) + " … [cut]";
 }
 
 std::string words_of_part(json::View part) {
