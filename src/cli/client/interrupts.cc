@@ -3,8 +3,10 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdint>
 
 namespace dormouse::cli {
 namespace {
@@ -34,7 +36,8 @@ Interrupts::~Interrupts() {
 
 bool Interrupts::sleep(Duration duration, int output_fd) const {
     std::array<pollfd, 2> waiting{pollfd{fd_.get(), POLLIN, 0}, pollfd{output_fd, 0, 0}};
-    return ::poll(waiting.data(), waiting.size(), static_cast<int>(duration.count())) > 0;
+    auto const ms = std::clamp<std::int64_t>(duration.count(), 0, 3'600'000);
+    return ::poll(waiting.data(), waiting.size(), static_cast<int>(ms)) > 0;
 }
 
 }  // namespace dormouse::cli
