@@ -76,7 +76,8 @@ bool RegistryCatalogue::has_validator(std::string const& tool) const {
     return found && (found->check || (workers_ && found->validate));
 }
 
-void RegistryCatalogue::validate(port::Offered what, port::Fn<void(port::Judged)> then) {
+void RegistryCatalogue::validate(port::OfferedResult what,
+                                 port::Fn<void(port::ValidationResult)> then) {
     Tool const* const found = registry_.tool(what.tool);
     if (found->check) {
         // Asked to the end: who offers a result can not take it back.

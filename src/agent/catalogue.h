@@ -25,7 +25,7 @@ public:
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> result_schema(std::string const& tool) const override;
     [[nodiscard]] bool has_validator(std::string const& tool) const override;
-    void validate(port::Offered what, port::Fn<void(port::Judged)> then) override;
+    void validate(port::OfferedResult what, port::Fn<void(port::ValidationResult)> then) override;
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return registry_.gate(gate) != nullptr;
     }

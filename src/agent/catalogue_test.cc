@@ -27,7 +27,8 @@ protected:
         };
         registry.add(std::move(asked));
         Tool checked = named("checked");
-        checked.check = [](port::Offered const& what, port::Fn<void(port::Judged)> then) {
+        checked.check = [](port::OfferedResult const& what,
+                           port::Fn<void(port::ValidationResult)> then) {
             then(what.tool + " " + std::string(what.output.text()));
             return StopTool();
         };
@@ -44,7 +45,7 @@ protected:
     static std::string judge(RegistryCatalogue& catalogue, std::string tool, std::string output) {
         std::string out = "nothing";
         catalogue.validate({{}, std::move(tool), {}, Json::trusted(std::move(output))},
-                           [&](port::Judged const& judged) {
+                           [&](port::ValidationResult const& judged) {
                                out = !judged   ? std::string(info(judged.error().code).text)
                                      : *judged ? **judged
                                                : "fits";

@@ -180,7 +180,11 @@ void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
     bool first = true;
     for (Gate const* const gate : registry_.gates_of_permission(names)) {
         auto verdict =
-            gate->decide({ask.spec.tool, ask.spec.input, std::nullopt, session, 0, agent});
+            ask_guarded(*gate, {ask.spec.tool, ask.spec.input, std::nullopt, session, 0, agent});
+        if (auto const* const denial = std::get_if<Deny>(&verdict)) {
+            ask.denied = denial->message.empty() ? "denied by " + gate->name : denial->message;
+            break;
+        }
         auto* const terms = std::get_if<PauseTerms>(&verdict);
         if (!terms) continue;
         terms->continuation = ask.terms.continuation;

@@ -156,6 +156,34 @@ std::optional<Sha256> shown_with(std::vector<PauseTerms> const& asks, bool says 
     return asked ? asked->spec.shown : std::nullopt;
 }
 
+TEST_F(EffectsTest, Permission_OfAProgram_DeniedByAGate_SaysWhy) {
+    auto const denied = [](std::function<Verdict()> decide) {
+        Registry registry;
+        Agent agent;
+        agent.id = "coder";
+        agent.program = std::make_shared<AskingProgram>();
+        registry.add(std::move(agent));
+        registry.add(
+            Gate{"first", [](GateCall const&) -> Verdict { return Allow{}; }, {"acp:bash"}});
+        registry.add(Gate{"night", [decide](GateCall const&) { return decide(); }, {"acp:bash"}});
+        FakeWorkers workers;
+        AgentEffects effects{registry, workers};
+        port::ModelRequest request;
+        request.agent = "coder";
+        request.program.emplace();
+        std::string why;
+        effects.ask_model(
+            std::move(request), [](port::Delta const&) {},
+            [&](Command::Body body) { why = std::get<AgentAsk>(std::move(body)).denied; });
+        return why;
+    };
+    EXPECT_EQ(denied([]() -> Verdict { return Deny{"not at night"}; }), "not at night");
+    EXPECT_EQ(denied([]() -> Verdict { return Deny{}; }), "denied by night");
+    EXPECT_EQ(denied([]() -> Verdict { throw std::runtime_error("no clock"); }),
+              "the gate 'night' threw: no clock");
+    EXPECT_EQ(denied([]() -> Verdict { return Allow{}; }), "");
+}
+
 TEST_F(EffectsTest, Permission_OfAProgram_IsAboutWhatGatesAskAndWhom) {
     auto const asks = [](std::string const& message, std::vector<std::string> from = {}) {
         PauseTerms terms;

@@ -95,7 +95,8 @@ struct Tool {
     std::function<std::optional<std::string>(Json const& result)> validate = {};
     // The asynchronous form, for what is asked by other means than a call; else as `start`. With it
     // `validate` is not asked.
-    std::function<StopTool(port::Offered what, port::Fn<void(port::Judged)> done)> check = {};
+    std::function<StopTool(port::OfferedResult what, port::Fn<void(port::ValidationResult)> done)>
+        check = {};
 };
 
 struct GateCall {

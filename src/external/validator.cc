@@ -75,7 +75,7 @@ Verdict verdict_of(Validator const& validator, ProcessEnd const& end) {
     return exited(end);
 }
 
-port::Judged judged(Verdict verdict) {
+port::ValidationResult judged(Verdict verdict) {
     switch (verdict.word) {
         case Validators::Word::fits: return std::nullopt;
         case Validators::Word::misfit: return std::move(verdict.reason);
@@ -89,7 +89,7 @@ port::Judged judged(Verdict verdict) {
               again_after_ms});
 }
 
-std::string input_of(port::Offered const& what) {
+std::string input_of(port::OfferedResult const& what) {
     json::Writer out;
     out.begin_object().member("tool", what.tool).member("pendingID", what.pending.text());
     out.member("sessionID", what.pending.session.text());
@@ -115,8 +115,9 @@ Validators::~Validators() {
     for (auto const& [number, question] : running_) processes_.stop(question.process);
 }
 
-agent::StopTool Validators::ask(std::shared_ptr<Validator const> validator, port::Offered what,
-                                port::Fn<void(port::Judged)> then) {
+agent::StopTool Validators::ask(std::shared_ptr<Validator const> validator,
+                                port::OfferedResult what,
+                                port::Fn<void(port::ValidationResult)> then) {
     Question question;
     question.number = ++last_;
     question.validator = std::move(validator);
@@ -215,7 +216,8 @@ std::string_view text(Validators::Word word) {
 
 namespace {
 
-using Check = std::function<agent::StopTool(port::Offered what, port::Fn<void(port::Judged)> then)>;
+using Check = std::function<agent::StopTool(port::OfferedResult what,
+                                            port::Fn<void(port::ValidationResult)> then)>;
 
 // What there is to stop: first the attempt, then the check of what it gave.
 struct Stage {
@@ -231,7 +233,8 @@ agent::PollResult unchecked(agent::PollResult const* /*which*/, std::string cons
     return agent::NotYet{"its output could not be checked: " + why};
 }
 
-template <class Outcome> Outcome checked_outcome(agent::Done done, port::Judged const& judged) {
+template <class Outcome>
+Outcome checked_outcome(agent::Done done, port::ValidationResult const& judged) {
     if (!judged) return unchecked(static_cast<Outcome const*>(nullptr), judged.error().detail);
     if (*judged) return agent::Failed{"the tool's validator refused its output: " + **judged};
     return Outcome(std::move(done));
@@ -243,14 +246,14 @@ std::function<agent::StopTool(Call, port::Fn<void(Outcome)>)> checking(Begin beg
     return [begin = std::move(begin), check = std::move(check)](
                Call call, port::Fn<void(Outcome)> done) -> agent::StopTool {
         auto const stage = std::make_shared<Stage>();
-        port::Offered what{call.pending, call.tool, call.input, {}};
+        port::OfferedResult what{call.pending, call.tool, call.input, {}};
         auto ended = [stage, check, what = std::move(what),
                       done = std::move(done)](Outcome outcome) mutable {
             auto* const output = std::get_if<agent::Done>(&outcome);
             if (!output) return done(std::move(outcome));
             what.output = output->output;
             auto then = [output = std::move(*output),
-                         done = std::move(done)](port::Judged const& judged) mutable {
+                         done = std::move(done)](port::ValidationResult const& judged) mutable {
                 done(checked_outcome<Outcome>(std::move(output), judged));
             };
             stage->stop = check(std::move(what), std::move(then));
@@ -267,7 +270,8 @@ std::function<agent::StopTool(Call, port::Fn<void(Outcome)>)> checking(Begin beg
 
 agent::Tool with_validator(agent::Tool tool, Validator validator, Validators& validators) {
     auto const shared = std::make_shared<Validator const>(std::move(validator));
-    tool.check = [shared, &validators](port::Offered what, port::Fn<void(port::Judged)> then) {
+    tool.check = [shared, &validators](port::OfferedResult what,
+                                       port::Fn<void(port::ValidationResult)> then) {
         return validators.ask(shared, std::move(what), std::move(then));
     };
     if (tool.start)

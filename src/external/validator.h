@@ -50,8 +50,8 @@ public:
 
     // `then` is called once, perhaps before this returns. The function that is given back drops the
     // question: then it is not called any more. Errors: validator_unavailable, overloaded.
-    agent::StopTool ask(std::shared_ptr<Validator const> validator, port::Offered what,
-                        port::Fn<void(port::Judged)> then);
+    agent::StopTool ask(std::shared_ptr<Validator const> validator, port::OfferedResult what,
+                        port::Fn<void(port::ValidationResult)> then);
     // Empty: nobody.
     void on_judged(Told told) { told_ = std::move(told); }
     [[nodiscard]] std::size_t running() const { return running_.size(); }
@@ -70,7 +70,7 @@ private:
         std::string tool;
         std::string input;
         Duration since{};
-        port::Fn<void(port::Judged)> then;
+        port::Fn<void(port::ValidationResult)> then;
         port::Processes::Number process = 0;  // while it runs
     };
 

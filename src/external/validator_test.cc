@@ -61,8 +61,8 @@ protected:
             told.push_back(tool + " " + std::string(text(word)) + (why.empty() ? "" : ": ") + why);
         });
     }
-    static port::Offered offered(std::string output = R"({"status":"live"})") {
-        port::Offered out;
+    static port::OfferedResult offered(std::string output = R"({"status":"live"})") {
+        port::OfferedResult out;
         out.pending.session = SessionId::make(7, {1});
         out.pending.call = 3;
         out.pending.generation = 1;

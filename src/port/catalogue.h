@@ -56,15 +56,16 @@ struct DoorAsk {
     std::function<void(session::Command::Body)> told;
 };
 
-// A result that came from outside, as those see it who judge it.
-struct Offered {
+// A result that came from outside, as a validator gets it.
+struct OfferedResult {
     PendingId pending;
     std::string tool;
     Json arguments;
     Json output;
 };
-// Why it is refused; nullopt: it is not. Error: nobody knows, and another time it may be known.
-using Judged = Result<std::optional<std::string>>;
+// Why the result is refused; nullopt: it is accepted. Error: the validator gave no answer, and may
+// give one another time.
+using ValidationResult = Result<std::optional<std::string>>;
 
 // A session whose program does without asking what gates are there for.
 struct UnaskedEntry {
@@ -109,7 +110,8 @@ public:
     // Some code of the tool's judges results besides its schema.
     [[nodiscard]] virtual bool has_validator(std::string const& /*tool*/) const { return false; }
     // Asks it where it may block; `then` comes on the loop. REQUIRES: has_validator(what.tool).
-    virtual void validate(Offered /*what*/, Fn<void(Judged)> then) {  // NOLINT(*-value-param)
+    virtual void validate(OfferedResult /*what*/,
+                          Fn<void(ValidationResult)> then) {  // NOLINT(*-value-param)
         then(std::nullopt);
     }
     [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;

@@ -18,7 +18,17 @@ namespace dormouse::runner {
 
 using namespace dormouse::session;
 
-// The append that judge() is writing.
+Error stopping() { return {Code::draining, "The server is stopping.", {}, 1'000}; }
+
+namespace {
+
+std::unexpected<Error> not_there() {
+    return fail(Code::not_found, "There is nothing with this id.");
+}
+
+}  // namespace
+
+// The append that decide_batch() writes.
 struct Draft {
     port::Append append;
     std::vector<wire::RecordPtr> records;
@@ -31,21 +41,22 @@ Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
     state_->id = id;
 }
 
-void Lane::receive(Command command, Reply reply) {
+void Lane::receive(Incoming incoming, Reply reply) {
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
-    if (auto prepared = prepare(command, host_.limits().output_bytes); !prepared) {
+    auto prepared = prepare(incoming.command, host_.limits().output_bytes);
+    if (!prepared) {
         reply(std::unexpected(std::move(prepared.error())));
         if (may_sleep()) host_.rested(id_);
         return;
     }
-    receive_prepared(std::move(command), std::move(reply));
+    receive_prepared(std::move(incoming), std::move(reply));
 }
 
-void Lane::receive_prepared(Command command, Reply reply) {
+void Lane::receive_prepared(Incoming incoming, Reply reply) {
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
-    inbox_.push_back({std::move(command), std::move(reply), {}});
+    inbox_.push_back({std::move(incoming), std::move(reply), {}});
     turn();
 }
 
@@ -75,7 +86,7 @@ void Lane::turn() {
 // One waits: nothing that was read before is believed.
 bool Lane::repairs() const {
     return std::ranges::any_of(inbox_, [](Asked const& asked) {
-        return std::holds_alternative<Repair>(asked.command.body) && !asked.look;
+        return std::holds_alternative<Repair>(asked.incoming.command.body) && !asked.look;
     });
 }
 
@@ -115,7 +126,7 @@ void Lane::take_up_state(LoadedSession read) {
     remember(read.tail);
     if (rows_) {
         std::ranges::stable_partition(inbox_, [](Asked const& asked) {
-            return std::holds_alternative<Repair>(asked.command.body) && !asked.look;
+            return std::holds_alternative<Repair>(asked.incoming.command.body) && !asked.look;
         });
     }
     bool const exists =
@@ -123,9 +134,9 @@ void Lane::take_up_state(LoadedSession read) {
     // The first command of a new owner: verdicts on what the last one left in doubt (rule 3).
     if (exists) {
         Asked adopt;
-        adopt.command.at = host_.now();
-        adopt.command.random = host_.random();
-        adopt.command.body = adoption();
+        adopt.incoming.at = host_.now();
+        adopt.incoming.random = host_.random();
+        adopt.incoming.command.body = adoption();
         adopt.reply = [](Result<Answer>) {};
         inbox_.insert(inbox_.begin(), std::move(adopt));
     }
@@ -156,7 +167,7 @@ void Lane::look_up_closed() {
         Asked& asked = inbox_[i];
         if (asked.look || asked.looked_up) continue;
         asked.looked_up = true;
-        Wanted wanted = session::wanted(*state_, asked.command);
+        Wanted wanted = session::wanted(*state_, asked.incoming.command);
         if (wanted.receipt) {
             auto const known = closed_.find({wanted.receipt->call, wanted.receipt->generation});
             bool const same =
@@ -170,7 +181,7 @@ void Lane::look_up_closed() {
                              wanted.taken.empty();
         if (!nothing) questions.emplace_back(i, std::move(wanted));
     }
-    if (questions.empty()) return judge();
+    if (questions.empty()) return decide_batch();
     auto const places =
         std::make_shared<std::vector<std::pair<std::size_t, Wanted>>>(std::move(questions));
     auto read = [id = id_, base = state_->base.through,
@@ -189,41 +200,42 @@ void Lane::look_up_closed() {
                   for (std::size_t i = 0; i < places->size(); ++i) {
                       self->inbox_[(*places)[i].first].found = std::move((*found)[i]);
                   }
-                  self->judge();
+                  self->decide_batch();
               });
 }
 
-// Judges what waits, in order, into one append. What came while closed things were being read waits
-// for the next.
-void Lane::judge() {
-    unless_exhausted([&] { judge_waiting(); });
+// Decides what waits, in order, into one append. What came while closed things were being read
+// waits for the next.
+void Lane::decide_batch() {
+    unless_exhausted([&] { decide_waiting(); });
 }
 
-void Lane::judge_waiting() {
+void Lane::decide_waiting() {
     Draft draft;
     draft.append.session = id_;
     draft.append.epoch = host_.epoch();
     draft.append.after = state_->head;
     notes_.clear();
-    std::vector<Asked> judged = std::exchange(inbox_, {});
-    auto next = judged.begin();
+    std::vector<Asked> waiting = std::exchange(inbox_, {});
+    auto next = waiting.begin();
     try {
-        while (next != judged.end() && draft.bytes < append_bytes_max) {
+        while (next != waiting.end() && draft.bytes < append_bytes_max) {
             if (!next->look && !next->looked_up) break;
-            bool const repair = rows_ && std::holds_alternative<Repair>(next->command.body);
-            judge_one(*next, draft);
+            bool const repair =
+                rows_ && std::holds_alternative<Repair>(next->incoming.command.body);
+            decide_one(*next, draft);
             ++next;
             if (repair) break;  // what was looked up for the others is not to be believed
         }
     } catch (std::logic_error const& misfit) {
-        keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
+        keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
         std::string const why = std::string("Its state contradicts itself: ") + misfit.what() + ".";
         return forget(unreadable(id_, {Code::internal, why}));
     } catch (std::bad_alloc const&) {
-        keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
+        keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
         throw;
     }
-    keep_waiting({std::make_move_iterator(next), std::make_move_iterator(judged.end())});
+    keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
     if (draft.records.empty()) return release();
     send(std::move(draft));
 }
@@ -283,25 +295,93 @@ void Lane::take_up(PostKey const& post, Command const& command, Decision const& 
     append.taken.push_back({post.from, post.seq, post.n});
 }
 
-void Lane::judge_one(Asked& asked, Draft& draft) {
+void Lane::decide_one(Asked& asked, Draft& draft) {
     if (asked.look) {
         leaving_.push_back({{}, Answer{}, std::move(asked.look)});
         return;
     }
-    asked.command.found = found_for(asked.command, std::move(asked.found));
-    if (auto terms = host_.effects().terms(agent_of(*state_, asked.command)))
-        asked.command.terms = std::move(*terms);
-    asked.command.model_until = model_until();
-    asked.command.next_session = host_.next_session();
-    asked.command.mail = mail_policy(asked.command);
-    asked.command.refused = refusal(asked.command);
-    Beside const beside = take_beside(asked.command);
+    if (!may_touch(asked.incoming.rights)) {
+        leaving_.push_back({std::move(asked.reply), not_there(), {}});
+        return;
+    }
+    Context context = context_of(asked);
+    if (!check_values(asked, context)) return set_aside(std::move(asked));
+    Beside const beside = take_beside(asked.incoming.command);
     auto const held = held_in(*state_);
-    Decision decision = decide(*state_, host_.epoch(), asked.command, host_.limits());
+    Decision decision = decide(*state_, asked.incoming.command, context);
     host_.take_sessions(decision.sessions);
+    auto answer = std::move(decision.answer);
+    write_down(asked, beside, held, std::move(decision), draft);
+    leaving_.push_back({std::move(asked.reply), std::move(answer), {}});
+}
+
+// A session of a project that the caller may not touch is to it one that does not exist.
+bool Lane::may_touch(Rights const& rights) const {
+    bool const exists = state_->lifecycle != Lifecycle::none;
+    return !exists || rights.projects.empty() ||
+           std::ranges::find(rights.projects, state_->project) != rights.projects.end();
+}
+
+Context Lane::context_of(Asked& asked) const {
+    Command const& command = asked.incoming.command;
+    Context out;
+    out.at = asked.incoming.at;
+    out.random = asked.incoming.random;
+    out.epoch = host_.epoch();
+    out.limits = host_.limits();
+    if (auto terms = host_.effects().terms(agent_of(*state_, command)))
+        out.terms = std::move(*terms);
+    out.model_until = model_until();
+    out.next_session = host_.next_session();
+    out.mail = mail_policy(command);
+    out.refused = refusal(command);
+    out.roles = asked.incoming.rights.roles;
+    out.found = found_for(command, std::move(asked.found));
+    return out;
+}
+
+// False: it takes longer. Nothing comes between the check and the decision.
+bool Lane::check_values(Asked& asked, Context& context) {
+    Call const* const call = call_to_check(*state_, asked.incoming.command, context);
+    if (call == nullptr) return true;
+    if (!asked.check) asked.check = std::make_shared<SubmissionCheck>(host_.checks());
+    auto checked = asked.check->look(*call, std::get<Submit>(asked.incoming.command.body));
+    if (!checked) return false;
+    context.checked = *std::move(checked);
+    return true;
+}
+
+// The session continues meanwhile.
+void Lane::set_aside(Asked asked) {
+    auto const aside = std::make_shared<Asked>(std::move(asked));
+    std::shared_ptr<Submit const> const submit(aside,
+                                               &std::get<Submit>(aside->incoming.command.body));
+    ++checking_;
+    aside->check->work(submit, [self = shared_from_this(), aside] {
+        --self->checking_;
+        self->take_back(std::move(*aside));
+    });
+}
+
+// Decided as what comes only now: the session may have changed.
+void Lane::take_back(Asked asked) {
+    if (abandoned_) return;
+    if (host_.draining()) {
+        asked.reply(std::unexpected(stopping()));
+        if (may_sleep()) host_.rested(id_);
+        return;
+    }
+    asked.looked_up = false;
+    asked.found = {};
+    inbox_.push_back(std::move(asked));
+    turn();
+}
+
+void Lane::write_down(Asked const& asked, Beside const& beside, std::vector<InboxItem> const& held,
+                      Decision decision, Draft& draft) {
     for (Post const& post : decision.posts)
-        draft.append.posts.push_back(post_row(*state_, post, asked.command.at));
-    if (decision.took) take_up(*decision.took, asked.command, decision, draft.append);
+        draft.append.posts.push_back(post_row(*state_, post, asked.incoming.at));
+    if (decision.took) take_up(*decision.took, asked.incoming.command, decision, draft.append);
     add_beside(beside, decision.events, draft.append);
     add_held(held, *state_, decision.events, draft.append);
     std::size_t const before = draft.records.size();
@@ -323,7 +403,6 @@ void Lane::judge_one(Asked& asked, Draft& draft) {
     auto const mine = std::span<wire::RecordPtr const>(draft.records).subspan(before);
     for (port::PostRow& row : host_.outgoing(*state_, mine, decision.pending))
         draft.append.posts.push_back(std::move(row));
-    leaving_.push_back({std::move(asked.reply), std::move(decision.answer), {}});
 }
 
 void Lane::send(Draft draft) {
@@ -412,8 +491,7 @@ void Lane::release() {
         if (out.look) {
             bool const exists =
                 state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
-            call(out.look, exists ? Result<Lane const*>(this)
-                                  : fail(Code::not_found, "There is nothing with this id."));
+            call(out.look, exists ? Result<Lane const*>(this) : not_there());
         } else {
             call(out.reply, std::move(out.answer));
         }
@@ -471,7 +549,7 @@ void Lane::reopen() {
 }
 
 bool Lane::may_sleep() const {
-    return !shut_ && inbox_.empty() && running_.empty() && watchers_.empty();
+    return !shut_ && inbox_.empty() && checking_ == 0 && running_.empty() && watchers_.empty();
 }
 
 std::optional<std::string> Lane::missing_gate() const {
@@ -500,6 +578,7 @@ void Lane::unwatch(std::uint64_t id) {
 }
 
 void Lane::abandon() {
+    abandoned_ = true;
     inbox_.clear();
     leaving_.clear();
     watchers_.clear();

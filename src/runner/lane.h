@@ -1,16 +1,18 @@
 #pragma once
 // A lane drives one session. It is a turnstile: while an append is on its way the lane is shut and
 // what comes waits in the inbox. When the append is durable, all that it caused leaves (answers,
-// records, effects); then all that waited is judged, in order, into one append. So state() is
+// records, effects); then all that waited is decided, in order, into one append. So state() is
 // durable whenever anyone can see it, and nothing leaves before it is.
 //
 // THE FILE TO READ FIRST. One command's way: receive → turn → load (if memory is empty) → look_up
-// (closed things) → judge (decide, apply, encode) → JournalWriter → release (answers, readers,
-// effects) → reopen. Everything here runs on the loop.
+// (closed things) → decide_batch (check, decide, apply, encode) → JournalWriter → release (answers,
+// readers, effects) → reopen. A submission whose values take long to check waits beside the inbox
+// meanwhile (set_aside). Everything here runs on the loop.
 
 #include "port/effects.h"
 #include "runner/journal_writer.h"
 #include "runner/reading.h"
+#include "runner/submission_check.h"
 #include "session/decide.h"
 
 #include <map>
@@ -26,9 +28,28 @@ class History;
 namespace dormouse::runner {
 
 class Lane;
+struct Beside;
 
 // About the bytes of memory that a record takes: its text, and the same once more as values.
 [[nodiscard]] std::size_t weight_of(wire::Record const& record);
+
+// What a runner that drains answers to commands.
+[[nodiscard]] Error stopping();
+
+// What a caller may touch.
+struct Rights {
+    std::vector<std::string> projects = {};  // sessions of these; empty: of all
+    // Roles as which it may answer, besides its name ("role:approve"); nullopt: all.
+    std::optional<std::vector<std::string>> roles = {};
+};
+
+// A command, when it came, and the random bytes drawn for it.
+struct Incoming {
+    session::Command command;
+    Time at{};
+    Random random{};
+    Rights rights = {};
+};
 
 // What lanes share, and what a lane asks of its runner.
 class Host {
@@ -40,15 +61,11 @@ public:
     [[nodiscard]] virtual std::uint64_t next_session() const = 0;
     virtual void take_sessions(std::uint64_t count) = 0;
     [[nodiscard]] virtual Epoch epoch() const = 0;
-    [[nodiscard]] virtual session::Limits const& limits() const { return session::usual_limits; }
-    [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& /*project*/) const {
-        return {};
-    }
+    [[nodiscard]] virtual session::Limits const& limits() const = 0;
+    [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& project) const = 0;
     // Sessions of the one project may write to those of the other.
-    [[nodiscard]] virtual bool may_mail(std::string const& /*from*/,
-                                        std::string const& /*to*/) const {
-        return false;
-    }
+    [[nodiscard]] virtual bool may_mail(std::string const& from, std::string const& to) const = 0;
+    [[nodiscard]] virtual SubmissionCheck::World checks() const = 0;
     [[nodiscard]] virtual port::Journal& journal() = 0;
     [[nodiscard]] virtual JournalWriter& writer() = 0;
     [[nodiscard]] virtual port::Effects& effects() = 0;
@@ -67,10 +84,8 @@ public:
     // What is sent to others than sessions because of these records of one command, which have not
     // been stored yet; rows of the append that brings them. `state` is the one after them.
     [[nodiscard]] virtual std::vector<port::PostRow> outgoing(
-        session::State const& /*state*/, std::span<wire::RecordPtr const> /*records*/,
-        std::vector<session::PendingChange> const& /*changes*/) {
-        return {};
-    }
+        session::State const& state, std::span<wire::RecordPtr const> records,
+        std::vector<session::PendingChange> const& changes) = 0;
     // What the lane sent with them, which is durable too.
     virtual void posted(std::vector<port::PostRow> posts) = 0;
     // The lane has nothing in flight and may be put away.
@@ -89,9 +104,9 @@ public:
     Lane(SessionId id, Host& host, bool fresh);
 
     // Answers with overloaded when 10,000 wait. `create_key` goes with the append of a create.
-    void receive(session::Command command, Reply reply);
+    void receive(Incoming incoming, Reply reply);
     // The same for a command that prepare() has passed.
-    void receive_prepared(session::Command command, Reply reply);
+    void receive_prepared(Incoming incoming, Reply reply);
     // Checks a command and puts an output over `output_bytes` aside. It takes time by the bytes of
     // the command. Any thread. Errors: bad_value.
     [[nodiscard]] static Result<void> prepare(session::Command& command, std::size_t output_bytes);
@@ -141,11 +156,12 @@ public:
 
 private:
     struct Asked {
-        session::Command command;
+        Incoming incoming;
         Reply reply;
         Look look;  // set: a read, and no command
         session::Found found = {};
         bool looked_up = false;
+        std::shared_ptr<SubmissionCheck> check = {};  // of the values that the command brings
     };
     struct Answered {
         Reply reply;
@@ -162,12 +178,20 @@ private:
     // A step that finds no memory ends as one does that the store refuses: forget().
     void unless_exhausted(std::function<void()> const& step);
     void look_up_closed();
-    void judge_waiting();
+    void decide_waiting();
     void take_up_commit();
     [[nodiscard]] session::Adopt adoption() const;
     void look_up();
-    void judge();
-    void judge_one(Asked& asked, struct Draft& draft);
+    void decide_batch();
+    void decide_one(Asked& asked, struct Draft& draft);
+    [[nodiscard]] bool may_touch(Rights const& rights) const;
+    [[nodiscard]] session::Context context_of(Asked& asked) const;
+    [[nodiscard]] bool check_values(Asked& asked, session::Context& context);
+    void set_aside(Asked asked);
+    void take_back(Asked asked);
+    void write_down(Asked const& asked, Beside const& beside,
+                    std::vector<session::InboxItem> const& held, session::Decision decision,
+                    struct Draft& draft);
     void take_up(session::PostKey const& post, session::Command const& command,
                  session::Decision const& decision, port::Append& append);
     void keep_waiting(std::vector<Asked> rest);
@@ -178,11 +202,12 @@ private:
     void forget(Error const& error);
     void reopen();
 
-    [[nodiscard]] session::Command of_effect(session::Command::Body outcome);
+    [[nodiscard]] Incoming of_effect(session::Command::Body outcome);
     [[nodiscard]] Reply offer_again(session::EffectId id, session::Command::Body const& outcome);
     [[nodiscard]] session::MailPolicy mail_policy(session::Command const& command) const;
     [[nodiscard]] std::string refusal(session::Command const& command) const;
-    [[nodiscard]] session::Found found_for(session::Command const& command, session::Found fetched);
+    [[nodiscard]] session::Found found_for(session::Command const& command,
+                                           session::Found fetched) const;
     void remember(std::vector<wire::RecordPtr> const& records);
     void forget_oldest();
     void remember_closed(session::Event const& event);
@@ -209,6 +234,8 @@ private:
     bool shut_ = false;                    // an append or a load is on its way
     std::optional<session::State> state_;  // nullopt: memory is not to be trusted, read again
     std::vector<Asked> inbox_;
+    std::size_t checking_ = 0;             // submissions whose values are being checked
+    bool abandoned_ = false;               // the host is gone
     std::vector<Answered> leaving_;        // what waits for the append
     std::set<session::EffectId> running_;  // effects that this process has started
 

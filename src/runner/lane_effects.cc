@@ -170,12 +170,12 @@ void Lane::offer_prepared(EffectId id, Command::Body outcome) {
     receive_prepared(of_effect(std::move(outcome)), std::move(again));
 }
 
-Command Lane::of_effect(Command::Body outcome) {
-    Command command;
-    command.at = host_.now();
-    command.random = host_.random();
-    command.body = std::move(outcome);
-    return command;
+Incoming Lane::of_effect(Command::Body outcome) {
+    Incoming out;
+    out.at = host_.now();
+    out.random = host_.random();
+    out.command.body = std::move(outcome);
+    return out;
 }
 
 Lane::Reply Lane::offer_again(EffectId id, Command::Body const& outcome) {

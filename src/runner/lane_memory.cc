@@ -85,7 +85,7 @@ void Lane::remember_closed(Event const& event) {
 }
 
 // What the store had, and what this lane has closed since.
-Found Lane::found_for(Command const& command, Found fetched) {
+Found Lane::found_for(Command const& command, Found fetched) const {
     Wanted const wanted = session::wanted(*state_, command);
     if (wanted.receipt) {
         auto const key = std::pair(wanted.receipt->call, wanted.receipt->generation);

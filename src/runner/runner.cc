@@ -15,7 +15,6 @@ using namespace dormouse::session;
 namespace {
 constexpr Duration unreadable_every{60'000};  // an entry of held_ without a gate
 
-Error stopping() { return {Code::draining, "The server is stopping.", {}, 1'000}; }
 }  // namespace
 
 Runner::Runner(World world, Options options)
@@ -48,15 +47,16 @@ std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {
     return lane;
 }
 
-Command Runner::make(Command::Body body, Asker asker) {
-    Command command;
-    command.at = now();
-    command.random = random();
-    command.by = std::move(asker.by);
-    command.idem_key = std::move(asker.idem_key);
-    command.idem_digest = std::move(asker.idem_digest);
-    command.body = std::move(body);
-    return command;
+Incoming Runner::make(Command::Body body, Asker asker) {
+    Incoming out;
+    out.at = now();
+    out.random = random();
+    out.rights = std::move(asker.rights);
+    out.command.by = std::move(asker.by);
+    out.command.idem_key = std::move(asker.idem_key);
+    out.command.idem_digest = std::move(asker.idem_digest);
+    out.command.body = std::move(body);
+    return out;
 }
 
 void Runner::command(SessionId session, Command::Body body, Asker asker, Reply reply) {
@@ -77,16 +77,17 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
 }
 
 // A large command takes its time, and its place among the others, when it has been checked.
-void Runner::enter(SessionId session, Command command, Reply reply) {
-    if (!is_large(command)) return lane(session)->receive(std::move(command), std::move(reply));
-    prepare(std::move(command),
-            [this, session, reply = std::move(reply)](Result<Command> prepared) mutable {
+void Runner::enter(SessionId session, Incoming incoming, Reply reply) {
+    if (!is_large(incoming.command))
+        return lane(session)->receive(std::move(incoming), std::move(reply));
+    prepare(std::move(incoming.command),
+            [this, session, rights = std::move(incoming.rights),
+             reply = std::move(reply)](Result<Command> prepared) mutable {
                 if (prepared && draining_) prepared = std::unexpected(stopping());
                 if (!prepared)
                     return refuse(session, std::move(prepared.error()), std::move(reply));
-                prepared->at = now();
-                prepared->random = random();
-                lane(session)->receive_prepared(std::move(*prepared), std::move(reply));
+                lane(session)->receive_prepared(
+                    {std::move(*prepared), now(), random(), std::move(rights)}, std::move(reply));
             });
 }
 

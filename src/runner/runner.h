@@ -24,6 +24,7 @@ struct Asker {
     std::string idem_key =
         {};  // 32 hex digits of SHA-256(principal, method, path, Idempotency-Key); empty: none
     std::string idem_digest = {};  // of the request's body
+    Rights rights = {};
 };
 
 struct Created {
@@ -81,6 +82,7 @@ public:
         // For work on large commands, which would hold up everybody else; null: it is done on the
         // loop.
         port::Workers* workers = nullptr;
+        port::Catalogue* catalogue = nullptr;  // null: values of submissions are not checked
     };
     // Everything in `world` outlives this; the loop runs nothing of this runner's after it is gone.
     Runner(World world, Options options);
@@ -192,6 +194,9 @@ private:
         auto const& others = mail_projects(from);
         return std::ranges::find(others, to) != others.end();
     }
+    [[nodiscard]] SubmissionCheck::World checks() const override {
+        return {world_.catalogue, world_.workers};
+    }
     [[nodiscard]] port::Journal& journal() override { return world_.journal; }
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }
@@ -231,8 +236,8 @@ private:
     void read_page(SessionId session, Seq from, bool events, port::Fn<void(Result<Read>)> done);
     void read_stored_page(SessionId session, Seq from, Seq head, port::Fn<void(Result<Read>)> done);
     void read_nothing(SessionId session, Seq next, port::Fn<void(Result<Read>)> done);
-    [[nodiscard]] session::Command make(session::Command::Body body, Asker asker);
-    void enter(SessionId session, session::Command command, Reply reply);
+    [[nodiscard]] Incoming make(session::Command::Body body, Asker asker);
+    void enter(SessionId session, Incoming incoming, Reply reply);
     [[nodiscard]] bool is_large(session::Command& command) const;
     void prepare(session::Command command, port::Fn<void(Result<session::Command>)> then);
     void refuse(SessionId session, Error error, Reply reply);

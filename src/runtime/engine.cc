@@ -11,6 +11,7 @@
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "tool/adapter.h"
+#include "wire/submission.h"
 
 #include <algorithm>
 #include <chrono>
@@ -93,7 +94,8 @@ Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
                {[this](PendingId const& pending) { return callback_url(pending); },
                 [this] { return clock_.now(); }}),
       journal_(*store_, loop_),
-      runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_, &body_workers_},
+      runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_, &body_workers_,
+               &catalogue_},
               {.epoch = store_->epoch(),
                .next_session_number = store_->next_session_number(),
                .resident_max = settings_.resident_sessions,
@@ -341,7 +343,7 @@ void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> r
     std::string const labels = labels_json(from.labels);
     if (!from.labels.empty()) create.labels = Json::trusted(labels);
     if (!from.prompt.empty())
-        create.prompt = session::Create::FirstPrompt{door::prompt(from.prompt).parts};
+        create.prompt = session::Create::FirstPrompt{wire::text_prompt(from.prompt).parts};
     std::string const content =
         from.agent + "\n" + from.project + "\n" + from.title + "\n" + labels + "\n" + from.prompt;
     auto const held = std::make_shared<runtime::Reply<SessionId>>(std::move(reply));
@@ -363,7 +365,7 @@ void Runtime::Engine::prompt(SessionId session, std::string const& text,
         return reply(std::unexpected(std::move(fits.error())));
     if (auto fits = runtime::check_utf8("key", options.key); !fits)
         return reply(std::unexpected(std::move(fits.error())));
-    session::Prompt command = door::prompt(text);
+    session::Prompt command = wire::text_prompt(text);
     command.when = mode_of(options.when);
     command.answers = options.answers;
     auto const held = std::make_shared<runtime::Reply<Accepted>>(std::move(reply));

@@ -6,7 +6,6 @@
 
 #include "agent/catalogue.h"
 #include "agent/effects.h"
-#include "door/door.h"
 #include "io/clock.h"
 #include "io/http_client.h"
 #include "io/loop.h"

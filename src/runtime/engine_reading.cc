@@ -1,3 +1,4 @@
+#include "runner/read_history.h"
 #include "runtime/engine.h"
 #include "runtime/views.h"
 
@@ -106,12 +107,12 @@ void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<Ses
 }
 
 void Runtime::Engine::messages(SessionId session, runtime::Reply<std::vector<Message>> reply) {
-    door::read_history(runner_, session,
-                       [reply = std::move(reply)](Result<door::Snapshot> snapshot) mutable {
-                           if (!snapshot)
-                               return reply(std::unexpected(std::move(snapshot.error())));
-                           reply(runtime::messages(snapshot->history));
-                       });
+    runner::read_history(runner_, session,
+                         [reply = std::move(reply)](Result<runner::Snapshot> snapshot) mutable {
+                             if (!snapshot)
+                                 return reply(std::unexpected(std::move(snapshot.error())));
+                             reply(runtime::messages(snapshot->history));
+                         });
 }
 
 void Runtime::Engine::events(SessionId session, Seq after,

@@ -1,5 +1,5 @@
-#include "door/read_pending.h"
 #include "json/json.h"
+#include "runner/read_history.h"
 #include "runtime/engine.h"
 #include "runtime/views.h"
 
@@ -22,29 +22,29 @@ void Runtime::Engine::offer(session::Submit command, std::string by,
                             std::shared_ptr<runtime::Reply<Receipt>> const& reply) {
     PendingId const pending = command.pending;
     runner::Asker asker{{session::ActorType::token, std::move(by)}};
-    door::submit({runner_, catalogue_, &body_workers_}, std::move(command), std::move(asker),
-                 [this, reply, pending](Result<session::Answer> answer) {
-                     if (meter_) meter_->submitted(answer);
-                     if (answer) return (*reply)(runtime::receipt(*answer, pending));
-                     refuse_closed(pending, std::move(answer.error()), [reply](Error error) {
-                         (*reply)(std::unexpected(std::move(error)));
-                     });
-                 });
+    runner_.command(pending.session, std::move(command), std::move(asker),
+                    [this, reply, pending](Result<session::Answer> answer) {
+                        if (meter_) meter_->submitted(answer);
+                        if (answer) return (*reply)(runtime::receipt(*answer, pending));
+                        refuse_closed(pending, std::move(answer.error()), [reply](Error error) {
+                            (*reply)(std::unexpected(std::move(error)));
+                        });
+                    });
 }
 
 // With the receipt of what settled the call, which the core names by its digest only.
 void Runtime::Engine::refuse_closed(PendingId pending, Error error,
                                     std::function<void(Error)> reply) {
     if (!names_what_stands(error.code)) return reply(std::move(error));
-    door::read_pending(runner_, journal_, pending,
-                       [reply = std::move(reply), pending,
-                        error = std::move(error)](Result<door::Snapshot> snapshot) mutable {
-                           auto const* const pause =
-                               snapshot ? snapshot->history.pause(pending) : nullptr;
-                           if (pause && pause->receipt)
-                               error.extra = runtime::closed_extra(*pause->receipt);
-                           reply(std::move(error));
-                       });
+    runner::read_pending(runner_, journal_, pending,
+                         [reply = std::move(reply), pending,
+                          error = std::move(error)](Result<runner::Snapshot> snapshot) mutable {
+                             auto const* const pause =
+                                 snapshot ? snapshot->history.pause(pending) : nullptr;
+                             if (pause && pause->receipt)
+                                 error.extra = runtime::closed_extra(*pause->receipt);
+                             reply(std::move(error));
+                         });
 }
 
 void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Receipt> reply) {
@@ -71,9 +71,9 @@ void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Receipt> rep
 }
 
 void Runtime::Engine::call(PendingId pending, runtime::Reply<CallView> reply) {
-    door::read_pending(
+    runner::read_pending(
         runner_, journal_, pending,
-        [pending, reply = std::move(reply)](Result<door::Snapshot> snapshot) mutable {
+        [pending, reply = std::move(reply)](Result<runner::Snapshot> snapshot) mutable {
             if (!snapshot) return reply(std::unexpected(std::move(snapshot.error())));
             auto const* const pause = snapshot->history.pause(pending);
             if (!pause)

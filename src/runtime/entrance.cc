@@ -1,10 +1,10 @@
 #include "runtime/entrance.h"
 
 #include "base/text.h"
-#include "door/door.h"
 #include "json/json.h"
 #include "session/limits.h"
 #include "wire/admit.h"
+#include "wire/submission.h"
 
 #include <algorithm>
 #include <string_view>
@@ -67,14 +67,14 @@ Result<void> check(WaitingFilter const& filter) {
 }
 
 session::Submission result_of(Json output) {
-    if (is_json(output)) return door::result(std::move(output));
+    if (is_json(output)) return wire::submitted_result(std::move(output));
     session::Submission out;
     out.output = std::move(output);
     return out;
 }
 
 session::Submission error_of(std::string text) {
-    if (valid_utf8(text)) return door::error(std::move(text));
+    if (valid_utf8(text)) return wire::submitted_error(std::move(text));
     session::Submission out;
     out.kind = session::SubmissionKind::error;
     out.error = std::move(text);
@@ -83,8 +83,8 @@ session::Submission error_of(std::string text) {
 
 session::Submission decision_of(bool approved, std::string reason, Json arguments, Json content) {
     if (is_json(arguments) && is_json(content))
-        return door::decision(approved, std::move(reason), std::move(arguments),
-                              std::move(content));
+        return wire::submitted_decision(approved, std::move(reason), std::move(arguments),
+                                        std::move(content));
     session::Submission out;
     out.kind = session::SubmissionKind::decision;
     out.arguments = std::move(arguments);

@@ -1,12 +1,13 @@
 #include "runtime/engine.h"
 
+#include "wire/submission.h"
 // Each operation in its two forms.
 namespace dormouse {
 
 namespace {
 
 std::optional<Result<Receipt>> refuse_digest(Decision const& decision) {
-    if (decision.digest.empty() || door::parse_digest(decision.digest)) return std::nullopt;
+    if (decision.digest.empty() || wire::parse_digest(decision.digest)) return std::nullopt;
     return fail(Code::bad_value, "digest must be sha256: and 64 hex digits");
 }
 
@@ -14,7 +15,7 @@ runtime::Offered offered(Decision decision) {
     auto what = runtime::decision_of(decision.approved, std::move(decision.reason),
                                      std::move(decision.arguments), std::move(decision.content));
     what.metadata = std::move(decision.metadata);
-    return {std::move(what), std::move(decision.by), {}, {}, door::parse_digest(decision.digest)};
+    return {std::move(what), std::move(decision.by), {}, {}, wire::parse_digest(decision.digest)};
 }
 
 runtime::Offered offered(session::Submission what, SubmitOptions options, std::string tool = {}) {

@@ -93,7 +93,7 @@ std::string digest_of(Json const& body) {
 }  // namespace
 
 runner::Asker Exchange::asker() const {
-    runner::Asker asker{by, {}, {}};
+    runner::Asker asker{by, {}, {}, rights_of(capability ? nullptr : principal.get())};
     std::string_view key = request.header("idempotency-key");
     if (key.size() >= 2 && key.front() == '"' && key.back() == '"')
         key = key.substr(1, key.size() - 2);
@@ -307,14 +307,8 @@ void Api::route(ExchangePtr const& exchange, Observed& observed) {
     observed.matched(text_of(*route), exchange->params);
     if (auto const error = refuse_query(request, *route)) return exchange->fail(*error);
     auto handle = [this, exchange, route] { route->handler(*this, exchange); };
-    bool const by_body = route->right.names == Names::body || route->right.names == Names::items;
-    if (!by_body) {
-        return with_rights(*this, exchange, route->right,
-                           [this, exchange, handle] { read_body(exchange, handle); });
-    }
-    read_body(exchange, [this, exchange, route, handle] {
-        with_rights(*this, exchange, route->right, handle);
-    });
+    with_rights(*this, exchange, route->right,
+                [this, exchange, handle] { read_body(exchange, handle); });
 }
 
 }  // namespace dormouse::server

@@ -63,7 +63,6 @@ struct Exchange {
     session::Actor by;
     PrincipalPtr principal;               // null: a capability, or nobody
     std::optional<PendingId> capability;  // all that it may ask about
-    std::set<SessionId> foreign;          // named in a batch, and not of the token's projects
     std::shared_ptr<Responder> responder;
     Json body;                     // checked; {} when there was none; not that of a webhook
     std::string body_digest = {};  // of its canonical form, when there is an Idempotency-Key

@@ -34,23 +34,6 @@ private:
     std::vector<HttpReply>& replies_;
 };
 
-class FakeCatalogue final : public port::Catalogue {
-public:
-    [[nodiscard]] std::vector<port::AgentEntry> agents() const override {
-        return {{"demo", "model", "To play with.", "scripted", {"deploy"}}};
-    }
-    [[nodiscard]] bool has_agent(std::string const& id) const override { return id == "demo"; }
-    [[nodiscard]] std::optional<Json> tool_schema(std::string const&) const override {
-        return std::nullopt;
-    }
-    [[nodiscard]] std::optional<Json> result_schema(std::string const&) const override {
-        return declared;
-    }
-    [[nodiscard]] bool has_gate(std::string const&) const override { return true; }
-
-    std::optional<Json> declared;  // what every tool says of its results
-};
-
 class ApiTest : public runner::testing::RunnerTestOn<Journal> {
 protected:
     using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -131,8 +114,9 @@ protected:
                     R"({"pendingID":")" + pending + R"(","result":{"output":)" + output + "}}");
     }
 
+    ApiTest() : RunnerTestOn<Journal>(true) {}
+
     std::string const sessions = "/api/projects/default/sessions";
-    FakeCatalogue catalogue;
     Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10, std::string(32, 'k')}, clock};
     Metrics metrics{clock.now()};
     io::Log log{{io::LogLevel::off, io::LogOptions::Form::text, {}}};

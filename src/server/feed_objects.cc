@@ -1,6 +1,6 @@
 #include "server/feed_objects.h"
 
-#include "door/door.h"
+#include "runner/read_history.h"
 #include "server/feed_streams.h"
 #include "server/objects.h"
 
@@ -24,7 +24,7 @@ struct Job {
     RowsOfEvents events;
 
     // `now`: nullptr for a session that is gone.
-    Result<void> write(SessionId const& session, door::Snapshot const* now) {
+    Result<void> write(SessionId const& session, runner::Snapshot const* now) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             if (rows[i].session != session) continue;
             auto const written = write(rows[i], now);
@@ -34,7 +34,7 @@ struct Job {
         return {};
     }
 
-    Result<std::vector<std::string>> write(port::FeedRow const& row, door::Snapshot const* now) {
+    Result<std::vector<std::string>> write(port::FeedRow const& row, runner::Snapshot const* now) {
         auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
         if (row.deleted || !records) return feed_events(row, project);
         std::vector<std::string> out;
@@ -52,7 +52,7 @@ struct Job {
 void step(std::shared_ptr<Job> const& job) {
     if (job->sessions.empty()) return job->done(std::move(job->events));
     SessionId const session = job->sessions.extract(job->sessions.begin()).value();
-    door::read_history(job->runner, session, [job, session](Result<door::Snapshot> now) {
+    runner::read_history(job->runner, session, [job, session](Result<runner::Snapshot> now) {
         bool const gone = !now && (now.error().code == Code::not_found ||
                                    now.error().code == Code::internal);  // or cannot be read
         if (!now && !gone) return job->done(std::unexpected(now.error()));

@@ -1,7 +1,7 @@
 #pragma once
 // The handlers that routes.cc names, and what they share.
 
-#include "door/door.h"
+#include "runner/read_history.h"
 #include "server/api.h"
 #include "server/body.h"
 
@@ -167,7 +167,7 @@ inline constexpr std::string_view bring_gate_back =
 }
 
 // State and history of a session at one moment, both durable.
-using door::Snapshot;
+using runner::Snapshot;
 void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done);
 // The same with the part of the history that one pending call needs: what made it, what was said of
 // it, and who used its outcome.

@@ -2,8 +2,11 @@
 #include "server/objects.h"
 
 #include "json/json.h"
+#include "runner/unreadable.h"
 #include "server/metrics.h"
 #include "server/observed.h"
+#include "server/rights.h"
+#include "wire/submission.h"
 
 // Outcomes for pending calls (spec 000).
 namespace dormouse::server {
@@ -47,8 +50,23 @@ bool tells_receipt(Code code) {
 
 using ReplyFn = port::Fn<void(HttpReply)>;
 
+// A session that cannot be read is unknown to who may not touch its project.
+void tell_unreadable(Api& api, ExchangePtr const& x, SessionId const& session, Error error,
+                     ReplyFn done) {
+    find_project(api, session,
+                 [x, error = std::move(error),
+                  done = std::move(done)](Result<std::optional<std::string>> project) mutable {
+                     if (!project) return done(problem_reply(project.error(), x->request));
+                     bool const own = *project && x->principal->is_for(**project);
+                     done(problem_reply(own ? error : not_found(), x->request));
+                 });
+}
+
 // The problem with the winner's receipt, which the core names by its digest only.
 void refused(Api& api, ExchangePtr const& x, PendingId const& pending, Error error, ReplyFn done) {
+    bool const bound = x->principal && !x->principal->for_all_projects();
+    if (bound && runner::is_unreadable(error))
+        return tell_unreadable(api, x, pending.session, std::move(error), std::move(done));
     if (!tells_receipt(error.code)) return done(problem_reply(error, x->request));
     read_pending(api, pending,
                  [x, pending, error = std::move(error),
@@ -107,53 +125,17 @@ std::string brief_receipt(Receipt const& receipt) {
     return out.end_object().take();
 }
 
-namespace {
-
-// Who is asked may be named by a role, which the core does not know of: names are left to it.
-std::optional<Error> refuse_role(Principal const& principal, State const& state,
-                                 PendingId const& pending) {
-    Call const* const call = open_pause(state, pending);
-    if (!call || !call->pause) return std::nullopt;
-    auto const& from = call->pause->terms.answer.from;
-    constexpr std::string_view prefix = "role:";
-    bool roles = false;
-    for (std::string const& one : from) {
-        bool const is_role = one.starts_with(prefix);
-        roles = roles || is_role;
-        auto const role = is_role ? parse_role(one.substr(prefix.size())) : std::nullopt;
-        if (one == principal.row.name || (role && principal.role >= *role)) return std::nullopt;
-    }
-    if (!roles) return std::nullopt;
-    return Error{Code::not_an_answerer, "You are not among those asked.", {}, 0};
-}
-
-void offer(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
-    PendingId const pending = command.pending;
-    door::submit({api.services().runner, api.services().catalogue, api.services().workers},
-                 std::move(command), x->asker(),
-                 [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
-                     api.services().metrics.submitted(answer);
-                     log_submitted(api.services().log, x->request.id, pending, answer);
-                     tell_outcome(api, x, pending, std::move(answer), std::move(done));
-                 });
-}
-
-}  // namespace
-
 void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
     if (command.via.empty()) command.via = x->capability ? "callback" : "http";
     PendingId const pending = command.pending;
     if (auto error = api.services().gate.refuse_submission(x->request, x->principal.get(), pending))
         return done(problem_reply(*error, x->request));
-    bool const may_all = !x->principal || x->principal->role == Role::admin;
-    if (may_all) return offer(api, x, std::move(command), std::move(done));
-    api.services().runner.look(
-        pending.session, [&api, x, pending, command = std::move(command), done = std::move(done)](
-                             Result<std::shared_ptr<runner::Lane>> lane) mutable {
-            auto const error =
-                lane ? refuse_role(*x->principal, (*lane)->state(), pending) : std::nullopt;
-            if (error) return done(problem_reply(*error, x->request));
-            offer(api, x, std::move(command), std::move(done));
+    api.services().runner.command(
+        pending.session, std::move(command), x->asker(),
+        [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
+            api.services().metrics.submitted(answer);
+            log_submitted(api.services().log, x->request.id, pending, answer);
+            tell_outcome(api, x, pending, std::move(answer), std::move(done));
         });
 }
 
@@ -164,9 +146,13 @@ using Said = Result<Submit> (*)(Exchange const&);
 
 // Reading takes long when the body is large: values are put into their canonical form.
 void submit(Api& api, ExchangePtr const& x, Said read) {
-    read_aside<Submit>(
-        api, x, [x, read] { return read(*x); },
-        [&api, x](Submit command) { submit_to(api, x, std::move(command), reply_to(x)); });
+    auto const command = std::make_shared<Result<Submit>>();
+    api.aside(
+        x, [x, read, command] { *command = read(*x); },
+        [&api, x, command] {
+            if (!*command) return refuse_body(api, x, std::move(command->error()));
+            submit_to(api, x, std::move(**command), reply_to(x));
+        });
 }
 
 // An id of another form is just unknown.
@@ -193,12 +179,15 @@ void read_result(Body& body, std::string const& pointer, Submission& what) {
     if (!object) return body.refuse("result", "must be an object with output");
     Body result(*object, pointer + "/result", {"title", "output", "metadata"});
     result.require("output");
-    what = door::result(result.any("output").value_or(Json()), result.string("title").value_or(""),
-                        result.any("metadata").value_or(Json()));
+    what = wire::submitted_result(result.any("output").value_or(Json()),
+                                  result.string("title").value_or(""),
+                                  result.any("metadata").value_or(Json()));
     if (result.error()) body.refuse(*result.error());
 }
 
-void read_error(Body& body, Submission& what) { what = door::error(body.required_string("error")); }
+void read_error(Body& body, Submission& what) {
+    what = wire::submitted_error(body.required_string("error"));
+}
 
 }  // namespace
 
@@ -252,11 +241,11 @@ Result<Submit> said_decision(Exchange const& x) {
     if (answerer && !body.string("inputDigest"))
         body.refuse("inputDigest", "is required of a token of role answer: the one of the call");
     if (!approved) body.refuse("approved", "is missing: true or false");
-    command.what = door::decision(approved.value_or(false), body.string("reason").value_or(""),
-                                  body.any("arguments").value_or(Json()),
-                                  body.any("content").value_or(Json()));
+    command.what = wire::submitted_decision(
+        approved.value_or(false), body.string("reason").value_or(""),
+        body.any("arguments").value_or(Json()), body.any("content").value_or(Json()));
     if (auto const shown = body.string("inputDigest")) {
-        command.input_digest = door::parse_digest(*shown);
+        command.input_digest = wire::parse_digest(*shown);
         if (!command.input_digest) body.refuse("inputDigest", "must be sha256: and 64 hex digits");
     }
     return with_pending(x, body, std::move(command));
@@ -278,7 +267,7 @@ void post_progress(Api& api, ExchangePtr const& x) {
     if (command.key.size() > 256) body.refuse("key", "may have 256 bytes");
     if (command.payload.size() > 65'536) body.refuse("payload", "may have 64 KiB");
     auto const pending = pending_of(*x, body);
-    if (!pending) return x->fail(pending.error());
+    if (!pending) return refuse_body(api, x, pending.error());
     command.pending = *pending;
     if (auto const error =
             api.services().gate.refuse_submission(x->request, x->principal.get(), *pending))

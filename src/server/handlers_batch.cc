@@ -92,8 +92,6 @@ void submit_items(BatchPtr const& batch) {
     std::map<SessionId, std::vector<std::size_t>> sessions;
     for (std::size_t i = 0; i < batch->items.size(); ++i) {
         Batch::Item& item = batch->items[i];
-        if (item.command && batch->x->foreign.contains(item.command->pending.session))
-            item.command.reset();
         if (item.command) sessions[item.command->pending.session].push_back(i);
     }
     batch->open = batch->items.size();

@@ -4,6 +4,7 @@
 
 #include "json/json.h"
 #include "webhook/source.h"
+#include "wire/submission.h"
 
 #include <algorithm>
 
@@ -52,7 +53,7 @@ Result<Submission> read_doubt(Form const& form) {
     json::Writer content;
     content.begin_object().member("action", form.text("verdict"));
     if (form.text("verdict") == "succeeded") content.member("output", form.text("answer"));
-    return door::decision(true, form.text("comment"), {}, content.end_object().json());
+    return wire::submitted_decision(true, form.text("comment"), {}, content.end_object().json());
 }
 
 Result<Submission> read_decision(Form const& form) {
@@ -66,7 +67,8 @@ Result<Submission> read_decision(Form const& form) {
             return fail(Code::bad_json, "The content is not JSON: " + checked.error().detail);
         content = std::move(*checked);
     }
-    return door::decision(verdict == "approve", form.text("comment"), {}, std::move(content));
+    return wire::submitted_decision(verdict == "approve", form.text("comment"), {},
+                                    std::move(content));
 }
 
 bool is_word_on_doubt(std::string_view verdict) {
@@ -76,7 +78,7 @@ bool is_word_on_doubt(std::string_view verdict) {
 Result<Submission> read_answer(Form const& form, State const& state, wire::PauseView const& pause) {
     switch (pause.terms.reason) {
         case PauseReason::user_input:
-            return door::result(Json::trusted(json::quote(form.text("answer"))));
+            return wire::submitted_result(Json::trusted(json::quote(form.text("answer"))));
         case PauseReason::approval: return read_decision(form);
         case PauseReason::elicitation: {
             // Of one that is settled only its form still knows what it asked.
@@ -109,7 +111,7 @@ void offer(Api& api, ExchangePtr const& x, Form const& form, Snapshot const& sna
     command.pending = pending;
     command.what = std::move(*what);
     command.via = "page";
-    command.input_digest = door::parse_digest(form.text("inputDigest"));
+    command.input_digest = wire::parse_digest(form.text("inputDigest"));
     if (!command.input_digest)
         return refuse(api, x, pending, {Code::bad_value, "The form does not say what it showed."});
     submit_to(api, x, std::move(command),

@@ -80,7 +80,6 @@ protected:
     }
     [[nodiscard]] bool waits(SessionId session) { return !stored(session).calls.empty(); }
 
-    FakeCatalogue catalogue;
     Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10, std::string(32, 'k')}, clock};
     Metrics metrics{clock.now()};
     io::Log log{{io::LogLevel::off, io::LogOptions::Form::text, {}}};

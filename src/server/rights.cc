@@ -30,23 +30,17 @@ void add_session(Named& named, std::string_view id) {
 
 Named named_by(Exchange const& x, Names names) {
     Named out;
-    json::View const body(x.body);
     switch (names) {
         case Names::server:
-        case Names::nothing: break;
+        case Names::nothing:
+        case Names::items: break;
+        case Names::body: add_session(out, json::View(x.body)["pendingID"].string_or("")); break;
         case Names::project: out.project = x.params[0]; break;
         case Names::project_session:
             out.project = x.params[0];
             add_session(out, x.params[1]);
             break;
         case Names::id: add_session(out, x.params[0]); break;
-        case Names::body: add_session(out, body["pendingID"].string_or("")); break;
-        case Names::items:
-            body["items"].elements(
-                [&](json::View item) { add_session(out, item["pendingID"].string_or("")); });
-            std::ranges::sort(out.sessions);
-            out.sessions.erase(std::ranges::unique(out.sessions).begin(), out.sessions.end());
-            break;
         case Names::list:
             if (auto const session = x.request.query_value("sessionID")) {
                 add_session(out, *session);
@@ -70,15 +64,13 @@ std::optional<Error> add_project(Exchange& x, Named& named) {
 }
 
 // An id that tells no session is nobody's: what can not be judged is not let through.
-bool wants_session(Exchange const& x, Names names) {
-    if (names == Names::body) return json::View(x.body)["pendingID"].string().has_value();
-    return names == Names::id || names == Names::project_session;
+bool wants_session(Names names) {
+    return names == Names::body || names == Names::id || names == Names::project_session;
 }
 
 struct Sessions {
     Api& api;
     ExchangePtr x;
-    bool each;   // a foreign one is noted, and does not end the request
     bool works;  // Right::works
     std::vector<SessionId> left;
     port::Fn<void()> go;
@@ -86,24 +78,30 @@ struct Sessions {
 
 void check_sessions(std::shared_ptr<Sessions> const& s);
 
-// The project of one that cannot be read stands in its row.
-void check_unreadable(std::shared_ptr<Sessions> const& s, SessionId const& session) {
+// Its row, of a session that cannot be read; nullopt: there is none.
+void find_row(Api& api, SessionId const& session,
+              port::Fn<void(Result<std::optional<port::SessionRow>>)> then) {
     auto question = [session](port::Store& store) {
         return store.all_sessions(session.number() - 1, 1);
     };
-    port::ask(s->api.services().journal, std::move(question),
-              [s, session](Result<std::vector<port::SessionRow>> rows) {
-                  if (!rows) return s->x->fail(rows.error());
-                  bool const known = !rows->empty() && rows->front().id == session;
-                  bool const own = known && s->x->principal->is_for(rows->front().project);
-                  if (!own && !s->each) return s->x->fail(not_found());
-                  if (!own) s->x->foreign.insert(session);
-                  if (auto const error = own && s->works
-                                             ? refuse_agent(s->api, *s->x, rows->front().agent)
-                                             : std::nullopt)
-                      return s->x->fail(*error);
-                  check_sessions(s);
-              });
+    port::ask(
+        api.services().journal, std::move(question),
+        [session, then = std::move(then)](Result<std::vector<port::SessionRow>> rows) mutable {
+            if (!rows) return then(std::unexpected(std::move(rows.error())));
+            bool const known = !rows->empty() && rows->front().id == session;
+            then(known ? std::optional(std::move(rows->front())) : std::nullopt);
+        });
+}
+
+void check_unreadable(std::shared_ptr<Sessions> const& s, SessionId const& session) {
+    find_row(s->api, session, [s](Result<std::optional<port::SessionRow>> row) {
+        if (!row) return s->x->fail(row.error());
+        bool const own = *row && s->x->principal->is_for((*row)->project);
+        if (!own) return s->x->fail(not_found());
+        if (auto const error = s->works ? refuse_agent(s->api, *s->x, (*row)->agent) : std::nullopt)
+            return s->x->fail(*error);
+        check_sessions(s);
+    });
 }
 
 // One after the other. What is not there is told here too, before the handler may find something
@@ -115,13 +113,10 @@ void check_sessions(std::shared_ptr<Sessions> const& s) {
     s->api.services().runner.look(
         session, [s, session](Result<std::shared_ptr<runner::Lane>> lane) {
             if (!lane && runner::is_unreadable(lane.error())) return check_unreadable(s, session);
-            if (!lane && !s->each) return s->x->fail(lane.error());
-            bool const foreign = lane && !s->x->principal->is_for((*lane)->state().project);
-            if (foreign && !s->each) return s->x->fail(not_found());
-            if (foreign) s->x->foreign.insert(session);
-            bool const checked = lane && !foreign && s->works;
+            if (!lane) return s->x->fail(lane.error());
+            if (!s->x->principal->is_for((*lane)->state().project)) return s->x->fail(not_found());
             if (auto const error =
-                    checked ? refuse_agent(s->api, *s->x, (*lane)->state().agent) : std::nullopt)
+                    s->works ? refuse_agent(s->api, *s->x, (*lane)->state().agent) : std::nullopt)
                 return s->x->fail(*error);
             check_sessions(s);
         });
@@ -134,6 +129,20 @@ void with_rights_of_program(ExchangePtr const& x, Right right, port::Fn<void()> 
         if (!own) return x->fail(not_found());
     }
     go();
+}
+
+// Checks that what the request names is of the token's projects, and that the token may give work
+// to the agents of its sessions.
+void check_named(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> go) {
+    bool const works = right.works && !x->principal->may_start_all();
+    Named named = named_by(*x, right.names);
+    if (right.names == Names::list && !x->principal->for_all_projects()) {
+        if (auto const error = add_project(*x, named)) return x->fail(*error);
+    }
+    if (named.project && !x->principal->is_for(*named.project)) return x->fail(not_found());
+    if (named.sessions.empty() && wants_session(right.names)) return x->fail(not_found());
+    check_sessions(std::make_shared<Sessions>(
+        Sessions{api, x, works, std::move(named.sessions), std::move(go)}));
 }
 
 }  // namespace
@@ -160,15 +169,38 @@ void with_rights(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> g
     bool const works = right.works && !x->principal->may_start_all();
     bool const unbound = x->principal->for_all_projects() && !works;
     bool const about_none = right.names == Names::nothing || right.names == Names::server;
-    if (unbound || about_none) return go();
-    Named named = named_by(*x, right.names);
-    if (right.names == Names::list && !x->principal->for_all_projects()) {
-        if (auto const error = add_project(*x, named)) return x->fail(*error);
+    bool const submission = right.names == Names::body || right.names == Names::items;
+    if (unbound || about_none || submission) return go();
+    check_named(api, x, right, std::move(go));
+}
+
+void refuse_body(Api& api, ExchangePtr const& x, Error error) {
+    bool const unbound = !x->principal || x->principal->for_all_projects() || x->capability;
+    bool const named = json::View(x->body)["pendingID"].string().has_value();
+    if (unbound || !named) return x->fail(error);
+    check_named(api, x, {Role::answer, Names::body},
+                [x, error = std::move(error)] { x->fail(error); });
+}
+
+void find_project(Api& api, SessionId const& session,
+                  port::Fn<void(Result<std::optional<std::string>>)> then) {
+    find_row(api, session,
+             [then = std::move(then)](Result<std::optional<port::SessionRow>> row) mutable {
+                 if (!row) return then(std::unexpected(std::move(row.error())));
+                 then(*row ? std::optional(std::move((*row)->project)) : std::nullopt);
+             });
+}
+
+runner::Rights rights_of(Principal const* principal) {
+    runner::Rights out;
+    if (!principal) return out;
+    out.projects = principal->row.projects;
+    if (principal->role == Role::admin) return out;
+    out.roles.emplace();
+    for (Role const role : {Role::read, Role::answer, Role::operate}) {
+        if (principal->role >= role) out.roles->push_back("role:" + std::string(text(role)));
     }
-    if (named.project && !x->principal->is_for(*named.project)) return x->fail(not_found());
-    if (named.sessions.empty() && wants_session(*x, right.names)) return x->fail(not_found());
-    check_sessions(std::make_shared<Sessions>(Sessions{api, x, right.names == Names::items, works,
-                                                       std::move(named.sessions), std::move(go)}));
+    return out;
 }
 
 std::optional<Error> refuse_agent(Api& api, Exchange const& x, std::string const& agent) {

@@ -10,8 +10,8 @@ constexpr std::string_view pending_query =
     "sessionID project status tool reason externalRef changedSince wait limit cursor";
 constexpr Right admin_server{Role::admin, Names::server};
 constexpr Right answer_body{Role::answer, Names::body};
-constexpr Right answer_id{Role::answer, Names::id};
 constexpr Right answer_items{Role::answer, Names::items};
+constexpr Right answer_id{Role::answer, Names::id};
 constexpr Right anyone{Role::anyone, Names::nothing};
 constexpr Right operate_id{Role::operate, Names::id};
 constexpr Right operate_list{Role::operate, Names::list};

@@ -9,7 +9,7 @@
 namespace dormouse::server {
 
 void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done) {
-    door::read_history(api.services().runner, session, std::move(done));
+    runner::read_history(api.services().runner, session, std::move(done));
 }
 
 std::uint64_t Query::number(std::string_view name, std::uint64_t usual, std::uint64_t least,

@@ -4,8 +4,8 @@
 #include "json/json.h"
 #include "server/api.h"
 
-#include "door/door.h"
 #include "wire/admit.h"
+#include "wire/submission.h"
 
 #include <algorithm>
 
@@ -46,8 +46,9 @@ Delivery delivery_of(webhook::Source const& source, std::string id, std::string_
 
 Submit submission_of(webhook::Payload const& payload, Delivery const& delivery) {
     Submit out;
-    out.what = payload.error ? door::error(*payload.error)
-                             : door::result(payload.output, payload.title, payload.metadata);
+    out.what = payload.error
+                   ? wire::submitted_error(*payload.error)
+                   : wire::submitted_result(payload.output, payload.title, payload.metadata);
     out.via = "webhook";
     out.delivery_id = delivery.id;
     out.delivery_keys = delivery.keys;
@@ -256,8 +257,8 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
         if (!waits) return;
         Call const* const call = &at->second;
         command.pending = call->pending;
-        door::submit(
-            {services_.runner, services_.catalogue, services_.workers}, std::move(command), {by},
+        services_.runner.command(
+            call->pending.session, std::move(command), {by},
             [this, alive, key, pending = call->pending](Result<Answer> answer) {
                 if (!*alive) return;
                 bool const later = !answer && info(answer.error().code).next == Next::retry;

@@ -15,7 +15,7 @@ protected:
     Submit offer(Attached attached) {
         Submission what = result("x");
         what.output = json(R"({"truncated":true})");
-        return {pending(1), what, "http", {}, {}, {}, std::move(attached)};
+        return {pending(1), what, "http", {}, {}, std::move(attached)};
     }
     std::string art(Seq seq) const { return numbered_id("art_", id, seq); }
 };
@@ -46,8 +46,7 @@ TEST_F(ArtifactTest, BeyondTheLimitOfASessionNothingIsKeptAndTheCallGoesOnWaitin
     EXPECT_EQ(said(when(offer({std::vector(10, artifact("x")), true}))), "too_large");
     state.artifact_bytes = limits::session_artifact_bytes_max - limits::artifact_bytes_max + 1;
     State const before = state;
-    Command const command = command_of(offer({{large}, true}));
-    auto const full = decide(state, epoch, command, limits);
+    auto const full = request_of(offer({{large}, true})).decided_on(state);
     EXPECT_EQ(said(full), "too_large");
     EXPECT_EQ(state, before);
 }
@@ -157,7 +156,7 @@ TEST_F(FilesOfPromptTest, WhatThereIsNoRoomForIsRefusedAndChangesNothing) {
     EXPECT_EQ(said(when(large)), "too_large");
     state.artifact_bytes = limits::session_artifact_bytes_max - 2;
     State const before = state;
-    auto const full = decide(state, epoch, command_of(with_files()), limits);
+    auto const full = request_of(with_files()).decided_on(state);
     EXPECT_EQ(said(full), "too_large");
     EXPECT_EQ(state, before);
 }

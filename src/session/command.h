@@ -1,9 +1,10 @@
 #pragma once
-// Commands: what is asked of a session. A command carries everything that deciding needs: its time,
-// its randomness, who asks, and what was found by key. So decide() has no clock, no chance and no
-// I/O.
+// Commands: what is asked of a session, and the context in which it is decided: time, randomness,
+// limits, and what was found by key. Together they carry all that decide() needs, so that it has no
+// clock, no chance and no I/O.
 
 #include "session/event.h"
+#include "session/limits.h"
 #include "session/post.h"
 
 namespace dormouse::session {
@@ -154,7 +155,6 @@ struct Submit {
     std::string delivery_id;
     std::optional<Sha256>
         input_digest;  // what the answerer was shown; nullopt: not required of this principal
-    Json invalid;      // null: the outcome fits the schema; else an array of {pointer, message}
     Attached attached = {};
     // Under these the delivery that brought it is remembered once it has settled the call, with a
     // digest of its body. Not looked at when deciding.
@@ -307,6 +307,8 @@ struct AgentAsk {
     PauseTerms terms;
     std::vector<std::string> names = {};  // of the tool, by which gates know it besides spec.tool
     std::string own = {};  // a tool of Dormouse's own, which it gates itself: nobody is asked
+    // Why a gate denies it without asking a person; empty: none does.
+    std::string denied = {};
 };
 
 struct AgentFailure {
@@ -359,24 +361,46 @@ public:
     ~CommandBody();
 };
 
+// What a caller says, or an effect's outcome.
 struct Command {
     using Body = CommandBody;
-    Time at{};
-    Random random{};
     Actor by{};
     std::string idem_key = {};     // hash of principal, path and Idempotency-Key; empty: none
     std::string idem_digest = {};  // digest of the request's body
-    TurnTerms terms = {};          // the agent's terms, for a turn that this command may start
-    // How long the request to the model that is open may take, if not as long as is usual: one that
+    Body body;
+};
+
+// What the values that a submission brings are worth, found before it is decided.
+struct Checked {
+    // Null: the output fits the call's schema and its tool's validator; else an array of
+    // {pointer, message}.
+    Json invalid = {};
+    // Nothing of it can be taken now: a tool or gate that the call returns to is not configured,
+    // edited arguments do not fit, or the validator gave no answer.
+    std::optional<Error> refused = {};
+};
+
+// What the lane adds to a command before it is decided: everything that decide() reads beside the
+// state and that no caller says.
+struct Context {
+    Time at{};        // when the command arrived
+    Random random{};  // drawn for this command alone
+    Epoch epoch = 0;  // who drives; intents are written under it
+    Limits limits = usual_limits;
+    TurnTerms terms = {};  // the agent's terms, for a turn that this command may start
+    // When the open request to the model is given up, if later than its time limit says: one that
     // waits for its turn is given up only after it was sent.
     std::optional<Time> model_until = {};
     // The number for the next session that this command starts; the others follow it.
     std::uint64_t next_session = 0;
     MailPolicy mail = {};  // of the session's project
-    // Why the agent of what this makes, a session or a task, takes none of its project; else empty.
+    // If not empty: why the agent cannot serve the project of the session or task that this command
+    // creates.
     std::string refused = {};
-    Body body;
+    // Roles as which the caller may answer ("role:approve"), besides its name; nullopt: all.
+    std::optional<std::vector<std::string>> roles = {};
     Found found = {};
+    Checked checked = {};
 };
 
 }  // namespace dormouse::session

@@ -59,9 +59,9 @@ TEST_F(CrashWindow, PausedAndSavedNothingIsResidentAndNothingIsWritten) {
 TEST_F(CrashWindow, InsideASubmissionBeforeItsAppendRedeliveryWorks) {
     waits_for({job()});
     PendingId const asked = pending(1);
-    Command const lost = command_of(Submit{asked, result("ok"), "http", {}, {}, {}});
+    auto const lost = request_of(Submit{asked, result("ok"), "http", {}, {}, {}});
     State undurable = state;
-    ASSERT_EQ(said(decide(undurable, epoch, lost)), "applied");
+    ASSERT_EQ(said(lost.decided_on(undurable)), "applied");
     (void)restart();
     EXPECT_EQ(said(submit(asked, result("ok"))), "applied") << "whole or not at all";
 }

@@ -96,11 +96,11 @@ TEST_F(CreateTest, ASessionThatNeverWasIsNotFound) {
 
 TEST_F(CreateTest, SameCommandSameEventsByteForByte) {
     (void)create();
-    Command const command = command_of(Prompt{parts("go"), 2, {}, {}, false, quoted("go"), {}});
+    auto const request = request_of(Prompt{parts("go"), 2, {}, {}, false, quoted("go"), {}});
     State one = state;
     State other = state;
-    auto const a = decide(one, epoch, command);
-    auto const b = decide(other, epoch, command);
+    auto const a = request.decided_on(one);
+    auto const b = request.decided_on(other);
     EXPECT_EQ(types(a), types(b));
     EXPECT_EQ(one, other);
 }

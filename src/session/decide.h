@@ -35,15 +35,19 @@ struct Decision {
     std::vector<PendingChange> pending = {};  // what the events do to the rows of pending calls
     std::vector<KeptArtifact> artifacts = {};
     std::vector<Post> posts = {};
-    std::uint64_t sessions = 0;  // so many numbers were used, from Command::next_session on
+    std::uint64_t sessions = 0;  // so many numbers were used, from Context::next_session on
     // The post that the command brought was taken up: it is remembered with this append.
     std::optional<PostKey> took = {};
 };
 
 // Brings `state` forward by exactly the events it returns. Expiries that are due by the command's
-// time come first, also when the command itself is refused (rule 9). `epoch` is who drives; intents
-// are written under it.
-[[nodiscard]] Decision decide(State& state, Epoch epoch, Command const& command,
-                              Limits const& limits = usual_limits);
+// time come first, also when the command itself is refused (rule 9).
+[[nodiscard]] Decision decide(State& state, Command const& command, Context const& context);
+
+// The open call for which the submission is decided by the values that it brings, so that the
+// schemas and the validator of its tool must be asked first; nullptr: it is refused, or answered by
+// a receipt, whatever it brings. The same checks as decide() makes, in the same order.
+[[nodiscard]] Call const* call_to_check(State const& state, Command const& command,
+                                        Context const& context);
 
 }  // namespace dormouse::session

@@ -230,14 +230,13 @@ TEST_F(ModelTest, ARequestThatWaitsForItsTurnIsNotGivenUp) {
     (void)create();
     (void)prompt("please");
     now += limits::model_time_limit * 3;
-    Command tick = command_of(Tick{});
-    tick.model_until = Time::max();
+    auto tick = request_of(Tick{});
+    tick.context.model_until = Time::max();
     State queued = state;
-    EXPECT_EQ(types(decide(queued, epoch, tick)), "");
+    EXPECT_EQ(types(tick.decided_on(queued)), "");
     EXPECT_EQ(turn().failures, 0U);
-    tick.model_until = now;
-    EXPECT_EQ(types(decide(queued, epoch, tick)), "model_failed")
-        << "it was sent, and its time is up";
+    tick.context.model_until = now;
+    EXPECT_EQ(types(tick.decided_on(queued)), "model_failed") << "it was sent, and its time is up";
 }
 
 TEST_F(ModelTest, WhatACrashCutOffIsNoFailure) {

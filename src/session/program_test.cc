@@ -46,6 +46,7 @@ public:
             turn().no,        turn().step, turn().attempt, turn().program.updates, std::move(spec),
             std::move(terms), {}};
         ask_for.own = own;
+        ask_for.denied = std::exchange(denied, {});
         return when(std::move(ask_for));
     }
     Decision answers(std::string const& text = "done") {
@@ -62,6 +63,7 @@ public:
 
     std::string shown = "rm it";  // beside the input; empty: nothing is known of it
     std::string own;
+    std::string denied;  // of the next one: why a gate denies it
 };
 
 TEST(Program, APromptIsStoredThenForwardedAndItsAnswerEndsTheTurn) {
@@ -185,6 +187,29 @@ TEST(Program, APermissionIsAPendingCallAndItsDecisionIsToldAtOnce) {
     (void)given.works("t1", AgentToolStatus::completed);
     EXPECT_FALSE(given.owes<TellAgent>());
     EXPECT_EQ(types(given.answers()), "agent_update agent_replied turn_ended");
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, PermissionThatAGateDenies_IsDeniedWithoutAPerson) {
+    Program given;
+    given.denied = "not on a Friday";
+    EXPECT_EQ(types(given.asks()), "agent_asked submitted");
+    auto const tell = given.owes<TellAgent>();
+    ASSERT_TRUE(tell);
+    EXPECT_EQ(*tell, (TellAgent{1, 1, false, false}));
+    EXPECT_EQ(activity(given.state), Activity::busy);
+    EXPECT_EQ(types(given.asks()), "") << "offered again";
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, PermissionThatAGateDenies_TakesBackAnApprovalLeftOver) {
+    Program given;
+    (void)given.asks();
+    (void)given.restart();
+    (void)given.submit(given.pending(1), decision(true));
+    given.denied = "not on a Friday";
+    EXPECT_EQ(types(given.asks()), "agent_asked submitted");
+    EXPECT_EQ(types(given.asks(2)), "agent_asked") << "the approval was taken back";
     EXPECT_EQ(given.broken(), "");
 }
 

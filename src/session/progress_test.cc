@@ -59,8 +59,8 @@ TEST_F(ProgressTest, TenASecondAndThenLater) {
 TEST_F(ProgressTest, IsBoundedForACall) {
     waits_for({job()});
     state.calls.at(1).progress_count = limits::progress_per_call_max;  // as after so many
-    Command const command = command_of(Progress{pending(1), quoted("more"), {}});
-    EXPECT_EQ(said(decide(state, epoch, command)), "rate_limited");
+    auto const request = request_of(Progress{pending(1), quoted("more"), {}});
+    EXPECT_EQ(said(request.decided_on(state)), "rate_limited");
 }
 
 TEST_F(ProgressTest, AClaimKeepsOthersAwayUntilItsTimeIsUp) {

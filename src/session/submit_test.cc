@@ -191,8 +191,8 @@ TEST_F(SubmitTest, AnyOtherEarlyOfferIsNotReadyAndSaysWhenToTryAgain) {
 
 TEST_F(SubmitTest, AnInvalidResultGoesOnWaiting) {
     waits_for({job()});
-    Submit bad = offer(pending(1), result("x"));
-    bad.invalid = json(R"([{"pointer":"/url","message":"missing"}])");
+    Submit const bad = offer(pending(1), result("x"));
+    checked.invalid = json(R"([{"pointer":"/url","message":"missing"}])");
     auto const d = when(bad);
     EXPECT_EQ(said(d), "invalid_result");
     EXPECT_EQ(d.answer.error().extra.text(),
@@ -203,16 +203,16 @@ TEST_F(SubmitTest, AnInvalidResultGoesOnWaiting) {
 
 TEST_F(SubmitTest, AnEarlyInvalidResultIsRefusedByTheDeclaredSchema) {
     asks_for({job()});
-    Submit bad = offer(pending(1), result("x"));
-    bad.invalid = json(R"([{"pointer":"","message":"a string"}])");
+    Submit const bad = offer(pending(1), result("x"));
+    checked.invalid = json(R"([{"pointer":"","message":"a string"}])");
     EXPECT_EQ(said(when(bad)), "invalid_result");
     EXPECT_EQ(state.calls.size(), 1U);
 }
 
 TEST_F(SubmitTest, TheKindIsCheckedBeforeTheSchema) {
     waits_for({job()});
-    Submit bad = offer(pending(1), decision(true));
-    bad.invalid = json("[]");
+    Submit const bad = offer(pending(1), decision(true));
+    checked.invalid = json("[]");
     EXPECT_EQ(said(when(bad)), "wrong_kind");
 }
 
@@ -220,9 +220,43 @@ TEST_F(SubmitTest, AReceiptIsFoundBeforeAnythingElseIsChecked) {
     waits_for({job()});
     PendingId const asked = pending(1);
     (void)submit(asked, result("ok"));
-    Submit bad = offer(asked, result("ok"));
-    bad.invalid = json("[]");
+    Submit const bad = offer(asked, result("ok"));
+    checked.invalid = json("[]");
     EXPECT_EQ(said(when(bad)), "duplicate");
+}
+
+TEST_F(SubmitTest, ValuesThatCannotBeCheckedNow_LeaveTheCallWaiting) {
+    waits_for({job()});
+    checked.refused = Error{Code::reentry_gone, "The tool is not configured."};
+    EXPECT_EQ(said(submit(pending(1), result("ok"))), "reentry_gone");
+    EXPECT_EQ(said(submit(pending(1), result("ok"))), "applied");
+}
+
+TEST_F(SubmitTest, RoleAmongTheAnswerers_OnlyCallersThatHaveIt) {
+    asks_for({gated(plain())});
+    PauseTerms asked = pause_for(PauseReason::approval);
+    asked.answer.from = {"role:approve", "bob"};
+    (void)gate(1, asked);
+    roles = std::vector<std::string>{"role:answer"};
+    EXPECT_EQ(said(submit(pending(1), decision(true))), "not_an_answerer");
+    roles->push_back("role:approve");
+    EXPECT_EQ(said(submit(pending(1), decision(true))), "applied");
+}
+
+TEST_F(SubmitTest, CallToCheck_OnlyWhatItsValuesDecide) {
+    waits_for({job()});
+    auto const checks = [&](Submit what) {
+        auto const [command, context] = request_of(std::move(what));
+        return call_to_check(state, command, context) != nullptr;
+    };
+    EXPECT_TRUE(checks(offer(pending(1), result("ok"))));
+    EXPECT_FALSE(checks(offer(pending(1), decision(true)))) << "another kind is asked for";
+    PendingId unknown = pending(1);
+    ++unknown.call;
+    EXPECT_FALSE(checks(offer(unknown, result("ok"))));
+    PendingId const asked = pending(1);
+    (void)submit(asked, result("ok"));
+    EXPECT_FALSE(checks(offer(asked, result("ok")))) << "the receipt answers";
 }
 
 TEST_F(SubmitTest, ADecisionIsBoundToTheArgumentsThatThePersonSaw) {

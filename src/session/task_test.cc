@@ -76,7 +76,7 @@ TEST_F(TaskTest, TasksAreNestedOnlySoDeep) {
     (void)create();
     state.parent = Parent{id, 1, limits::task_depth_max};
     State copy = state;
-    Decision const d = decide(copy, epoch, command_of(ask(TaskAsk::What::start)));
+    Decision const d = request_of(ask(TaskAsk::What::start)).decided_on(copy);
     EXPECT_EQ(said(d), "queue_full");
     EXPECT_TRUE(d.events.empty());
     state.parent.reset();

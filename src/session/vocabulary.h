@@ -207,8 +207,7 @@ struct Attached {
     bool told = false;
 };
 
-// What is offered for a pending call. `digest` covers what design/02 says it covers; `invalid` is
-// the verdict of the schema that the door found ("" when it fits).
+// What is offered for a pending call. `digest` is that of docs/design/rules.md, "Digest".
 struct Submission {
     SubmissionKind kind = SubmissionKind::result;  // result, error or decision
     Json output = {};                              // result: any value

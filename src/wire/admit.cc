@@ -157,7 +157,6 @@ template <class Visit> struct Fields {
         of("what", c.what);
         of("via", c.via);
         of("deliveryID", c.delivery_id);
-        of("errors", c.invalid);
         of("artifacts", c.attached);
     }
     void operator()(Progress& c) const {

@@ -39,10 +39,12 @@ Result<State> fold(SessionId const& id, std::string const& frame) {
 void go_on(State state) {
     auto const say = [&](Command::Body body) {
         Command command;
-        command.at = state.updated + Duration(86'400'000);
         command.body = std::move(body);
+        Context context;
+        context.at = state.updated + Duration(86'400'000);
+        context.epoch = 99;
         try {
-            (void)decide(state, 99, command, usual_limits);
+            (void)decide(state, command, context);
         } catch (std::logic_error const&) {
             state = State();
         }

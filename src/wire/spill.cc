@@ -96,4 +96,24 @@ void spill(Command& command, std::size_t output_bytes) {
     if (done) put_aside(done->output, done->attached, output_bytes);
 }
 
+namespace {
+
+Artifact const* put_aside(Submit const& submit) {
+    return submit.attached.told ? &submit.attached.list.back() : nullptr;
+}
+
+}  // namespace
+
+Json whole_output(Submit const& submit) {
+    Artifact const* const aside = put_aside(submit);
+    if (aside == nullptr) return submit.what.output;
+    if (aside->mime == "application/json") return Json::trusted(*aside->bytes);
+    return Json::trusted(json::quote(*aside->bytes));
+}
+
+std::size_t output_bytes(Submit const& submit) {
+    Artifact const* const aside = put_aside(submit);
+    return aside == nullptr ? submit.what.output.size() : aside->bytes->size();
+}
+
 }  // namespace dormouse::wire

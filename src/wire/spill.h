@@ -11,4 +11,8 @@ namespace dormouse::wire {
 // limits::artifact_bytes_max, or of a decision, stays as it is, and is refused later.
 void spill(session::Command& command, std::size_t output_bytes);
 
+// The output as it came, also when it was put aside; and about how many bytes it has.
+[[nodiscard]] Json whole_output(session::Submit const& submit);
+[[nodiscard]] std::size_t output_bytes(session::Submit const& submit);
+
 }  // namespace dormouse::wire

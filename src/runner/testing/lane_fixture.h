@@ -15,6 +15,17 @@ public:
     [[nodiscard]] Time now() const override { return clock.now(); }
     [[nodiscard]] Random random() override { return entropy.random(); }
     [[nodiscard]] Epoch epoch() const override { return owner; }
+    [[nodiscard]] session::Limits const& limits() const override { return allowed; }
+    [[nodiscard]] session::MailPolicy mail_policy(std::string const&) const override { return {}; }
+    [[nodiscard]] bool may_mail(std::string const&, std::string const&) const override {
+        return false;
+    }
+    [[nodiscard]] SubmissionCheck::World checks() const override { return checked_by; }
+    [[nodiscard]] std::vector<port::PostRow> outgoing(
+        session::State const&, std::span<wire::RecordPtr const>,
+        std::vector<session::PendingChange> const&) override {
+        return {};
+    }
     [[nodiscard]] port::Journal& journal() override { return store; }
     [[nodiscard]] JournalWriter& writer() override { return append_writer; }
     [[nodiscard]] port::Effects& effects() override { return work; }
@@ -50,6 +61,8 @@ public:
     JournalWriter append_writer{loop, store};
     TestEffects work;
     Epoch owner = 1;
+    session::Limits allowed;
+    SubmissionCheck::World checked_by;
     bool drains = false;
     std::vector<port::PostRow> sent;
     std::vector<Seq> observed;  // events that observers were given
@@ -70,14 +83,13 @@ protected:
     // Hands `body` to the lane; what it says ends up in `answers`, in the order of the answers.
     void tell(session::Command::Body body, std::string idem_key = {},
               std::string idem_digest = "d") {
-        session::Command command;
-        command.at = host.now();
-        command.random = host.random();
+        Incoming incoming{{}, host.now(), host.random(), rights};
+        session::Command& command = incoming.command;
         command.by = {session::ActorType::token, "ann"};
         if (!idem_key.empty()) command.idem_digest = std::move(idem_digest);
         command.idem_key = std::move(idem_key);
         command.body = std::move(body);
-        host.lane->receive(std::move(command), [this](Result<session::Answer> answer) {
+        host.lane->receive(std::move(incoming), [this](Result<session::Answer> answer) {
             answers.push_back(said(answer));
             if (answer) last = *answer;
         });
@@ -136,6 +148,7 @@ protected:
 
     SessionId id = SessionId::make(1, {9, 9, 9, 9, 9, 9, 9, 9});
     TestHost<Journal> host;
+    Rights rights;  // of who asks
     std::vector<std::string> answers;
     session::Answer last;
 };

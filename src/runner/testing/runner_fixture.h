@@ -2,6 +2,7 @@
 // A runner in a world that a test controls, and the same again after a restart.
 
 #include "runner/runner.h"
+#include "runner/testing/catalogue.h"
 #include "runner/testing/world.h"
 #include "session/testing/given.h"
 
@@ -11,7 +12,7 @@ namespace dormouse::runner::testing {
 
 template <class Journal> class RunnerTestOn : public ::testing::Test {
 protected:
-    RunnerTestOn() { open(); }
+    explicit RunnerTestOn(bool checks = false) : checks(checks) { open(); }
 
     void open(std::size_t resident_max = 4'096) {
         runner.reset();
@@ -23,7 +24,8 @@ protected:
         options.resident_bytes = resident_bytes;
         options.completed_after = completed_after;
         options.audit_after = audit_after;
-        runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects},
+        runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects,
+                                                        nullptr, checks ? &catalogue : nullptr},
                                           options);
     }
     // Another process on the same data. What the old one ran is gone with it.
@@ -91,6 +93,8 @@ protected:
     TestEntropy entropy;
     Journal journal{loop};
     TestEffects effects;
+    TestCatalogue catalogue;
+    bool const checks;  // values of submissions, by the catalogue
     std::unique_ptr<Runner> runner;
     std::size_t resident_bytes = std::size_t{256} << 20;  // of the next open(); so below
     std::optional<Duration> completed_after;

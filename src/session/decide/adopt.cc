@@ -20,8 +20,8 @@ void doubt(Decider& d, Call const& call, std::string const& why) {
     if (outside) in_doubt.deadline = deadline_of(PauseTerms{}, call.spec.terms, d.at);
     if (asks) {
         in_doubt.question = d.new_pending(call);
-        in_doubt.remind_after = d.limits.remind_after;
-        in_doubt.remind_every = d.limits.remind_every;
+        in_doubt.remind_after = d.context.limits.remind_after;
+        in_doubt.remind_every = d.context.limits.remind_every;
     }
     d.emit(std::move(in_doubt));
 }
@@ -30,7 +30,7 @@ namespace {
 
 void verdict(Decider& d, Call const& call) {
     if (call.spec.terms.crash == CrashPolicy::retry) {
-        d.emit(ToolStarted{call.pending, call.attempt + 1, d.epoch});
+        d.emit(ToolStarted{call.pending, call.attempt + 1, d.context.epoch});
     } else {
         doubt(d, call, "");
     }
@@ -56,18 +56,18 @@ void ask_gates_anew(Decider& d, Adopt const& c) {
 
 }  // namespace
 
-Judged judge(Decider& d, Adopt const& c) {
+Result<Answer> handle(Decider& d, Adopt const& c) {
     std::vector<CallNo> cut_off;
     for (auto const& [no, call] : d.state.calls) {
-        if (call.phase == CallPhase::running && call.epoch < d.epoch) cut_off.push_back(no);
+        if (call.phase == CallPhase::running && call.epoch < d.context.epoch) cut_off.push_back(no);
     }
     for (CallNo no : cut_off) verdict(d, d.state.calls.at(no));
-    if (d.state.turn && d.state.turn->request && d.state.turn->request->epoch < d.epoch) {
+    if (d.state.turn && d.state.turn->request && d.state.turn->request->epoch < d.context.epoch) {
         OpenTurn const& turn = *d.state.turn;
         if (turn.terms.program) {
             lose_program(d, {"restarted", "The server stopped while the agent worked."}, false);
         } else {
-            d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
+            d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.context.epoch});
         }
     }
     ask_gates_anew(d, c);
@@ -75,6 +75,6 @@ Judged judge(Decider& d, Adopt const& c) {
 }
 
 // Everything due was done before this, and what became possible is done after it.
-Judged judge(Decider& d, Tick const&) { return done(d); }
+Result<Answer> handle(Decider& d, Tick const&) { return done(d); }
 
 }  // namespace dormouse::session

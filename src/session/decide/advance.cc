@@ -40,7 +40,7 @@ bool can_end(State const& state) {
 
 void start_turn(Decider& d) {
     QueuedInput const input = d.state.queue.front();
-    TurnStarted started{input.turn, input.seq, input.source, d.command.terms, false};
+    TurnStarted started{input.turn, input.seq, input.source, d.context.terms, false};
     bool const had = input.source == InputSource::external;
     if (had) started.terms.before.clear();
     if (had) started.terms.after.clear();
@@ -55,7 +55,7 @@ void start_turn(Decider& d) {
 
 // What woke the session is its input; what else lies in the inbox is seen with it.
 void start_mail_turn(Decider& d, InboxItem const& mail) {
-    d.emit(TurnStarted{d.state.turns + 1, mail.seq, InputSource::mail, d.command.terms, false});
+    d.emit(TurnStarted{d.state.turns + 1, mail.seq, InputSource::mail, d.context.terms, false});
 }
 
 // Prompts first: their turn sees the mail as well.
@@ -90,7 +90,7 @@ void start_due_retries(Decider& d) {
     for (CallNo no : due) {
         if (d.state.in_work >= d.state.turn->terms.tool_concurrency) return;
         Call const& call = d.state.calls.at(no);
-        d.emit(ToolStarted{call.pending, call.attempt + 1, d.epoch});
+        d.emit(ToolStarted{call.pending, call.attempt + 1, d.context.epoch});
     }
 }
 
@@ -116,7 +116,7 @@ void ask_model(Decider& d) {
     if (turn.terms.program) return prompt_again(d);
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
-    d.emit(ModelRequested{step, attempt, d.state.head, d.epoch});
+    d.emit(ModelRequested{step, attempt, d.state.head, d.context.epoch});
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ void start_tool(Decider& d, CallNo no) {
     auto const terms = call.spec.terms;
     bool const goes_on = call.resumed.has_value();
     PendingId const pending = d.new_pending(call);
-    d.emit(ToolStarted{pending, 1, d.epoch});
+    d.emit(ToolStarted{pending, 1, d.context.epoch});
     if (at_once && !goes_on)
         d.emit(
             CallPaused{pending, with_reminders(d, *at_once), deadline_of(*at_once, terms, d.at)});

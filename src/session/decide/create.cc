@@ -16,7 +16,7 @@ void begin_as_fork(Decider& d, Create::ForkOf const& from) {
 }
 
 // A part that came before is not taken again, so it may be sent until it is answered.
-Judged judge(Decider& d, ImportMore const& c) {
+Result<Answer> handle(Decider& d, ImportMore const& c) {
     if (d.state.imports == 0) return fail(Code::wrong_kind, "This session was not imported.");
     if (c.part <= d.state.imports) return Answer{.outcome = Answer::Outcome::duplicate};
     if (c.part > limits::import_parts_max)
@@ -39,7 +39,7 @@ Judged judge(Decider& d, ImportMore const& c) {
 
 // REQUIRES: the state is new, or the session's own: an Idempotency-Key led the repeat to the same
 // session.
-Judged judge(Decider& d, Create const& c) {
+Result<Answer> handle(Decider& d, Create const& c) {
     if (d.state.lifecycle == Lifecycle::deleted)
         return fail(Code::session_gone, "This session was deleted.");
     if (d.state.lifecycle != Lifecycle::none) {
@@ -48,8 +48,8 @@ Judged judge(Decider& d, Create const& c) {
                     "This Idempotency-Key was used with another request body.");
     }
     bool const names_agent = !c.fork || c.fork->from == SessionId();
-    if (!d.command.refused.empty())
-        return agent_refused(names_agent ? "/agentID" : "", d.command.refused);
+    if (!d.context.refused.empty())
+        return agent_refused(names_agent ? "/agentID" : "", d.context.refused);
     d.state.id = c.id;
     if (c.prompt) {
         if (auto error = refuse_files(d.state, c.prompt->files))

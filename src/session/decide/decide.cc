@@ -43,8 +43,8 @@ std::optional<Receipt> Decider::closed(PendingId const& pending) const {
         if (auto receipt = receipt_in(event); receipt && receipt->pending == pending)
             return receipt;
     }
-    bool const found = command.found.receipt && command.found.receipt->pending == pending;
-    return found ? command.found.receipt : std::nullopt;
+    bool const found = context.found.receipt && context.found.receipt->pending == pending;
+    return found ? context.found.receipt : std::nullopt;
 }
 
 PendingId Decider::new_pending(Call const& call) {
@@ -52,7 +52,7 @@ PendingId Decider::new_pending(Call const& call) {
 }
 
 SessionId Decider::new_session() {
-    return SessionId::make(command.next_session + sessions_++, draw());
+    return SessionId::make(context.next_session + sessions_++, draw());
 }
 
 Receipt Decider::receipt(PendingId const& pending, SubmissionKind kind, CallStatus status,
@@ -114,18 +114,18 @@ bool is_creation(State const& state, Command const& command) {
 
 }  // namespace
 
-Decision decide(State& state, Epoch epoch, Command const& command, Limits const& limits) {
+Decision decide(State& state, Command const& command, Context const& context) {
     bool const creates = is_creation(state, command);
     bool const exists = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
     if (!creates && !exists) return {{}, unknown(), {}};
-    if (command.found.gone) return {{}, gone(), {}};
+    if (context.found.gone) return {{}, gone(), {}};
     Activity const before = activity(state);
-    Decider decider(state, epoch, command, limits);
+    Decider decider(state, command, context);
     // A new owner's verdicts come before the times that passed while nobody drove: a run that a
     // crash cut off is in doubt, it did not take too long.
     bool const adopts = std::holds_alternative<Adopt>(command.body);
     if (!creates && !adopts) fall_due(decider);
-    auto answer = std::visit([&](auto const& body) { return judge(decider, body); }, command.body);
+    auto answer = std::visit([&](auto const& body) { return handle(decider, body); }, command.body);
     if (adopts) fall_due(decider);
     if (state.lifecycle != Lifecycle::deleted) advance(decider);
     if (!decider.events.empty() && activity(state) != before)

@@ -10,11 +10,11 @@ namespace dormouse::session {
 
 class Decider {
 public:
-    Decider(State& state, Epoch epoch, Command const& command, Limits const& limits)
-        : state(state), epoch(epoch), command(command), limits(limits), at(command.at) {}
+    Decider(State& state, Command const& command, Context const& context)
+        : state(state), command(command), context(context), at(context.at) {}
 
     void emit(Event::Body body);
-    [[nodiscard]] Bits128 draw() { return dormouse::draw(command.random, ++drawn_); }
+    [[nodiscard]] Bits128 draw() { return dormouse::draw(context.random, ++drawn_); }
     // What an input remembers of the request that brought it; empty: it bore no Idempotency-Key.
     [[nodiscard]] std::string idem() const;
     // The receipt of a closed pause: this very append may have closed it (rule 9), else it was
@@ -25,9 +25,8 @@ public:
                                   Sha256 const& digest) const;
 
     State& state;
-    Epoch const epoch;
     Command const& command;
-    Limits const& limits;
+    Context const& context;
     Time const at;
     std::vector<Event> events;
     std::vector<PendingChange> pending;
@@ -46,8 +45,6 @@ private:
     std::uint64_t sessions_ = 0;
     std::uint32_t drawn_ = 0;
 };
-
-using Judged = Result<Answer>;
 
 // advance.cc: does what has become possible (rules 2 and 4), in the same append.
 void advance(Decider& d);
@@ -68,7 +65,7 @@ void lose_program(Decider& d, Trouble const& error, bool died);
 
 // time.cc: everything that is due by the command's time (rule 9).
 void fall_due(Decider& d);
-// Of people who are asked, those that are usual, unless it says others.
+// Fills in the default reminder intervals for pauses that people answer.
 [[nodiscard]] PauseTerms with_reminders(Decider const& d, PauseTerms terms);
 [[nodiscard]] std::optional<Time> deadline_of(PauseTerms const& terms, ToolTerms const& tool,
                                               Time at);
@@ -82,7 +79,7 @@ void doubt(Decider& d, Call const& call, std::string const& why);
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
 
 // mail.cc
-[[nodiscard]] Judged receive_mail(Decider& d, Mail const& mail);
+[[nodiscard]] Result<Answer> receive_mail(Decider& d, Mail const& mail);
 void bounce_mail(Decider& d, Undelivered const& back, Mail const& mail);
 void lose_mail(Decider& d, MailLost const& lost);
 void mail_is_due(Decider& d);  // some is released, or has expired
@@ -102,7 +99,7 @@ void mail_is_due(Decider& d);  // some is released, or has expired
 // The messages of a fork with its own ids in place of the original's; `next` is the event of its
 // first artifact.
 [[nodiscard]] Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next);
-// create.cc: of what its agent does not take (Command::refused). `pointer`: to the agent's name in
+// create.cc: of what its agent does not take (Context::refused). `pointer`: to the agent's name in
 // the request, empty when it names none.
 [[nodiscard]] std::unexpected<Error> agent_refused(std::string const& pointer,
                                                    std::string const& why);
@@ -116,52 +113,51 @@ struct Offer {
     std::string const& via;
     std::string const& delivery_id;
     std::optional<Sha256> const& input_digest;
-    Json const& invalid;
     Attached const& attached;
 };
-[[nodiscard]] Judged submit(Decider& d, Offer const& offer);
+[[nodiscard]] Result<Answer> submit(Decider& d, Offer const& offer);
 // Writes the settling event and, for an answered in-doubt question, what follows from it.
 Receipt settle(Decider& d, Call const& call, Offer const& offer);
 // What the receipt of a closed pause (or its absence) answers to a submission with `digest`.
-[[nodiscard]] Judged answer_closed(Decider& d, PendingId const& pending,
-                                   std::optional<Sha256> const& digest);
+[[nodiscard]] Result<Answer> answer_closed(Decider& d, PendingId const& pending,
+                                           std::optional<Sha256> const& digest);
 void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest,
           std::string text);
 
-[[nodiscard]] Judged judge(Decider& d, Create const& c);
-[[nodiscard]] Judged judge(Decider& d, Adopt const& c);
-[[nodiscard]] Judged judge(Decider& d, Tick const& c);
-[[nodiscard]] Judged judge(Decider& d, Prompt const& c);
-[[nodiscard]] Judged judge(Decider& d, ModelReply const& c);
-[[nodiscard]] Judged judge(Decider& d, ModelFailure const& c);
-[[nodiscard]] Judged judge(Decider& d, ToolOutcome const& c);
-[[nodiscard]] Judged judge(Decider& d, GateOutcome const& c);
-[[nodiscard]] Judged judge(Decider& d, TurnOutcome const& c);
-[[nodiscard]] Judged judge(Decider& d, PollOutcome const& c);
-[[nodiscard]] Judged judge(Decider& d, Submit const& c);
-[[nodiscard]] Judged judge(Decider& d, Progress const& c);
-[[nodiscard]] Judged judge(Decider& d, Claim const& c);
-[[nodiscard]] Judged judge(Decider& d, Cancel const& c);
-[[nodiscard]] Judged judge(Decider& d, Move const& c);
-[[nodiscard]] Judged judge(Decider& d, Change const& c);
-[[nodiscard]] Judged judge(Decider& d, Delete const& c);
-[[nodiscard]] Judged judge(Decider& d, Deliver const& c);
-[[nodiscard]] Judged judge(Decider& d, Undelivered const& c);
-[[nodiscard]] Judged judge(Decider& d, Repair const& c);
-[[nodiscard]] Judged judge(Decider& d, CutHistory const& c);
-[[nodiscard]] Judged judge(Decider& d, TaskAsk const& c);
-[[nodiscard]] Judged judge(Decider& d, SendMail const& c);
-[[nodiscard]] Judged judge(Decider& d, TakeMail const& c);
-[[nodiscard]] Judged judge(Decider& d, ReleaseMail const& c);
-[[nodiscard]] Judged judge(Decider& d, ImportMore const& c);
-[[nodiscard]] Judged judge(Decider& d, AgentAttach const& c);
-[[nodiscard]] Judged judge(Decider& d, AgentTyped const& c);
-[[nodiscard]] Judged judge(Decider& d, AgentNews const& c);
-[[nodiscard]] Judged judge(Decider& d, AgentReply const& c);
-[[nodiscard]] Judged judge(Decider& d, AgentAsk const& c);
-[[nodiscard]] Judged judge(Decider& d, AgentFailure const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Create const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Adopt const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Tick const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Prompt const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, ModelReply const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, ModelFailure const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, ToolOutcome const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, GateOutcome const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, TurnOutcome const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, PollOutcome const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Submit const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Progress const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Claim const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Cancel const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Move const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Change const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Delete const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Deliver const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Undelivered const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Repair const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, CutHistory const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, TaskAsk const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, SendMail const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, TakeMail const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, ReleaseMail const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, ImportMore const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, AgentAttach const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, AgentTyped const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, AgentNews const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, AgentReply const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, AgentAsk const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, AgentFailure const& c);
 
-[[nodiscard]] inline Judged done(Decider const& d) { return Answer{.seq = d.state.head}; }
+[[nodiscard]] inline Result<Answer> done(Decider const& d) { return Answer{.seq = d.state.head}; }
 [[nodiscard]] bool is_full(State const& state);
 [[nodiscard]] std::unexpected<Error> journal_full();
 // "1 MiB", "2048 bytes"

@@ -6,7 +6,7 @@ namespace dormouse::session {
 
 namespace {
 
-Judged cancel_pause(Decider& d, PendingId const& pending, std::string const& reason) {
+Result<Answer> cancel_pause(Decider& d, PendingId const& pending, std::string const& reason) {
     Call const* const call = open_pause(d.state, pending);
     if (call) {
         CallNo const no = call->no;
@@ -36,8 +36,8 @@ void settle_everything(Decider& d, std::string const& why) {
     clear_tasks(d, "Its parent session has ended.");
 }
 
-Judged change_status(Decider& d, Lifecycle from, Lifecycle to, std::string_view move,
-                     std::string const& why) {
+Result<Answer> change_status(Decider& d, Lifecycle from, Lifecycle to, std::string_view move,
+                             std::string const& why) {
     if (d.state.lifecycle != from) return wrong_state(d.state, move);
     d.emit(StatusChanged{from, to, why});
     return done(d);
@@ -45,7 +45,7 @@ Judged change_status(Decider& d, Lifecycle from, Lifecycle to, std::string_view 
 
 // error → active; or, with an idle session whose last turn failed, that turn once more at the same
 // view.
-Judged retry(Decider& d, std::string const& why) {
+Result<Answer> retry(Decider& d, std::string const& why) {
     if (d.state.lifecycle == Lifecycle::error) {
         return change_status(d, Lifecycle::error, Lifecycle::active, "retry", why);
     }
@@ -53,13 +53,13 @@ Judged retry(Decider& d, std::string const& why) {
     if (!idle || !d.state.last_turn || !d.state.last_turn->failed)
         return wrong_state(d.state, "retry");
     LastTurn const last = *d.state.last_turn;
-    d.emit(TurnStarted{last.no, last.input, last.cause, d.command.terms, true});
+    d.emit(TurnStarted{last.no, last.input, last.cause, d.context.terms, true});
     return done(d);
 }
 
 }  // namespace
 
-Judged judge(Decider& d, Cancel const& c) {
+Result<Answer> handle(Decider& d, Cancel const& c) {
     if (c.scope == Cancel::Scope::call) return cancel_pause(d, *c.pending, c.reason);
     bool const ended = d.state.lifecycle == Lifecycle::completed;
     if (ended) return wrong_state(d.state, "cancel");
@@ -72,7 +72,7 @@ Judged judge(Decider& d, Cancel const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, Move const& c) {
+Result<Answer> handle(Decider& d, Move const& c) {
     switch (c.to) {
         case Move::To::pause:
             return change_status(d, Lifecycle::active, Lifecycle::paused, "pause", c.why);
@@ -104,7 +104,7 @@ std::unexpected<Error> changed_since() {
 
 }  // namespace
 
-Judged judge(Decider& d, Change const& c) {
+Result<Answer> handle(Decider& d, Change const& c) {
     if (c.if_match && *c.if_match != d.state.head) return changed_since();
     bool const stays = c.unless_titled && !d.state.title.empty();
     bool const new_title = c.title && *c.title != d.state.title && !stays;
@@ -121,12 +121,12 @@ Judged judge(Decider& d, Change const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, Repair const& c) {
+Result<Answer> handle(Decider& d, Repair const& c) {
     d.emit(Repaired{c.what, d.command.by});
     return done(d);
 }
 
-Judged judge(Decider& d, CutHistory const& c) {
+Result<Answer> handle(Decider& d, CutHistory const& c) {
     bool const meets = c.after == d.state.base.through && c.last <= d.state.head;
     if (!meets || c.what.through <= c.after) return changed_since();
     HistoryCut what = c.what;
@@ -135,7 +135,7 @@ Judged judge(Decider& d, CutHistory const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, Delete const& c) {
+Result<Answer> handle(Decider& d, Delete const& c) {
     if (c.if_match && *c.if_match != d.state.head) return changed_since();
     if (c.only_completed && d.state.lifecycle != Lifecycle::completed) {
         return wrong_state(d.state, "go by retention");

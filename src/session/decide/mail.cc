@@ -57,7 +57,7 @@ bool is_child(State const& state, SessionId const& session) {
 // agents that answer each other for ever holds here too.
 void tell_the_parent(Decider& d, Mail const& mail) {
     State const& state = d.state;
-    if (!d.command.mail.tells_the_parent || !state.parent || mail.wake == Wake::never) return;
+    if (!d.context.mail.tells_the_parent || !state.parent || mail.wake == Wake::never) return;
     SessionId const parent = state.parent->session;
     if (mail.from && (*mail.from == parent || is_child(state, *mail.from))) return;
     std::string says = "Mail to your task " + task_id(parent, state.parent->task) + " from " +
@@ -74,14 +74,14 @@ void tell_the_parent(Decider& d, Mail const& mail) {
                     mail.expires});
 }
 
-Judged take(Decider& d, Mail mail) {
+Result<Answer> take(Decider& d, Mail mail) {
     State& state = d.state;
     if (is_full(state)) return journal_full();
-    if (mail.project != state.project && !d.command.mail.from_elsewhere) return unknown();
+    if (mail.project != state.project && !d.context.mail.from_elsewhere) return unknown();
     if (state.lifecycle == Lifecycle::completed) return wrong_state(state, "take mail");
     if (mail.expires && *mail.expires <= d.at) return fail(Code::expired, std::string(unread_text));
     if (state.inbox.size() >= limits::inbox_max) return inbox_full();
-    if (mail.wake == Wake::usual) mail.wake = d.command.mail.usual;
+    if (mail.wake == Wake::usual) mail.wake = d.context.mail.usual;
     Verdict const what = verdict(d, mail);
     d.emit(MailReceived{mail, state.mails + 1, what.hold, what.until, d.idem()});
     Answer answer;
@@ -91,8 +91,8 @@ Judged take(Decider& d, Mail mail) {
     return answer;
 }
 
-Judged answer_earlier(Decider const& d) {
-    Found::Earlier const& earlier = *d.command.found.earlier;
+Result<Answer> answer_earlier(Decider const& d) {
+    Found::Earlier const& earlier = *d.context.found.earlier;
     if (earlier.idem == d.idem())
         return Answer{.outcome = Answer::Outcome::duplicate, .seq = earlier.seq};
     return fail(Code::idempotency_mismatch,
@@ -123,7 +123,7 @@ std::optional<Time> expiry(Decider const& d, std::optional<Duration> ttl) {
 
 }  // namespace
 
-Judged receive_mail(Decider& d, Mail const& mail) { return take(d, mail); }
+Result<Answer> receive_mail(Decider& d, Mail const& mail) { return take(d, mail); }
 
 void bounce_mail(Decider& d, Undelivered const& back, Mail const& mail) {
     d.emit(MailBounced{mail.id.seq, {back.to, mail.to_alias}, back.error});
@@ -149,8 +149,8 @@ void mail_is_due(Decider& d) {
     if (!released.numbers.empty()) d.emit(std::move(released));
 }
 
-Judged judge(Decider& d, SendMail const& c) {
-    if (d.command.found.earlier) return answer_earlier(d);
+Result<Answer> handle(Decider& d, SendMail const& c) {
+    if (d.context.found.earlier) return answer_earlier(d);
     State const& state = d.state;
     if (is_full(state)) return journal_full();
     if (state.lifecycle == Lifecycle::completed) return wrong_state(state, "send mail");
@@ -166,8 +166,8 @@ Judged judge(Decider& d, SendMail const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, TakeMail const& c) {
-    if (d.command.found.earlier) return answer_earlier(d);
+Result<Answer> handle(Decider& d, TakeMail const& c) {
+    if (d.context.found.earlier) return answer_earlier(d);
     if (c.mail.text.size() > limits::mail_bytes_max)
         return over_limit("A mail", "mail_bytes", limits::mail_bytes_max);
     Mail mail = c.mail;
@@ -179,7 +179,7 @@ Judged judge(Decider& d, TakeMail const& c) {
     return take(d, std::move(mail));
 }
 
-Judged judge(Decider& d, ReleaseMail const& c) {
+Result<Answer> handle(Decider& d, ReleaseMail const& c) {
     for (InboxItem const& item : d.state.inbox) {
         if (item.id != c.mail) continue;
         if (item.hold == MailHold::none) break;

@@ -75,12 +75,12 @@ void give_up_model(Decider& d) {
     fail_model(d, {"model_failed", "The model did not answer in time."}, true, std::nullopt);
 }
 
-Judged judge(Decider& d, ModelReply const& c) {
+Result<Answer> handle(Decider& d, ModelReply const& c) {
     if (!is_current(d.state, c)) return done(d);
     std::size_t const open = d.state.calls.size() + c.calls.size();
-    if (c.calls.size() > d.limits.calls_per_reply || open > d.limits.open_calls) {
-        fail_model(d, {"model_failed", too_many_calls(c.calls.size(), open, d.limits)}, false,
-                   std::nullopt);
+    if (c.calls.size() > d.context.limits.calls_per_reply || open > d.context.limits.open_calls) {
+        fail_model(d, {"model_failed", too_many_calls(c.calls.size(), open, d.context.limits)},
+                   false, std::nullopt);
         return done(d);
     }
     // Calls of a reply that was cut off are not calls; its text is kept.
@@ -99,7 +99,7 @@ Judged judge(Decider& d, ModelReply const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, ModelFailure const& c) {
+Result<Answer> handle(Decider& d, ModelFailure const& c) {
     if (is_current(d.state, c)) fail_model(d, c.error, c.may_retry, c.retry_after);
     return done(d);
 }

@@ -33,14 +33,14 @@ Submission submission_of(Decider& d, CallNo call, PollOutcome const& c) {
     if (auto const* done = std::get_if<PollOutcome::Done>(&c.what)) {
         if (auto const error = refuse_artifacts(d.state, done->attached)) {
             what.error = error->detail + " Nothing of it was kept.";
-        } else if (done->output.size() <= d.limits.output_bytes) {
+        } else if (done->output.size() <= d.context.limits.output_bytes) {
             what.output = keep(d, call, done->attached, done->output);
             what.title = done->title;
             what.metadata = done->metadata;
             return what;
         } else {
-            what.error = "the tool's output is larger than " + bytes_text(d.limits.output_bytes) +
-                         "; nothing of it was kept";
+            what.error = "the tool's output is larger than " +
+                         bytes_text(d.context.limits.output_bytes) + "; nothing of it was kept";
         }
     } else {
         what.error = std::get<PollOutcome::Failed>(c.what).message;
@@ -52,7 +52,7 @@ Submission submission_of(Decider& d, CallNo call, PollOutcome const& c) {
 }  // namespace
 
 // Whatever settled the call meanwhile stands, and the answer to a poll before the newest is old.
-Judged judge(Decider& d, PollOutcome const& c) {
+Result<Answer> handle(Decider& d, PollOutcome const& c) {
     Call const* const call = open_pause(d.state, c.pending);
     bool const polls = call && call->phase == CallPhase::waiting && call->pending == c.pending &&
                        call->pause->poll_at && call->pause->polled == c.since;
@@ -62,7 +62,7 @@ Judged judge(Decider& d, PollOutcome const& c) {
         return done(d);
     }
     Submission const what = submission_of(d, call->no, c);
-    settle(d, *call, {c.pending, what, "poll", {}, std::nullopt, {}, {}});
+    settle(d, *call, {c.pending, what, "poll", {}, std::nullopt, {}});
     return done(d);
 }
 

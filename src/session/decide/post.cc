@@ -6,7 +6,7 @@ namespace dormouse::session {
 
 namespace {
 
-Judged begin_run(Decider& d, Deliver const& c, StartRun const& run) {
+Result<Answer> begin_run(Decider& d, Deliver const& c, StartRun const& run) {
     PostKey const& key = c.key;
     State& state = d.state;
     if (is_full(state)) return journal_full();
@@ -30,7 +30,7 @@ Judged begin_run(Decider& d, Deliver const& c, StartRun const& run) {
     return done(d);
 }
 
-Judged stop_run(Decider& d, StopRun const& stop) {
+Result<Answer> stop_run(Decider& d, StopRun const& stop) {
     State& state = d.state;
     for (QueuedInput const& input : std::vector(state.queue)) {
         if (input.run == stop.run) d.emit(InputDropped{input.seq, stop.why, stop.reason});
@@ -38,7 +38,7 @@ Judged stop_run(Decider& d, StopRun const& stop) {
     if (state.turn && state.turn->run == stop.run)
         end_turn(d, FinishReason::cancelled, std::nullopt, stop.why, stop.reason);
     if (stop.ends && state.lifecycle != Lifecycle::completed)
-        return judge(d, Move{Move::To::end, stop.why});
+        return handle(d, Move{Move::To::end, stop.why});
     return done(d);
 }
 
@@ -46,40 +46,41 @@ struct Take {
     Decider& d;
     Deliver const& c;
 
-    Judged operator()(StartRun const& run) const { return begin_run(d, c, run); }
-    Judged operator()(StopRun const& stop) const { return stop_run(d, stop); }
-    Judged operator()(RunEnded const& ended) const {
+    Result<Answer> operator()(StartRun const& run) const { return begin_run(d, c, run); }
+    Result<Answer> operator()(StopRun const& stop) const { return stop_run(d, stop); }
+    Result<Answer> operator()(RunEnded const& ended) const {
         run_ended(d, c.key.from, ended);
         return done(d);
     }
-    Judged operator()(RunProgress const& progress) const {
+    Result<Answer> operator()(RunProgress const& progress) const {
         run_goes_on(d, c.key.from, progress);
         return done(d);
     }
-    Judged operator()(MailLost const& lost) const {
+    Result<Answer> operator()(MailLost const& lost) const {
         lose_mail(d, lost);
         return done(d);
     }
-    Judged operator()(Mail const& mail) const { return receive_mail(d, mail); }
+    Result<Answer> operator()(Mail const& mail) const { return receive_mail(d, mail); }
 };
 
 struct TakeBack {
     Decider& d;
     Undelivered const& back;
 
-    Judged operator()(StartRun const& run) const {
+    Result<Answer> operator()(StartRun const& run) const {
         child_is_gone(d, back.to, run.task);
         return done(d);
     }
-    Judged operator()(Mail const& mail) const {
+    Result<Answer> operator()(Mail const& mail) const {
         bounce_mail(d, back, mail);
         return done(d);
     }
-    template <class Any> Judged operator()(Any const&) const { return done(d); }
+    template <class Any> Result<Answer> operator()(Any const&) const { return done(d); }
 };
 
 // What changed nothing needs not be remembered.
-Judged remembered(Decider& d, PostKey const& key, std::size_t before, Judged judged) {
+Result<Answer> remembered(Decider& d, PostKey const& key, std::size_t before,
+                          Result<Answer> judged) {
     if (!judged) return judged;
     if (d.events.size() == before) {
         judged->outcome = Answer::Outcome::duplicate;
@@ -91,14 +92,14 @@ Judged remembered(Decider& d, PostKey const& key, std::size_t before, Judged jud
 
 }  // namespace
 
-Judged judge(Decider& d, Deliver const& c) {
-    if (d.command.found.taken) return Answer{.outcome = Answer::Outcome::duplicate};
+Result<Answer> handle(Decider& d, Deliver const& c) {
+    if (d.context.found.taken) return Answer{.outcome = Answer::Outcome::duplicate};
     std::size_t const before = d.events.size();
     return remembered(d, c.key, before, std::visit(Take{d, c}, c.what));
 }
 
-Judged judge(Decider& d, Undelivered const& c) {
-    if (d.command.found.taken) return Answer{.outcome = Answer::Outcome::duplicate};
+Result<Answer> handle(Decider& d, Undelivered const& c) {
+    if (d.context.found.taken) return Answer{.outcome = Answer::Outcome::duplicate};
     std::size_t const before = d.events.size();
     return remembered(d, c.key, before, std::visit(TakeBack{d, c}, c.what));
 }

@@ -81,7 +81,7 @@ void tell_late(Decider& d, AgentNews const& c) {
     bool const gone = d.state.lifecycle == Lifecycle::deleted || !d.state.last_turn;
     if (gone || is_full(d.state) || c.what.kind == NewsKind::plan) return;
     if (!c.by_itself || !opens_turn(d.state)) return tell(d, 0, 0, d.state.last_turn->no, c.what);
-    TurnTerms terms = d.command.terms;
+    TurnTerms terms = d.context.terms;
     terms.before.clear();
     terms.after.clear();
     InputReceived input;
@@ -162,6 +162,18 @@ bool asked_before(State const& state, CallSpec const& spec) {
                                [&](Verdict const& v) { return same(v.attempt, v.ask); });
 }
 
+// A gate's answer is stored as a person's would be, and told to the agent in the same way.
+void deny(Decider& d, AgentAsk const& c) {
+    ask(d, c.step, c.spec, c.terms);
+    Call const& call = d.state.calls.at(d.state.calls_ever);
+    Submission denial;
+    denial.kind = SubmissionKind::decision;
+    denial.reason = c.denied;
+    denial.digest = sha256(R"({"decision":{"approved":false}})");
+    PendingId const pending = call.pending;
+    settle(d, call, {pending, denial, "runtime", {}, std::nullopt, {}});
+}
+
 }  // namespace
 
 void prompt_again(Decider& d) {
@@ -169,7 +181,7 @@ void prompt_again(Decider& d) {
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
     std::string const marker = marker_of(d.state.id, turn.no, step) + std::to_string(attempt);
-    d.emit(AgentPrompted{step, attempt, d.state.head, d.epoch, marker});
+    d.emit(AgentPrompted{step, attempt, d.state.head, d.context.epoch, marker});
 }
 
 void lose_program(Decider& d, Trouble const& error, bool died) {
@@ -186,7 +198,7 @@ void lose_program(Decider& d, Trouble const& error, bool died) {
     }
 }
 
-Judged judge(Decider& d, AgentAttach const& c) {
+Result<Answer> handle(Decider& d, AgentAttach const& c) {
     bool const first = c.turn == 0 && !d.state.turn && d.state.acp_session.empty();
     if (first || is_newest(d.state, c))
         d.emit(AgentAttached{c.acp_session, c.how, c.program, c.told, c.mode});
@@ -194,10 +206,10 @@ Judged judge(Decider& d, AgentAttach const& c) {
 }
 
 // A message of the user's in a turn of its own, behind those that wait. It begins no run of a task.
-Judged judge(Decider& d, AgentTyped const& c) {
+Result<Answer> handle(Decider& d, AgentTyped const& c) {
     State const& state = d.state;
     if (is_full(state) || c.at <= state.program_typed) return done(d);
-    if (state.queue.size() >= d.limits.queue) return too_early();
+    if (state.queue.size() >= d.context.limits.queue) return too_early();
     InputReceived input;
     input.turn = state.turns + 1;
     input.source = InputSource::external;
@@ -208,7 +220,7 @@ Judged judge(Decider& d, AgentTyped const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, AgentNews const& c) {
+Result<Answer> handle(Decider& d, AgentNews const& c) {
     if (c.number == 0) {
         tell_late(d, c);
         return done(d);
@@ -221,7 +233,7 @@ Judged judge(Decider& d, AgentNews const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, AgentReply const& c) {
+Result<Answer> handle(Decider& d, AgentReply const& c) {
     if (!is_newest(d.state, c)) return done(d);
     if (c.updates > d.state.turn->program.updates) return too_early();
     if (c.last) tell(d, c.attempt, c.updates + 1, c.turn, *c.last);
@@ -230,11 +242,15 @@ Judged judge(Decider& d, AgentReply const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, AgentAsk const& c) {
+Result<Answer> handle(Decider& d, AgentAsk const& c) {
     if (!is_newest(d.state, c) || asked_before(d.state, c.spec)) return done(d);
     if (c.updates > d.state.turn->program.updates) return too_early();
     if (!c.own.empty()) {
         d.emit(AgentGranted{0, c.attempt, c.spec.ask, c.spec.model_id, c.own});
+        return done(d);
+    }
+    if (!c.denied.empty()) {
+        deny(d, c);
         return done(d);
     }
     if (Verdict const* const grant = grant_for(d.state, c)) {
@@ -253,7 +269,7 @@ void ask_next(Decider& d, std::uint32_t step, CallSpec spec) {
     ask(d, step, spec, terms);
 }
 
-Judged judge(Decider& d, AgentFailure const& c) {
+Result<Answer> handle(Decider& d, AgentFailure const& c) {
     if (!is_newest(d.state, c)) return done(d);
     if (c.how == AgentFailure::How::died) {
         lose_program(d, c.error, true);

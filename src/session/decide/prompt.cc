@@ -8,7 +8,7 @@ namespace dormouse::session {
 
 namespace {
 
-Judged answer_earlier(Decider const& d, Found::Earlier const& earlier) {
+Result<Answer> answer_earlier(Decider const& d, Found::Earlier const& earlier) {
     if (earlier.idem != d.idem()) {
         return fail(Code::idempotency_mismatch,
                     "This Idempotency-Key was used with another request body.");
@@ -29,7 +29,7 @@ std::unexpected<Error> ambiguous(State const& state) {
 }
 
 // The prompt is the answer to a pause with continuation `message`: receipt and input in one append.
-Judged answer_pause(Decider& d, Prompt const& c, PendingId const& pending) {
+Result<Answer> answer_pause(Decider& d, Prompt const& c, PendingId const& pending) {
     static std::string const via = "prompt";
     static std::string const no_delivery;
     Submission what;
@@ -45,7 +45,7 @@ Judged answer_pause(Decider& d, Prompt const& c, PendingId const& pending) {
                     "The open question takes text only. To begin a turn with images or files "
                     "instead, say when (`queue`).");
     }
-    auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}, {}});
+    auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}});
     if (!settled || settled->outcome != Answer::Outcome::applied) return settled;
     settled->turn = turn;
     settled->seq = d.state.head;
@@ -74,7 +74,7 @@ std::string open_ids(State const& state) {
     return ids.empty() ? "the model's answer" : ids;
 }
 
-Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
+Result<Answer> take_input(Decider& d, Prompt const& c, PromptMode when) {
     State& state = d.state;
     bool const idle = !state.turn && state.queue.empty();
     if (!idle && when == PromptMode::reject) {
@@ -84,9 +84,9 @@ Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
     // A program takes nothing in the middle of a prompt.
     bool const programmed = state.turn && state.turn->terms.program;
     bool const own_turn = idle || when == PromptMode::queue || !state.turn || programmed;
-    if (own_turn && state.queue.size() >= d.limits.queue) {
-        return fail(Code::queue_full,
-                    "The session's queue is full (" + std::to_string(d.limits.queue) + ").");
+    if (own_turn && state.queue.size() >= d.context.limits.queue) {
+        return fail(Code::queue_full, "The session's queue is full (" +
+                                          std::to_string(d.context.limits.queue) + ").");
     }
     if (auto error = refuse_files(state, c.files)) return std::unexpected(*std::move(error));
     if (programmed && when == PromptMode::interrupt) {
@@ -108,11 +108,11 @@ Judged take_input(Decider& d, Prompt const& c, PromptMode when) {
 
 }  // namespace
 
-Judged judge(Decider& d, Prompt const& c) {
-    if (d.command.found.earlier) return answer_earlier(d, *d.command.found.earlier);
+Result<Answer> handle(Decider& d, Prompt const& c) {
+    if (d.context.found.earlier) return answer_earlier(d, *d.context.found.earlier);
     State& state = d.state;
-    if (c.text_bytes > d.limits.prompt_bytes) {
-        return over_limit("A prompt's text", "prompt_bytes", d.limits.prompt_bytes);
+    if (c.text_bytes > d.context.limits.prompt_bytes) {
+        return over_limit("A prompt's text", "prompt_bytes", d.context.limits.prompt_bytes);
     }
     if (is_full(d.state)) return journal_full();
     if (state.lifecycle == Lifecycle::error) return wrong_state(state, "prompt");

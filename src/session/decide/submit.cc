@@ -31,19 +31,23 @@ std::unexpected<Error> wrong_kind(PauseReason reason) {
                 Json::trusted("{\"reason\":\"" + word + "\"}"));
 }
 
-// A person's name, or a role that the door resolved to "role:…".
-bool may_answer(AnswerTerms const& terms, Actor const& actor) {
+// A person's name, or a role ("role:approve") that the caller has.
+bool may_answer(AnswerTerms const& terms, Actor const& actor, Context const& context) {
     if (terms.from.empty() || actor.type == ActorType::runtime) return true;
-    return std::ranges::any_of(terms.from, [&](std::string const& from) {
-        return from == actor.name || from.starts_with("role:");
-    });
+    auto const has = [&](std::string const& role) {
+        return role.starts_with("role:") &&
+               (!context.roles || std::ranges::find(*context.roles, role) != context.roles->end());
+    };
+    return std::ranges::any_of(
+        terms.from, [&](std::string const& from) { return from == actor.name || has(from); });
 }
 
-std::optional<Error> refuse_invalid(Offer const& offer) {
-    if (offer.invalid.is_null()) return std::nullopt;
+std::optional<Error> refuse_values(Checked const& checked) {
+    if (checked.refused) return checked.refused;
+    if (checked.invalid.is_null()) return std::nullopt;
     return Error{Code::invalid_result,
                  "The outcome does not fit the call's schema; it goes on waiting.",
-                 Json::trusted("{\"errors\":" + std::string(offer.invalid.text()) + "}")};
+                 Json::trusted("{\"errors\":" + std::string(checked.invalid.text()) + "}")};
 }
 
 // A result that is too long for a record has been put aside, unless it is too long for that too.
@@ -63,16 +67,17 @@ std::optional<Error> refuse_output(Limits const& allowed, Submission const& what
         .error();
 }
 
-// Early: the tool has started and has not said yet that it pauses. Judged by what it declared.
+// Early: the tool has started and has not said yet that it pauses. Result<Answer> by what it
+// declared.
 std::optional<Error> refuse_early(Call const& call, Offer const& offer) {
     bool const declared = call.spec.terms.may_pause_for(PauseReason::tool_result);
-    if (declared && offer.what.kind != SubmissionKind::decision) return refuse_invalid(offer);
+    if (declared && offer.what.kind != SubmissionKind::decision) return std::nullopt;
     Error error{Code::not_ready, "The call is still starting; try again.", {}, 1000};
     return error;
 }
 
-std::optional<Error> refuse(State const& state, Call const& call, Offer const& offer,
-                            Actor const& by) {
+std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, Offer const& offer,
+                                          Actor const& by, Context const& context) {
     bool const question = call.question && call.question->pending == offer.pending;
     if (question) {
         if (offer.what.kind != SubmissionKind::decision)
@@ -90,7 +95,7 @@ std::optional<Error> refuse(State const& state, Call const& call, Offer const& o
     if (terms.reason == PauseReason::handoff) {
         return Error{Code::not_an_answerer, "The runtime itself answers this call."};
     }
-    if (!may_answer(terms.answer, by))
+    if (!may_answer(terms.answer, by, context))
         return Error{Code::not_an_answerer, "You are not among those asked."};
     if (terms.answer.forbid_requester && state.turn->by == by) {
         return Error{Code::not_an_answerer,
@@ -109,10 +114,22 @@ std::optional<Error> refuse(State const& state, Call const& call, Offer const& o
         return Error{Code::input_changed, "The arguments are not those that you were shown.",
                      Json::trusted("{\"inputDigest\":\"" + shown + "\"}")};
     }
-    return refuse_invalid(offer);
+    return std::nullopt;
 }
 
-std::optional<Judged> voted_before(Decider const& d, Call const& call, Offer const& offer) {
+// What is wrong with it whatever values it brings.
+std::optional<Error> refuse(State const& state, Call const& call, Offer const& offer,
+                            Actor const& by, Context const& context) {
+    if (auto error = refuse_asker_or_kind(state, call, offer, by, context)) return error;
+    if (auto error = refuse_output(context.limits, offer.what)) return error;
+    return refuse_artifacts(state, offer.attached);
+}
+
+Offer offer_of(Submit const& c) {
+    return {c.pending, c.what, c.via, c.delivery_id, c.input_digest, c.attached};
+}
+
+std::optional<Result<Answer>> voted_before(Decider const& d, Call const& call, Offer const& offer) {
     auto const earlier = std::ranges::find(call.votes, d.command.by, &Vote::by);
     if (earlier == call.votes.end()) return std::nullopt;
     if (earlier->digest != offer.what.digest)
@@ -121,7 +138,7 @@ std::optional<Judged> voted_before(Decider const& d, Call const& call, Offer con
 }
 
 // With n-of-m a decision is a vote: the n-th equal approval settles, and so does one denial.
-Judged vote(Decider& d, Call const& call, Offer const& offer) {
+Result<Answer> vote(Decider& d, Call const& call, Offer const& offer) {
     Actor const& by = d.command.by;
     d.emit(Voted{offer.pending, by, offer.what.approved, offer.what.digest, offer.what});
     auto const equal = std::ranges::count_if(
@@ -167,13 +184,14 @@ CallStatus status_of(Submission const& what) {
 
 void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest,
           std::string text) {
-    Found const& found = d.command.found;
+    Found const& found = d.context.found;
     if (found.note_known || found.notes >= limits::notes_per_pause_max) return;
     d.emit(Note{pending.call, pending.generation, std::move(about), digest, found.notes + 1,
                 std::move(text)});
 }
 
-Judged answer_closed(Decider& d, PendingId const& pending, std::optional<Sha256> const& digest) {
+Result<Answer> answer_closed(Decider& d, PendingId const& pending,
+                             std::optional<Sha256> const& digest) {
     auto const receipt = d.closed(pending);
     bool const capability = d.command.by.type == ActorType::capability;
     if (!receipt) return !capability && pending.call <= d.state.base.call ? gone() : unknown();
@@ -227,14 +245,12 @@ Receipt settle(Decider& d, Call const& call, Offer const& offer) {
     return receipt;
 }
 
-Judged submit(Decider& d, Offer const& offer) {
+Result<Answer> submit(Decider& d, Offer const& offer) {
     Call const* const call = open_pause(d.state, offer.pending);
     if (!call) return answer_closed(d, offer.pending, offer.what.digest);
-    if (auto error = refuse(d.state, *call, offer, d.command.by))
+    if (auto error = refuse(d.state, *call, offer, d.command.by, d.context))
         return std::unexpected(std::move(*error));
-    if (auto error = refuse_output(d.limits, offer.what)) return std::unexpected(std::move(*error));
-    if (auto error = refuse_artifacts(d.state, offer.attached))
-        return std::unexpected(std::move(*error));
+    if (auto error = refuse_values(d.context.checked)) return std::unexpected(std::move(*error));
     bool const question = call->question && call->question->pending == offer.pending;
     bool const votes = !question && call->pause && call->pause->terms.answer.need > 1;
     if (votes) {
@@ -242,27 +258,32 @@ Judged submit(Decider& d, Offer const& offer) {
     }
     Submission what = offer.what;
     what.output = keep(d, call->no, offer.attached, what.output);
-    Offer const kept{offer.pending,      what,          offer.via,     offer.delivery_id,
-                     offer.input_digest, offer.invalid, offer.attached};
+    Offer const kept{offer.pending,      what,          offer.via, offer.delivery_id,
+                     offer.input_digest, offer.attached};
     if (votes) return vote(d, *call, kept);
     Receipt const receipt = settle(d, *call, kept);
     return Answer{.receipt = receipt, .seq = d.state.head};
 }
 
-Judged judge(Decider& d, Submit const& c) {
-    return submit(d,
-                  {c.pending, c.what, c.via, c.delivery_id, c.input_digest, c.invalid, c.attached});
+Result<Answer> handle(Decider& d, Submit const& c) { return submit(d, offer_of(c)); }
+
+Call const* call_to_check(State const& state, Command const& command, Context const& context) {
+    auto const* const c = std::get_if<Submit>(&command.body);
+    Call const* const call = c ? open_pause(state, c->pending) : nullptr;
+    if (!call) return nullptr;
+    return refuse(state, *call, offer_of(*c), command.by, context) ? nullptr : call;
 }
 
-Judged judge(Decider& d, Progress const& c) {
-    if (d.command.found.progress_known)
+Result<Answer> handle(Decider& d, Progress const& c) {
+    if (d.context.found.progress_known)
         return Answer{.outcome = Answer::Outcome::duplicate, .seq = d.state.head};
     Call const* const call = open_pause(d.state, c.pending);
     if (!call) return answer_closed(d, c.pending, std::nullopt);
     if (is_full(d.state)) return journal_full();
     bool const same_second = call->progress_second == to_ms(d.at) / 1000;
-    bool const fast = same_second && call->progress_in_second >= d.limits.progress_per_second;
-    if (fast || call->progress_count >= d.limits.progress_per_call) {
+    bool const fast =
+        same_second && call->progress_in_second >= d.context.limits.progress_per_second;
+    if (fast || call->progress_count >= d.context.limits.progress_per_call) {
         return std::unexpected(Error{
             Code::rate_limited, "Too much progress: 10 a second and 10,000 a call.", {}, 1000});
     }
@@ -270,7 +291,7 @@ Judged judge(Decider& d, Progress const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, Claim const& c) {
+Result<Answer> handle(Decider& d, Claim const& c) {
     Call const* const call = open_pause(d.state, c.pending);
     if (!call) return answer_closed(d, c.pending, std::nullopt);
     if (call->phase != CallPhase::waiting)

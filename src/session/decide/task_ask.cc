@@ -58,8 +58,8 @@ std::optional<Error> refuse_text(Decider const& d, TaskAsk const& ask) {
     if (is_full(d.state)) return journal_full().error();
     if (d.state.lifecycle == Lifecycle::completed || d.state.lifecycle == Lifecycle::error)
         return wrong_state(d.state, "run a task").error();
-    if (ask.parts.size() <= d.limits.prompt_bytes) return std::nullopt;
-    return over_limit("A task's prompt", "prompt_bytes", d.limits.prompt_bytes).error();
+    if (ask.parts.size() <= d.context.limits.prompt_bytes) return std::nullopt;
+    return over_limit("A task's prompt", "prompt_bytes", d.context.limits.prompt_bytes).error();
 }
 
 // Calls wait outside, and take no place.
@@ -110,9 +110,9 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
                                           " tasks; clear those that are done with.");
     }
     bool const own = ask.what == TaskAsk::What::call;
-    if (!d.command.refused.empty()) {
+    if (!d.context.refused.empty()) {
         bool const by_tool = std::holds_alternative<ToolOutcome>(d.command.body);
-        return agent_refused(by_tool ? "" : "/agentID", d.command.refused);
+        return agent_refused(by_tool ? "" : "/agentID", d.context.refused);
     }
     TaskStarted started;
     started.task = state.tasks_ever + 1;
@@ -306,9 +306,9 @@ void ask_tasks(Decider& d, ToolOutcome const& c, TaskAsk const& ask) {
     end_run(d, {no, c.attempt, std::nullopt, output, {}, {}, {}}, c.digest);
 }
 
-Judged judge(Decider& d, TaskAsk const& c) {
-    if (d.command.found.earlier) {
-        Found::Earlier const& earlier = *d.command.found.earlier;
+Result<Answer> handle(Decider& d, TaskAsk const& c) {
+    if (d.context.found.earlier) {
+        Found::Earlier const& earlier = *d.context.found.earlier;
         if (earlier.idem != d.idem()) {
             return fail(Code::idempotency_mismatch,
                         "This Idempotency-Key was used with another request body.");

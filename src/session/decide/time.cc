@@ -56,7 +56,7 @@ void expire(Decider& d, CallNo no) {
 }
 
 void give_up(Decider& d, CallNo no) {
-    bool const has_time = d.command.model_until && *d.command.model_until > d.at;
+    bool const has_time = d.context.model_until && *d.context.model_until > d.at;
     if (no == 0 && has_time) return;
     if (no == 0) return give_up_model(d);
     Call const& call = d.state.calls.at(no);
@@ -108,7 +108,8 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::model_retry: {
             OpenTurn const& turn = *d.state.turn;
             if (turn.terms.program) return prompt_again(d);
-            return d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.epoch});
+            return d.emit(
+                ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.context.epoch});
         }
     }
 }
@@ -132,8 +133,8 @@ PauseTerms with_reminders(Decider const& d, PauseTerms terms) {
     bool const job =
         terms.reason == PauseReason::tool_result || terms.reason == PauseReason::handoff;
     if (job || terms.remind_after) return terms;
-    terms.remind_after = d.limits.remind_after;
-    terms.remind_every = d.limits.remind_every;
+    terms.remind_after = d.context.limits.remind_after;
+    terms.remind_every = d.context.limits.remind_every;
     return terms;
 }
 

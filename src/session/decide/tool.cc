@@ -36,7 +36,7 @@ void supersede_question(Decider& d, Call const& call) {
 
 // An output within the limits, or what stands for it: the door has put larger ones aside.
 std::string too_large(Decider const& d, ToolOutcome::Done const& outcome) {
-    if (outcome.output.size() > d.limits.output_bytes) {
+    if (outcome.output.size() > d.context.limits.output_bytes) {
         return "the tool's output is larger than " + bytes_text(limits::artifact_bytes_max) +
                "; nothing of it was kept";
     }
@@ -119,11 +119,11 @@ void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest) {
     d.emit(Submitted{std::move(receipt), std::move(what)});
 }
 
-Judged judge(Decider& d, ToolOutcome const& c) {
+Result<Answer> handle(Decider& d, ToolOutcome const& c) {
     Call* const call = awaiting_outcome(d.state, c.pending);
     if (!call) {
         bool const open = d.state.calls.contains(c.pending.call);
-        if (!open && d.command.found.receipt)
+        if (!open && d.context.found.receipt)
             note(d, c.pending, "late_outcome", c.digest,
                  "The tool answered after its call was settled.");
         return done(d);
@@ -146,7 +146,7 @@ Judged judge(Decider& d, ToolOutcome const& c) {
     return done(d);
 }
 
-Judged judge(Decider& d, GateOutcome const& c) {
+Result<Answer> handle(Decider& d, GateOutcome const& c) {
     auto const found = d.state.calls.find(c.call);
     if (found == d.state.calls.end() || found->second.phase != CallPhase::gating) return done(d);
     Call const& call = found->second;

@@ -6,7 +6,7 @@
 // between the two: it may span days.
 namespace dormouse::session {
 
-Judged judge(Decider& d, TurnOutcome const& c) {
+Result<Answer> handle(Decider& d, TurnOutcome const& c) {
     if (c.ended) {
         bool const untold =
             std::ranges::find(d.state.untold, c.turn, &EndedTurn::no) != d.state.untold.end();

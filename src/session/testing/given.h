@@ -26,10 +26,10 @@ public:
 
     // Decides `body` at the session's time. The events are in the log afterwards.
     Decision when(Command::Body body) {
-        Command const command = command_of(std::move(body));
+        auto const [command, context] = request_of(std::move(body));
         State const before = state;
-        Decision decision = decide(state, epoch, command, limits);
-        check_again(before, command, decision);
+        Decision decision = decide(state, command, context);
+        check_again(before, command, context, decision);
         rows_of_events_.clear();
         if (decision.took) archive.take_post(command);
         for (Event const& event : decision.events) {
@@ -41,20 +41,31 @@ public:
         return decision;
     }
 
-    // The command as when() would build it: the next time, fresh randomness, what is found by key.
-    [[nodiscard]] Command command_of(Command::Body body) {
+    struct Request {
         Command command;
-        command.at = now;
-        command.random = sha256("random " + std::to_string(++drawn_));
-        command.by = by;
-        command.terms = terms;
-        command.mail = mail;
-        command.refused = std::exchange(refused, {});
-        command.idem_key = std::exchange(idem_key, {});
-        command.idem_digest = std::exchange(idem_digest, {});
-        command.body = std::move(body);
-        command.found = archive.found(state, command);
-        return command;
+        Context context;
+        [[nodiscard]] Decision decided_on(State& state) const {
+            return decide(state, command, context);
+        }
+    };
+    // The command as when() would build it: the next time, fresh randomness, what is found by key.
+    [[nodiscard]] Request request_of(Command::Body body) {
+        Request out;
+        out.command.by = by;
+        out.command.idem_key = std::exchange(idem_key, {});
+        out.command.idem_digest = std::exchange(idem_digest, {});
+        out.command.body = std::move(body);
+        out.context.at = now;
+        out.context.random = sha256("random " + std::to_string(++drawn_));
+        out.context.epoch = epoch;
+        out.context.limits = limits;
+        out.context.terms = terms;
+        out.context.mail = mail;
+        out.context.refused = std::exchange(refused, {});
+        out.context.roles = roles;
+        out.context.checked = std::exchange(checked, {});
+        out.context.found = archive.found(state, out.command);
+        return out;
     }
 
     // The session as another process finds it: the fold of its log, and a new epoch.
@@ -200,13 +211,16 @@ public:
     Limits limits;
     std::string idem_key, idem_digest;  // of the next command
     std::string refused = {};
+    Checked checked = {};                                // of the next command's values
+    std::optional<std::vector<std::string>> roles = {};  // of who asks; nullopt: all
 
 private:
     // The same inputs give the same; and a command that is refused writes what a tick would, and
     // notes.
-    void check_again(State const& before, Command command, Decision const& decision) {
+    void check_again(State const& before, Command command, Context const& context,
+                     Decision const& decision) {
         State again = before;
-        if (types(decide(again, epoch, command, limits)) != types(decision) || !(again == state)) {
+        if (types(decide(again, command, context)) != types(decision) || !(again == state)) {
             broken_ += "decided twice it is another decision; ";
         }
         if (decision.answer || std::holds_alternative<Create>(command.body)) return;
@@ -215,7 +229,7 @@ private:
                       [](Event const& event) { return std::holds_alternative<Note>(event.body); });
         again = before;
         command.body = Tick{};
-        if (types(decide(again, epoch, command, limits)) != types(written))
+        if (types(decide(again, command, context)) != types(written))
             broken_ += "a refusal wrote " + types(written) + "; ";
     }
     void check(Decision const& decision) {

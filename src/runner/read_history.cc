@@ -1,20 +1,20 @@
-#include "door/read_pending.h"
+#include "runner/read_history.h"
 
-namespace dormouse::door {
+namespace dormouse::runner {
 
 using namespace dormouse::session;
 
 namespace {
 
-constexpr std::size_t page_bytes = std::size_t{32} << 10;
-constexpr Seq first_look_back = 32;
+constexpr std::size_t call_page_bytes = std::size_t{32} << 10;
+constexpr Seq call_look_back = 32;
 
 // Adds the records from `from` to `to`; with `settled` only until it is known who used that event.
 Result<void> add_records(port::Store& store, SessionId session, Seq from, Seq to, Seq settled,
                          wire::History& history) {
     while (from <= to) {
         if (settled != 0 && from > settled && history.consumed(settled)) return {};
-        auto const records = runner::read_some_records(store, session, from, to, page_bytes);
+        auto const records = read_some_records(store, session, from, to, call_page_bytes);
         if (!records) return std::unexpected(records.error());
         if (records->empty()) return {};
         for (wire::RecordPtr const& record : *records) history.add(*record);
@@ -31,7 +31,7 @@ Result<wire::History> read_call(port::Store& store, PendingId const& pending, Se
     wire::History history(pending.session);
     if (!*row) return history;
     Seq const opened = (*row)->paused;
-    for (Seq back = first_look_back;; back *= 8) {
+    for (Seq back = call_look_back;; back *= 8) {
         bool const all = opened <= base + back;
         history = wire::History(pending.session);
         auto const added =
@@ -45,7 +45,7 @@ Result<wire::History> read_call(port::Store& store, PendingId const& pending, Se
     return history;
 }
 
-Snapshot snapshot_of(std::shared_ptr<runner::Lane> lane) {
+Snapshot snapshot_of(std::shared_ptr<Lane> lane) {
     Snapshot out{std::move(lane), wire::History(SessionId())};
     out.history = wire::History(out.lane->id());
     for (wire::RecordPtr const& record : out.lane->recent()) out.history.add(*record);
@@ -54,10 +54,14 @@ Snapshot snapshot_of(std::shared_ptr<runner::Lane> lane) {
 
 }  // namespace
 
-void read_pending(runner::Runner& runner, port::Journal& journal, PendingId const& pending,
-                  port::Fn<void(Result<Snapshot>)> done) {
+void read_history(Runner& runner, SessionId session, SnapshotFn done) {
+    read_history_from(runner, session, 1, std::move(done));
+}
+
+void read_pending(Runner& runner, port::Journal& journal, PendingId const& pending,
+                  SnapshotFn done) {
     auto looked = [&runner, &journal, pending,
-                   done = std::move(done)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                   done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
         if ((*lane)->recent_from_start()) return done(snapshot_of(*std::move(lane)));
         auto question = [pending, base = (*lane)->state().base.through,
@@ -68,7 +72,7 @@ void read_pending(runner::Runner& runner, port::Journal& journal, PendingId cons
                          done = std::move(done)](Result<wire::History> history) mutable {
             if (!history) return done(std::unexpected(std::move(history.error())));
             runner.look(pending.session, [history = *std::move(history), done = std::move(done)](
-                                             Result<std::shared_ptr<runner::Lane>> now) mutable {
+                                             Result<std::shared_ptr<Lane>> now) mutable {
                 if (!now) return done(std::unexpected(std::move(now.error())));
                 done(Snapshot{*std::move(now), std::move(history)});
             });
@@ -78,10 +82,9 @@ void read_pending(runner::Runner& runner, port::Journal& journal, PendingId cons
     runner.look(pending.session, std::move(looked));
 }
 
-void read_history_from(runner::Runner& runner, SessionId session, Seq from,
-                       port::Fn<void(Result<Snapshot>)> done) {
+void read_history_from(Runner& runner, SessionId session, Seq from, SnapshotFn done) {
     runner.read(session, from,
-                [session, done = std::move(done)](Result<runner::Runner::Read> read) mutable {
+                [session, done = std::move(done)](Result<Runner::Read> read) mutable {
                     if (!read) return done(std::unexpected(std::move(read.error())));
                     Snapshot snapshot{std::move(read->lane), wire::History(session)};
                     for (wire::RecordPtr const& record : read->records)
@@ -90,10 +93,9 @@ void read_history_from(runner::Runner& runner, SessionId session, Seq from,
                 });
 }
 
-void read_open_calls(runner::Runner& runner, SessionId session,
-                     port::Fn<void(Result<Snapshot>)> done) {
+void read_open_calls(Runner& runner, SessionId session, SnapshotFn done) {
     auto looked = [&runner, session,
-                   done = std::move(done)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                   done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
         auto const& turn = (*lane)->state().turn;
         Seq const from = turn ? turn->input : (*lane)->state().head + 1;
@@ -102,4 +104,4 @@ void read_open_calls(runner::Runner& runner, SessionId session,
     runner.look(session, std::move(looked));
 }
 
-}  // namespace dormouse::door
+}  // namespace dormouse::runner
