@@ -1,35 +1,42 @@
-# add_layer(<folder under src> [COLD] [APART] [TESTS_TOGETHER] DEPS <folder>... LINK <library>...)
-# declares one layer. COLD: nothing in it is worth the time of -O2, which whoever builds for the
-# first time waits for. For the same reason the presets release, asan and tsan compile several
-# sources together (DORMOUSE_TOGETHER, a "unity build", a third of the time); APART: not this
-# layer's, whose sources use one name for each one's own thing; TESTS_TOGETHER: its tests too, whose
-# fixtures are what takes the time. The other presets and clang-tidy compile each source by itself,
-# so that each includes what it needs.
+# add_layer(<name> [IN <folder>] [COLD] [APART] [TESTS_TOGETHER] DEPS <name>... LINK <lib>...)
+# declares one layer: src/<folder>/<name>.
 #
-# Includes are written from src/ ("store/sqlite/sqlite_store.h"). A layer sees only its own
-# headers and those of the layers it names, because each layer's include root is a directory
-# holding a single symlink: including an unnamed layer does not compile. Tests (*_test.cc) become
-# one binary a layer, <layer>_tests, and the slow ones (*_slow_test.cc) another,
-# <layer>_slow_tests; benchmarks (*_bench.cc) <layer>_bench, built when asked for. A main.cc
-# belongs to an executable, not to the layer: in the archive it would stand in for the test
-# runner's main.
+# COLD: nothing in it is worth the time of -O2, which a first build waits for. For the same reason
+# the presets release, asan and tsan compile several sources together (DORMOUSE_TOGETHER, a "unity
+# build", a third of the time). APART: not the sources of this layer, which use one name for
+# different things. TESTS_TOGETHER: its tests too, whose fixtures take most of the time. The other
+# presets and clang-tidy compile each source by itself, so that each includes what it needs.
+#
+# An include begins with the layer's name ("session/event.h", "store/sqlite/sqlite_store.h"),
+# whatever folder of src/ groups it. A layer sees only its own headers and those of the layers that
+# it names, because each layer's include root is a directory with a single symlink: including an
+# unnamed layer does not compile. Tests (*_test.cc) become one binary for each layer, <layer>_tests,
+# and the slow ones (*_slow_test.cc) another, <layer>_slow_tests; benchmarks (*_bench.cc)
+# <layer>_bench, built when asked for. A main.cc belongs to an executable, not to the layer: in the
+# archive it would replace the test runner's main.
 function(add_layer folder)
-  cmake_parse_arguments(ARG "COLD;APART;TESTS_TOGETHER" "" "DEPS;LINK;TEST_DEPS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;APART;TESTS_TOGETHER" "IN" "DEPS;LINK;TEST_DEPS;TEST_LINK"
+                        ${ARGN})
   string(REPLACE "/" "_" target ${folder})
   list(TRANSFORM ARG_DEPS REPLACE "/" "_")
   list(TRANSFORM ARG_TEST_DEPS REPLACE "/" "_")
   set(root ${PROJECT_BINARY_DIR}/layers/${target})
   cmake_path(GET folder PARENT_PATH parent)
+  set(group src/)
+  if(ARG_IN)
+    set(group src/${ARG_IN}/)
+  endif()
+  set(home ${PROJECT_SOURCE_DIR}/${group}${folder})
   file(MAKE_DIRECTORY ${root}/${parent})
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${folder} ${root}/${folder} SYMBOLIC)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cc)
+  file(CREATE_LINK ${home} ${root}/${folder} SYMBOLIC)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${home}/*.cc)
   set(tests ${sources})
   set(benches ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|_fuzz|/main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER benches INCLUDE REGEX "_bench\\.cc$")
-  file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR}/src CONFIGURE_DEPENDS
-       ${PROJECT_SOURCE_DIR}/src/${folder}/*.h)
+  file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR}/${group} CONFIGURE_DEPENDS
+       ${home}/*.h)
   list(TRANSFORM headers PREPEND "${root}/")
   if(NOT sources)  # CMake takes no archive without a source, and a layer may be headers alone
     set(sources ${PROJECT_BINARY_DIR}/libraries/headers_only.cc)
@@ -39,8 +46,8 @@ function(add_layer folder)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX VERIFY_INTERFACE_HEADER_SETS ON)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
   target_include_directories(${target} PUBLIC ${root})
-  target_compile_options(${target} PUBLIC -ffile-prefix-map=${root}/=src/
-                         -ffile-prefix-map=layers/${target}/=src/)
+  target_compile_options(${target} PUBLIC -ffile-prefix-map=${root}/=${group}
+                         -ffile-prefix-map=layers/${target}/=${group})
   if(ARG_COLD)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()

@@ -9,7 +9,7 @@ import json
 
 from dormouse import Case, Client, ROOT, main
 
-DOCUMENT = json.loads((ROOT / 'src/server/openapi.json').read_text())
+DOCUMENT = json.loads((ROOT / 'src/http/resources/operations/openapi.json').read_text())
 METHODS = ('get', 'post', 'patch', 'put', 'delete')
 VALUES = {
     'string': 'x',

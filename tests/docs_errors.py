@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/errors/ has one page for each code of src/base/error.cc, with its status line and its row in
-the index, and no page more. Exit status 1 and a list if not."""
+"""docs/errors/ has one page for each code of src/core/base/error.cc, with its status line and its
+row in the index, and no page more. Exit status 1 and a list if not."""
 import pathlib
 import re
 import sys
@@ -15,7 +15,7 @@ ENUM = re.compile(r'enum class Code\b[^{]*\{([^}]*)\}')
 
 def read_codes(root):
     """[(code, next, http, exit, title)]"""
-    rows = ROW.findall((root / 'src/base/error.cc').read_text())
+    rows = ROW.findall((root / 'src/core/base/error.cc').read_text())
     return [(text, *rest) for name, text, *rest in rows if name == text]
 
 

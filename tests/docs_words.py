@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ['*.md', 'docs/**/*.md', 'verification/*.md']
 # CHANGELOG.md says what was; docs/glossary.md names old words once.
 LEFT_OUT = {'CHANGELOG.md', 'docs/glossary.md'}
-REPEATED = {  # lines with texts of src/base/error.cc and src/config/keys.cc
+REPEATED = {  # lines with texts of src/core/base/error.cc and src/node/config/keys.cc
     'docs/reference/configuration.md': re.compile(r'^\|'),
     'docs/errors/README.md': re.compile(r'^\| \['),
 }

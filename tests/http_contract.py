@@ -24,7 +24,7 @@ from shapes import (
     one_of,
 )
 
-# ---- routes: as in src/server/routes.cc, which a test compares
+# ---- routes: as in src/http/resources/routes.cc, which a test compares
 
 ROUTES = [
     ('POST', '/async-tool/result'),
@@ -112,7 +112,7 @@ OWN_PROOF = ('/c/', '/a/', '/async-tool/webhook')
 
 class Routes(Contract):
     def test_this_table_names_every_route_of_the_server(self):
-        source = (ROOT / 'src/server/routes.cc').read_text()
+        source = (ROOT / 'src/http/resources/routes.cc').read_text()
         rows = re.findall(r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s', source)
         found = [(m, '/' + '/'.join(re.findall(r'"([^"]*)"', path))) for m, path in rows]
         self.assertEqual(sorted(found), sorted(ROUTES))

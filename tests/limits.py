@@ -106,7 +106,7 @@ class EachOne(Limits):
         server.client.close()
 
     def test_connections_per_address(self):
-        """Not of this machine, which tests call from: src/server/address_count_test.cc."""
+        """Not of this machine, which tests call from: src/http/transport/address_count_test.cc."""
         server = self.started('connections_per_address = 1')
         clients = [server.new_client() for _ in range(3)]
         for client in clients:

@@ -22,7 +22,7 @@ from dormouse import ROOT, Case, Client, Server, leave_out, main, wait_for
 
 PROGRAMS = ROOT / 'tests/contract'
 MODULES = PROGRAMS / 'node_modules'
-DOCUMENT = ROOT / 'src/server/openapi.json'
+DOCUMENT = ROOT / 'src/http/resources/operations/openapi.json'
 START_LIMIT_S = 120  # prism compiles thousands of modules before it listens
 METHODS = {'get', 'post', 'patch', 'put', 'delete'}
 
@@ -57,7 +57,7 @@ class Document(Case):
         self.assertEqual(told, set(http_contract.ROUTES))
 
     def test_it_has_every_query_parameter_and_no_other(self):
-        source = (ROOT / 'src/server/routes.cc').read_text()
+        source = (ROOT / 'src/http/resources/routes.cc').read_text()
         constants = dict(re.findall(r'constexpr std::string_view (\w+) =\s*"([^"]*)"', source))
         rows = re.findall(
             r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s+\w+,\s+\w+(?:,\s+("[^"]*"|\w+))?'

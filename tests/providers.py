@@ -590,9 +590,9 @@ class Chaos:
 
 
 class Configured(Case):
-    def test_settings_that_can_not_work_are_told_before_the_start(self):
+    def test_settings_that_cannot_work_are_refused_before_the_start(self):
         for setting, complaint in (
-            ('extra = { messages = [] }', 'extra.messages can not be set'),
+            ('extra = { messages = [] }', 'extra.messages cannot be set'),
             ('base_url = "ftp://example.org"', 'base_url'),
         ):
             config = pathlib.Path(self.server.own, 'bad.toml')

@@ -27,7 +27,7 @@ ADVISORIES = '''
 2026-25593 2025-59536 2026-21852 2025-61260 2026-25725 2025-53773 2026-45372 2026-45352 2025-52887
 2026-22776 2026-31870 2026-29076 2026-46527 2025-66577 2026-29085 2026-33128 2026-44217 2024-1135
 2024-23452 2025-55315 2023-38697'''.split()
-# `one_test`, `another_test` in `src/session/some_test.cc`
+# `one_test`, `another_test` in `src/core/session/some_test.cc`
 PROOF = re.compile(r'((?:`\w+`, )*`\w+`) in `([\w./-]+)`')
 COUNTS = re.compile(r'^Now: (\d+) done, (\d+) partly, (\d+) open\.$', re.M)
 

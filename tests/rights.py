@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Who may call what (P8): every route against every kind of caller, and what tokens are bound to.
 
-The table of routes is that of src/server/routes.cc; a route without a row of its own fails here."""
+The table of routes is that of src/http/resources/routes.cc; a route without a row of its own fails
+here."""
 import json
 import pathlib
 import re
@@ -18,7 +19,7 @@ ROLES = ('anyone', 'read', 'answer', 'operate', 'admin')
 
 def rights():
     """(method, path) → (role, names), as the server's table has it."""
-    source = (ROOT / 'src/server/routes.cc').read_text()
+    source = (ROOT / 'src/http/resources/routes.cc').read_text()
     right = re.compile(r'constexpr Right (\w+)\{Role::(\w+), Names::(\w+)(?:, (?:true|false))*\};')
     rights = {name: (role, names) for name, role, names in right.findall(source)}
     row = re.compile(r'\{"([A-Z]+)",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s[^{}]*?(\w+)\}')

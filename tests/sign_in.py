@@ -134,7 +134,7 @@ class SignIn(Case):
         cookie = self.cookie(code)
         session = self.server.create('approve A')['id']
         (call,) = self.server.open_calls(session)
-        source = (ROOT / 'src/server/routes.cc').read_text()
+        source = (ROOT / 'src/http/resources/routes.cc').read_text()
         rows = re.findall(r'\{"GET",\s+\{([^}]*(?:\{\}[^}]*)*)\},\s', source)
         paths = ['/' + '/'.join(re.findall(r'"([^"]*)"', row)) for row in rows]
         self.assertGreater(len(paths), 20)

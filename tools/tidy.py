@@ -65,12 +65,12 @@ def read_table(text):
 
 
 def read_build(text):
-    """{layer: {'DEPS': [...], 'TEST_DEPS': [...]}} of the add_layer lines of CMakeLists.txt."""
+    """{layer: {'IN': [folder], 'DEPS': [...], ...}} of the add_layer lines of CMakeLists.txt."""
     layers = {}
     for match in ADD_LAYER.finditer(text):
         words, part = {}, None
         for word in match[2].split():
-            if word in ('DEPS', 'LINK', 'TEST_DEPS', 'TEST_LINK'):
+            if word in ('IN', 'DEPS', 'LINK', 'TEST_DEPS', 'TEST_LINK'):
                 part = words.setdefault(word, [])
             elif word not in ('COLD', 'APART', 'TESTS_TOGETHER'):
                 part.append(word)
@@ -88,10 +88,10 @@ def check_table(table, build, root, emit):
             emit(f'{name}: CMakeLists.txt and ARCHITECTURE.md differ about its layers: {different}')
         table[name].test_deps = set(build[name].get('TEST_DEPS', []))
     for name, layer in table.items():
-        if not any((root / 'src' / name).rglob('*.h')) and not any(
-            (root / 'src' / name).rglob('*.cc')
-        ):
-            emit(f'{name}: there is no such folder with code in src/')
+        layer.place = '/'.join([*build.get(name, {}).get('IN', []), name])
+        home = root / 'src' / layer.place
+        if not any(home.rglob('*.h')) and not any(home.rglob('*.cc')):
+            emit(f'{name}: there is no such folder with code: src/{layer.place}')
         for dep in sorted(layer.deps - table.keys()):
             emit(f'{name}: may include {dep}, which is no layer')
     check_acyclic(table, emit)
@@ -332,7 +332,8 @@ def check_file(path, root, table, findings):
         emit(1, 'a header begins with #pragma once')
     layer_name, pure = None, False
     if relative.parts[0] == 'src':
-        layer_name = under(str(pathlib.Path(*relative.parts[1:])), table)
+        places = {layer.place: name for name, layer in table.items()}
+        layer_name = places.get(under(str(pathlib.Path(*relative.parts[1:])), places))
         if layer_name is None:
             return emit(1, 'its folder is not in ARCHITECTURE.md')
         pure = table[layer_name].pure and not is_test(path)

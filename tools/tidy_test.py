@@ -57,6 +57,13 @@ class Tidy(unittest.TestCase):
         )
         self.assertIn('cycle', found[0])
 
+    def test_a_layer_in_a_group_is_found_there(self):
+        grouped = BUILD.replace('add_layer(io ', 'add_layer(io IN node ')
+        tree = {'src/node/io/x.cc': '#include "io/a.h"\n#include "app/a.h"\n'}
+        found = self.findings(tree, build=grouped)
+        self.assertEqual(len([each for each in found if 'io may not include app' in each]), 1)
+        self.assertTrue(any('src/io/a.cc' in each and 'not in' in each for each in found), found)
+
     def test_every_folder_is_a_layer_and_every_layer_a_folder(self):
         self.expect('its folder is not in', '', 'src/stray/x.cc')
         found = self.findings(

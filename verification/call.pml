@@ -1,5 +1,5 @@
-/* One call of one turn, from its request to the end of the turn, as src/session/decide and
- * src/runner/lane.cc drive it. A crash may strike at any point, an append may end without anyone
+/* One call of one turn, from its request to the end of the turn, as src/core/session/decide and
+ * src/node/runner/lane.cc drive it. A crash may strike at any point, an append may end without anyone
  * learning how, results come early, twice, in conflict and late, somebody cancels, somebody steers.
  *
  *   NODES=1  as built: the lock on the data directory lets one process live at a time, each with

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const source = process.argv[2] ?? join(here, '../../src/server/openapi.json');
+const source = process.argv[2] ?? join(here, '../../src/http/resources/operations/openapi.json');
 const target = process.argv[3] ?? join(here, 'src/api.gen.ts');
 const api = JSON.parse(readFileSync(source, 'utf8'));
 

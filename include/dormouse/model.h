@@ -103,7 +103,7 @@ struct ModelInterceptor {
 };
 
 namespace detail {
-struct ModelPlan;  // src/runtime/models.h
+struct ModelPlan;  // src/node/runtime/models.h
 }
 
 // A value that is cheap to copy: how a model is made once there is a runtime.
@@ -155,7 +155,7 @@ using StreamingModelFunction = std::function<Result<ModelAnswer>(
 // the runtime, and then nothing comes of it. One that goes unanswered ends the turn.
 class ModelPromise {
 public:
-    struct State;  // src/runtime/model_function.cc
+    struct State;  // src/node/runtime/model_function.cc
     explicit ModelPromise(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
     // Shown to readers at once, as with StreamingModelFunction.

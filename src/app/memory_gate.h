@@ -2,9 +2,9 @@
 // What the server does while it has too little memory: it releases what it can, and refuses
 // requests until there is enough again.
 
+#include "http/transport/http.h"
 #include "io/memory_reserve.h"
 #include "runner/runner.h"
-#include "server/http.h"
 
 namespace dormouse::app {
 

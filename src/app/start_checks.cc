@@ -2,7 +2,7 @@
 
 #include "agent/demo.h"
 #include "app/confine.h"
-#include "server/proxies.h"
+#include "http/transport/proxies.h"
 
 #include <cstdint>
 #include <map>

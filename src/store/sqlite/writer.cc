@@ -1,6 +1,7 @@
 #include "store/sqlite/writer.h"
 
 #include "base/check.h"
+#include "base/trace.h"
 #include "store/sqlite/layout.h"
 
 #include <sqlite3.h>
@@ -74,6 +75,7 @@ int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pag
 }
 
 std::vector<Result<void>> Writer::commit(std::span<Append const> appends) {
+    trace();
     if (stopped_) return Results(appends.size(), std::unexpected(stopped_error()));
     // Savepoints cost a tenth to a third: only once an append has to be undone.
     Undo const undo(*this);

@@ -1,0 +1,82 @@
+#include "session/decide/decider.h"
+
+#include "base/trace.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+// Rule 3: verdicts after a crash. What an older epoch started and nobody finished is in doubt;
+// everything else is as it was, and nothing is written when nothing is in doubt.
+namespace dormouse::session {
+
+void doubt(Decider& d, Call const& call, std::string const& why) {
+    bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
+    bool const asks = call.spec.terms.crash == CrashPolicy::ask;
+    InDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt, why};
+    if (!outside && !asks) {
+        std::string const text = why.empty() ? "outcome unknown" : "outcome unknown: " + why;
+        return end_run(d, {call.no, call.attempt, ErrorReason::unknown, {}, text, {}, {}},
+                       sha256(text));
+    }
+    if (outside) in_doubt.deadline = deadline_of(PauseTerms{}, call.spec.terms, d.at);
+    if (asks) {
+        in_doubt.question = d.new_pending(call);
+        in_doubt.remind_after = d.context.limits.remind_after;
+        in_doubt.remind_every = d.context.limits.remind_every;
+    }
+    d.emit(std::move(in_doubt));
+}
+
+namespace {
+
+void verdict(Decider& d, Call const& call) {
+    if (call.spec.terms.crash == CrashPolicy::retry) {
+        d.emit(ToolStarted{call.pending, call.attempt + 1, d.context.epoch});
+    } else {
+        doubt(d, call, "");
+    }
+}
+
+// Gates come and go with the configuration, which a process reads when it starts. One that was
+// being asked while the runtime was down is not to be blamed for the time that this took.
+void ask_gates_anew(Decider& d, Adopt const& c) {
+    std::vector<std::pair<CallNo, bool>> changed;
+    for (auto const& [no, call] : d.state.calls) {
+        bool const held = call.phase == CallPhase::held;
+        if (!held && call.phase != CallPhase::gating) continue;
+        bool const missing =
+            std::ranges::find(c.missing_gates, gate_of(call)) != c.missing_gates.end();
+        bool const late = !held && d.state.timer_at.at({no, TimerKind::give_up}) <= d.at;
+        if (missing ? !held : held || late) changed.emplace_back(no, missing);
+    }
+    for (auto const& [no, missing] : changed) {
+        std::string const gate = gate_of(d.state.calls.at(no));
+        missing ? d.emit(GateMissing{no, gate}) : d.emit(GateBack{no, gate});
+    }
+}
+
+}  // namespace
+
+Result<Answer> handle(Decider& d, Adopt const& c) {
+    trace();
+    std::vector<CallNo> cut_off;
+    for (auto const& [no, call] : d.state.calls) {
+        if (call.phase == CallPhase::running && call.epoch < d.context.epoch) cut_off.push_back(no);
+    }
+    for (CallNo no : cut_off) verdict(d, d.state.calls.at(no));
+    if (d.state.turn && d.state.turn->request && d.state.turn->request->epoch < d.context.epoch) {
+        OpenTurn const& turn = *d.state.turn;
+        if (turn.terms.program) {
+            lose_program(d, {"restarted", "The server stopped while the agent worked."}, false);
+        } else {
+            d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.context.epoch});
+        }
+    }
+    ask_gates_anew(d, c);
+    return done(d);
+}
+
+// Everything due was done before this, and what became possible is done after it.
+Result<Answer> handle(Decider& d, Tick const&) { return done(d); }
+
+}  // namespace dormouse::session

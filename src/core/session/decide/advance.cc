@@ -1,0 +1,188 @@
+#include "session/decide/task.h"
+
+#include "base/trace.h"
+#include "session/limits.h"
+
+#include "base/check.h"
+
+#include <algorithm>
+
+// What has become possible happens in the append of the event that made it possible (rule 2): calls
+// start as slots come free, the model is asked, the turn ends, the next input begins its own.
+namespace dormouse::session {
+
+namespace {
+
+// A quorum of more calls than the step has means all of them: a step whose calls have all settled
+// is not open any more.
+std::uint32_t needed(Join const& join, StepState const& step) {
+    return join.n == 0 ? step.calls : join.n;
+}
+
+bool unconsumed(State const& state) { return state.turn->newest_item > state.committed_view; }
+
+bool joins_met(OpenTurn const& turn) {
+    return turn.steered || std::ranges::all_of(turn.open_steps, [&](auto const& entry) {
+               return entry.second.settled >= needed(turn.terms.join, entry.second);
+           });
+}
+
+// Rule 4: may ask.
+bool may_ask(State const& state) {
+    OpenTurn const& turn = *state.turn;
+    bool const all_wait = state.calls.size() == state.waiting;
+    return turn.unchecked == 0 && !turn.request && !turn.retry && all_wait && joins_met(turn) &&
+           unconsumed(state);
+}
+
+bool can_end(State const& state) {
+    return state.turn->finish && state.calls.empty() && !unconsumed(state);
+}
+
+void start_turn(Decider& d) {
+    QueuedInput const input = d.state.queue.front();
+    TurnStarted started{input.turn, input.seq, input.source, d.context.terms, false};
+    bool const had = input.source == InputSource::external;
+    if (had) started.terms.before.clear();
+    if (had) started.terms.after.clear();
+    d.emit(std::move(started));
+    if (!had) return;
+    // The program had it first, on its own screen: the session has nothing to do in such a turn.
+    News answer{.kind = NewsKind::message, .body = input.answer, .begins = true};
+    if (!input.answer.is_null())
+        d.emit(AgentUpdate{0, 0, input.turn, d.state.head + 1, std::move(answer)});
+    end_turn(d, FinishReason::stop, std::nullopt, "");
+}
+
+// What woke the session is its input; what else lies in the inbox is seen with it.
+void start_mail_turn(Decider& d, InboxItem const& mail) {
+    d.emit(TurnStarted{d.state.turns + 1, mail.seq, InputSource::mail, d.context.terms, false});
+}
+
+// Prompts first: their turn sees the mail as well.
+bool start_next_turn(Decider& d) {
+    if (!d.state.queue.empty()) {
+        start_turn(d);
+        return true;
+    }
+    InboxItem const* const mail = waking_mail(d.state);
+    if (mail) start_mail_turn(d, *mail);
+    return mail != nullptr;
+}
+
+void start_ready_calls(Decider& d) {
+    // While a slot is free no call waits for one to be gated, so the first one that is ready may
+    // run.
+    State const& state = d.state;
+    while (!state.ready.empty() && state.in_work < state.turn->terms.tool_concurrency) {
+        CHECK(state.to_gate.empty());
+        start_tool(d, *state.ready.begin());
+    }
+}
+
+// Attempts whose time has come run again as slots come free; those that wait for a slot are not in
+// work.
+void start_due_retries(Decider& d) {
+    std::vector<CallNo> due;
+    for (Timer const& timer : d.state.timers) {
+        if (timer.at > d.at) break;
+        if (timer.kind == TimerKind::tool_retry) due.push_back(timer.call);
+    }
+    for (CallNo no : due) {
+        if (d.state.in_work >= d.state.turn->terms.tool_concurrency) return;
+        Call const& call = d.state.calls.at(no);
+        d.emit(ToolStarted{call.pending, call.attempt + 1, d.context.epoch});
+    }
+}
+
+// join `any`: once it is met the rest of the step is not waited for.
+void cancel_rest(Decider& d) {
+    if (!d.state.turn->terms.join.cancel_rest) return;
+    std::vector<CallNo> rest;
+    for (auto const& [step, calls] : d.state.turn->open_steps) {
+        if (calls.settled < needed(d.state.turn->terms.join, calls)) continue;
+        for (auto it = d.state.calls.lower_bound(calls.first);
+             it != d.state.calls.end() && it->first < calls.first + calls.calls; ++it) {
+            rest.push_back(it->first);
+        }
+    }
+    for (CallNo no : rest) {
+        if (!d.state.calls.contains(no)) continue;  // it waited for the same task
+        cancel_call(d, no, "another call of the step settled first");
+    }
+}
+
+void ask_model(Decider& d) {
+    trace();
+    OpenTurn const& turn = *d.state.turn;
+    if (turn.terms.program) return prompt_again(d);
+    std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
+    std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
+    d.emit(ModelRequested{step, attempt, d.state.head, d.context.epoch});
+}
+
+}  // namespace
+
+void start_tool(Decider& d, CallNo no) {
+    Call const& call = d.state.calls.at(no);
+    auto at_once = call.spec.at_once;
+    if (auto stashed = d.at_once.extract(no)) at_once = std::move(stashed.mapped());
+    auto const terms = call.spec.terms;
+    bool const goes_on = call.resumed.has_value();
+    PendingId const pending = d.new_pending(call);
+    d.emit(ToolStarted{pending, 1, d.context.epoch});
+    if (at_once && !goes_on)
+        d.emit(
+            CallPaused{pending, with_reminders(d, *at_once), deadline_of(*at_once, terms, d.at)});
+}
+
+void cancel_call(Decider& d, CallNo no, std::string const& why, std::string const& reason) {
+    static Sha256 const digest = sha256(R"({"error":"cancelled"})");
+    Call const& call = d.state.calls.at(no);
+    if (call.question) {
+        auto question = d.receipt(call.question->pending, SubmissionKind::cancel,
+                                  CallStatus::cancelled, digest);
+        d.emit(Cancelled{no, question, false, why, reason});
+    }
+    bool const ran =
+        call.phase == CallPhase::running || call.phase == CallPhase::retry_wait || call.in_doubt;
+    Cancelled cancelled{no, std::nullopt, ran, why, reason};
+    if (ran || call.phase == CallPhase::waiting) {
+        cancelled.receipt =
+            d.receipt(call.pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+    }
+    TaskNo const task = call.phase == CallPhase::waiting ? call.pause->terms.task : 0;
+    d.emit(std::move(cancelled));
+    if (task != 0) stop_waiting(d, task, reason);
+}
+
+void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std::string const& why,
+              std::string const& reason) {
+    while (!d.state.calls.empty()) cancel_call(d, d.state.calls.begin()->first, why, reason);
+    d.emit(TurnEnded{d.state.turn->no, finish, d.state.turn->usage, std::move(error), reason});
+}
+
+void advance(Decider& d) {
+    while (d.state.lifecycle == Lifecycle::active) {
+        bool const room = d.state.untold.size() < limits::untold_turns_max;
+        if (!d.state.turn && (!room || !start_next_turn(d))) return;
+        if (!d.state.turn) continue;
+        cancel_rest(d);  // first, so that nothing starts only to be cancelled
+        start_due_retries(d);
+        start_ready_calls(d);
+        if (can_end(d.state)) {
+            end_turn(d, *d.state.turn->finish, std::nullopt, "the turn ended");
+            continue;
+        }
+        if (!may_ask(d.state)) return;
+        if (d.state.turn->committed && d.state.turn->step >= d.state.turn->terms.step_limit) {
+            end_turn(d, FinishReason::step_limit,
+                     Trouble{"step_limit", "The turn used up its steps."},
+                     "the turn used up its steps");
+            continue;
+        }
+        return ask_model(d);
+    }
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,314 @@
+#include "session/decide/decider.h"
+
+#include "base/trace.h"
+#include "session/limits.h"
+
+#include <algorithm>
+
+// Rules 1, 2 and 8: submissions.
+namespace dormouse::session {
+
+namespace {
+
+std::unexpected<Error> closed_error(Code code, std::string detail, Receipt const& receipt) {
+    return fail(code, std::move(detail),
+                Json::trusted("{\"digest\":\"" + digest_text(receipt.digest) + "\"}"));
+}
+
+// Rule 8, "mode": which kinds settle which pause.
+bool fits(PauseReason reason, SubmissionKind kind) {
+    switch (reason) {
+        case PauseReason::tool_result: return kind != SubmissionKind::decision;
+        case PauseReason::user_input: return kind == SubmissionKind::result;
+        case PauseReason::approval:
+        case PauseReason::elicitation: return kind == SubmissionKind::decision;
+        case PauseReason::handoff: return false;
+    }
+    return false;
+}
+
+std::unexpected<Error> wrong_kind(PauseReason reason) {
+    std::string const word(text(reason));
+    return fail(Code::wrong_kind, "This call waits for another kind of outcome (" + word + ").",
+                Json::trusted("{\"reason\":\"" + word + "\"}"));
+}
+
+// A person's name, or a role ("role:approve") that the caller has.
+bool may_answer(AnswerTerms const& terms, Actor const& actor, Context const& context) {
+    if (terms.from.empty() || actor.type == ActorType::runtime) return true;
+    auto const has = [&](std::string const& role) {
+        return role.starts_with("role:") &&
+               (!context.roles || std::ranges::find(*context.roles, role) != context.roles->end());
+    };
+    return std::ranges::any_of(
+        terms.from, [&](std::string const& from) { return from == actor.name || has(from); });
+}
+
+std::optional<Error> refuse_values(Checked const& checked) {
+    if (checked.refused) return checked.refused;
+    if (checked.invalid.is_null()) return std::nullopt;
+    return Error{Code::invalid_result,
+                 "The outcome does not fit the call's schema; it goes on waiting.",
+                 Json::trusted("{\"errors\":" + std::string(checked.invalid.text()) + "}")};
+}
+
+// A result that is too long for a record has been put aside, unless it is too long for that too.
+std::optional<Error> refuse_output(Limits const& allowed, Submission const& what) {
+    std::size_t const beside = what.title.size() + what.metadata.size() + what.error.size() +
+                               what.reason.size() + what.arguments.size() + what.content.size();
+    if (beside > limits::output_bytes_max) {
+        return over_limit("What comes with an output (title, metadata) or instead of one",
+                          "outcome_bytes", limits::output_bytes_max)
+            .error();
+    }
+    std::size_t const bytes = what.output.size();
+    if (bytes <= allowed.output_bytes) return std::nullopt;
+    bool const hopeless = bytes > limits::artifact_bytes_max;
+    return over_limit("An output", "output_bytes",
+                      hopeless ? limits::artifact_bytes_max : allowed.output_bytes)
+        .error();
+}
+
+// Early: the tool has started and has not said yet that it pauses. Result<Answer> by what it
+// declared.
+std::optional<Error> refuse_early(Call const& call, Offer const& offer) {
+    bool const declared = call.spec.terms.may_pause_for(PauseReason::tool_result);
+    if (declared && offer.what.kind != SubmissionKind::decision) return std::nullopt;
+    Error error{Code::not_ready, "The call is still starting; try again.", {}, 1000};
+    return error;
+}
+
+std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, Offer const& offer,
+                                          Actor const& by, Context const& context) {
+    bool const question = call.question && call.question->pending == offer.pending;
+    if (question) {
+        if (offer.what.kind != SubmissionKind::decision)
+            return wrong_kind(PauseReason::elicitation).error();
+        std::string_view const action = offer.what.action;
+        if (action == "run_again" || action == "succeeded" || action == "give_up")
+            return std::nullopt;
+        return Error{Code::invalid_result,
+                     "Say what became of it: content.action is run_again, succeeded or give_up.",
+                     Json::trusted(R"({"errors":[{"pointer":"/content/action",)"
+                                   R"("message":"run_again, succeeded or give_up"}]})")};
+    }
+    if (call.phase != CallPhase::waiting) return refuse_early(call, offer);
+    PauseTerms const& terms = call.pause->terms;
+    if (terms.reason == PauseReason::handoff) {
+        return Error{Code::not_an_answerer, "The runtime itself answers this call."};
+    }
+    if (!may_answer(terms.answer, by, context))
+        return Error{Code::not_an_answerer, "You are not among those asked."};
+    if (terms.answer.forbid_requester && state.turn->by == by) {
+        return Error{Code::not_an_answerer,
+                     "You asked for this yourself; somebody else must answer."};
+    }
+    // Capabilities and webhooks are for the job that was started, never for what people are asked.
+    bool const job = by.type == ActorType::capability || by.type == ActorType::webhook;
+    if (job && terms.reason != PauseReason::tool_result) return wrong_kind(terms.reason).error();
+    if (!fits(terms.reason, offer.what.kind)) return wrong_kind(terms.reason).error();
+    if (call.spec.ask != 0 && !offer.what.arguments.is_null()) {
+        return Error{Code::invalid_arguments,
+                     "The arguments of an agent's own tool can not be changed; allow it or not."};
+    }
+    if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {
+        std::string const shown = digest_text(call.spec.input_digest);
+        return Error{Code::input_changed, "The arguments are not those that you were shown.",
+                     Json::trusted("{\"inputDigest\":\"" + shown + "\"}")};
+    }
+    return std::nullopt;
+}
+
+// What is wrong with it whatever values it brings.
+std::optional<Error> refuse(State const& state, Call const& call, Offer const& offer,
+                            Actor const& by, Context const& context) {
+    if (auto error = refuse_asker_or_kind(state, call, offer, by, context)) return error;
+    if (auto error = refuse_output(context.limits, offer.what)) return error;
+    return refuse_artifacts(state, offer.attached);
+}
+
+Offer offer_of(Submit const& c) {
+    return {c.pending, c.what, c.via, c.delivery_id, c.input_digest, c.attached};
+}
+
+std::optional<Result<Answer>> voted_before(Decider const& d, Call const& call, Offer const& offer) {
+    auto const earlier = std::ranges::find(call.votes, d.command.by, &Vote::by);
+    if (earlier == call.votes.end()) return std::nullopt;
+    if (earlier->digest != offer.what.digest)
+        return fail(Code::conflict, "You voted otherwise before.");
+    return Answer{.outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
+}
+
+// With n-of-m a decision is a vote: the n-th equal approval settles, and so does one denial.
+Result<Answer> vote(Decider& d, Call const& call, Offer const& offer) {
+    Actor const& by = d.command.by;
+    d.emit(Voted{offer.pending, by, offer.what.approved, offer.what.digest, offer.what});
+    auto const equal = std::ranges::count_if(
+        call.votes, [&](Vote const& v) { return v.digest == offer.what.digest; });
+    bool const denied = offer.what.kind == SubmissionKind::decision && !offer.what.approved;
+    if (!denied && static_cast<std::uint32_t>(equal) < call.pause->terms.answer.need) {
+        return Answer{
+            .outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
+    }
+    Receipt const receipt = settle(d, call, offer);
+    return Answer{.receipt = receipt, .seq = d.state.head};
+}
+
+// The person's word on an attempt that a crash cut off: content {"action": run_again | succeeded |
+// give_up}.
+void follow_question(Decider& d, CallNo no, Submission const& what) {
+    Call const& call = d.state.calls.at(no);
+    if (what.action == "run_again") {
+        // It runs under the same pendingID as soon as a slot is free.
+        d.emit(ToolFailed{no, call.attempt, "the attempt was cut off; it is to run again", d.at});
+    } else if (what.action == "succeeded") {
+        end_run(d, {no, call.attempt, std::nullopt, what.output, {}, what.title, what.metadata},
+                what.digest);
+    } else {
+        end_run(d, {no, call.attempt, ErrorReason::unknown, {}, "outcome unknown", {}, {}},
+                what.digest);
+    }
+}
+
+void supersede(Decider& d, Call const& call) {
+    static Sha256 const digest = sha256(R"({"error":"superseded"})");
+    auto receipt =
+        d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+    receipt.by = {};
+    d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
+}
+
+CallStatus status_of(Submission const& what) {
+    return what.kind == SubmissionKind::error ? CallStatus::failed : CallStatus::completed;
+}
+
+}  // namespace
+
+void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest,
+          std::string text) {
+    Found const& found = d.context.found;
+    if (found.note_known || found.notes >= limits::notes_per_pause_max) return;
+    d.emit(Note{pending.call, pending.generation, std::move(about), digest, found.notes + 1,
+                std::move(text)});
+}
+
+Result<Answer> answer_closed(Decider& d, PendingId const& pending,
+                             std::optional<Sha256> const& digest) {
+    auto const receipt = d.closed(pending);
+    bool const capability = d.command.by.type == ActorType::capability;
+    if (!receipt) return !capability && pending.call <= d.state.base.call ? gone() : unknown();
+    if (capability && d.at > receipt->at + limits::capability_afterlife) return unknown();
+    bool const settled =
+        receipt->status == CallStatus::completed || receipt->status == CallStatus::failed;
+    if (settled && digest && receipt->digest == *digest) {
+        return Answer{
+            .outcome = Answer::Outcome::duplicate, .receipt = receipt, .seq = d.state.head};
+    }
+    if (digest)
+        note(d, pending, settled ? "conflict" : "late_result", *digest,
+             "Offered after the call was settled.");
+    if (receipt->status == CallStatus::expired) {
+        return closed_error(Code::expired, "This call has expired.", *receipt);
+    }
+    if (receipt->status == CallStatus::cancelled) {
+        return closed_error(Code::cancelled, "This call was cancelled.", *receipt);
+    }
+    char const* const what = digest ? "This call was settled before, with another payload."
+                                    : "This call was settled before.";
+    return closed_error(Code::conflict, what, *receipt);
+}
+
+Receipt settle(Decider& d, Call const& call, Offer const& offer) {
+    CallNo const no = call.no;
+    bool const question = call.question && call.question->pending == offer.pending;
+    bool const message =
+        !question && call.pause && call.pause->terms.continuation == Continuation::message;
+    if (call.question && !question) supersede(d, call);
+    CallSpec const spec = call.spec;
+    std::uint32_t const step = call.step;
+    Receipt receipt =
+        d.receipt(offer.pending, offer.what.kind, status_of(offer.what), offer.what.digest);
+    receipt.via = offer.via;
+    receipt.delivery_id = offer.delivery_id;
+    d.emit(Submitted{receipt, offer.what});
+    if (question) follow_question(d, no, offer.what);
+    if (offer.what.approved && !spec.then.empty()) ask_next(d, step, spec);
+    if (message) {
+        std::string const parts =
+            "[{\"type\":\"text\",\"text\":" + std::string(offer.what.output.text()) + "}]";
+        bool const is_text = offer.what.output.text().starts_with('"');
+        Json const shown = is_text
+                               ? Json::trusted(parts)
+                               : Json::trusted("[{\"type\":\"data\",\"name\":\"answer\",\"data\":" +
+                                               std::string(offer.what.output.text()) + "}]");
+        d.emit(InputReceived{d.state.turn->no, InputSource::prompt, PromptMode::steer, shown,
+                             d.command.by, offer.pending, d.idem()});
+    }
+    return receipt;
+}
+
+Result<Answer> submit(Decider& d, Offer const& offer) {
+    trace();
+    Call const* const call = open_pause(d.state, offer.pending);
+    if (!call) return answer_closed(d, offer.pending, offer.what.digest);
+    if (auto error = refuse(d.state, *call, offer, d.command.by, d.context))
+        return std::unexpected(std::move(*error));
+    if (auto error = refuse_values(d.context.checked)) return std::unexpected(std::move(*error));
+    bool const question = call->question && call->question->pending == offer.pending;
+    bool const votes = !question && call->pause && call->pause->terms.answer.need > 1;
+    if (votes) {
+        if (auto answered = voted_before(d, *call, offer)) return std::move(*answered);
+    }
+    Submission what = offer.what;
+    what.output = keep(d, call->no, offer.attached, what.output);
+    Offer const kept{offer.pending,      what,          offer.via, offer.delivery_id,
+                     offer.input_digest, offer.attached};
+    if (votes) return vote(d, *call, kept);
+    Receipt const receipt = settle(d, *call, kept);
+    return Answer{.receipt = receipt, .seq = d.state.head};
+}
+
+Result<Answer> handle(Decider& d, Submit const& c) { return submit(d, offer_of(c)); }
+
+Call const* call_to_check(State const& state, Command const& command, Context const& context) {
+    auto const* const c = std::get_if<Submit>(&command.body);
+    Call const* const call = c ? open_pause(state, c->pending) : nullptr;
+    if (!call) return nullptr;
+    return refuse(state, *call, offer_of(*c), command.by, context) ? nullptr : call;
+}
+
+Result<Answer> handle(Decider& d, Progress const& c) {
+    if (d.context.found.progress_known)
+        return Answer{.outcome = Answer::Outcome::duplicate, .seq = d.state.head};
+    Call const* const call = open_pause(d.state, c.pending);
+    if (!call) return answer_closed(d, c.pending, std::nullopt);
+    if (is_full(d.state)) return journal_full();
+    bool const same_second = call->progress_second == to_ms(d.at) / 1000;
+    bool const fast =
+        same_second && call->progress_in_second >= d.context.limits.progress_per_second;
+    if (fast || call->progress_count >= d.context.limits.progress_per_call) {
+        return std::unexpected(Error{
+            Code::rate_limited, "Too much progress: 10 a second and 10,000 a call.", {}, 1000});
+    }
+    d.emit(Progressed{c.pending, c.key, c.payload});
+    return done(d);
+}
+
+Result<Answer> handle(Decider& d, Claim const& c) {
+    Call const* const call = open_pause(d.state, c.pending);
+    if (!call) return answer_closed(d, c.pending, std::nullopt);
+    if (call->phase != CallPhase::waiting)
+        return fail(Code::not_ready, "The call does not wait yet.");
+    bool const taken = call->claim && call->claim->until > d.at && call->claim->by != d.command.by;
+    if (taken) {
+        std::string const until = std::to_string(to_ms(call->claim->until));
+        return fail(Code::claimed, "Another worker has claimed this call.",
+                    Json::trusted("{\"until\":" + until + "}"));
+    }
+    bool const is_free = !call->claim || call->claim->until <= d.at;
+    if (c.time == Duration(0) && is_free) return done(d);
+    d.emit(Claimed{c.pending, d.command.by, d.at + std::min(c.time, limits::claim_max)});
+    return done(d);
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,239 @@
+#include "http/access/gate.h"
+
+#include "base/text.h"
+#include "base/url.h"
+
+#include "http/transport/address_count.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+namespace {
+
+constexpr std::string_view capability_path = "/c/";
+// One source takes as many bad signatures in a second as so many addresses may send.
+constexpr std::uint32_t bad_signatures_of_addresses = 10;
+
+// What a capability is good for, when it comes as a token.
+bool takes_capability(HttpRequest const& head) {
+    return head.method == "POST" &&
+           (head.path == "/async-tool/result" || head.path == "/async-tool/error" ||
+            head.path == "/async-tool/progress");
+}
+
+std::string_view bearer(HttpRequest const& head) {
+    std::string_view const value = head.header("authorization");
+    constexpr std::string_view scheme = "bearer ";
+    if (value.size() <= scheme.size() || lower_case(value.substr(0, scheme.size())) != scheme)
+        return {};
+    return value.substr(scheme.size());
+}
+
+// The value of our cookie; empty: there is none, or two that differ. Over TLS it is the one with
+// the prefix, which no other host and no plain HTTP can set.
+std::string_view cookie(HttpRequest const& head) {
+    std::string_view const name = head.secure ? "__Host-dormouse=" : "dormouse=";
+    std::string_view rest = head.header("cookie");
+    std::string_view found;
+    while (!rest.empty()) {
+        auto const end = std::min(rest.find(';'), rest.size());
+        std::string_view one = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        while (one.starts_with(' ')) one.remove_prefix(1);
+        if (!one.starts_with(name)) continue;
+        one.remove_prefix(name.size());
+        if (!found.empty() && found != one) return {};
+        found = one;
+    }
+    return found;
+}
+
+bool is_json(std::string_view content_type) {
+    std::string const type = lower_case(content_type.substr(0, content_type.find(';')));
+    auto const end = type.find_last_not_of(" \t");
+    std::string_view const bare =
+        std::string_view(type).substr(0, end == std::string::npos ? 0 : end + 1);
+    return bare == "application/json" ||
+           (bare.starts_with("application/") && bare.ends_with("+json"));
+}
+
+bool is_form(std::string_view content_type) {
+    return lower_case(content_type).starts_with("application/x-www-form-urlencoded");
+}
+
+}  // namespace
+
+bool has_body(HttpRequest const& head) {
+    std::string_view const length = head.header("content-length");
+    return (!length.empty() && length != "0") || !head.header("transfer-encoding").empty();
+}
+
+bool is_webhook(HttpRequest const& head) {
+    constexpr std::string_view path = "/async-tool/webhook";
+    return head.path == path || head.path.starts_with(std::string(path) + "/");
+}
+
+bool is_page_form(HttpRequest const& head) {
+    return head.method == "POST" && (head.path.starts_with("/a/") || head.path == "/sign-out");
+}
+
+Gate::Gate(GateOptions options, port::Clock const& clock)
+    : options_(std::move(options)),
+      capabilities_(options_.capability_key),
+      tokens_(clock),
+      failures_(clock, options_.failed_auth_per_address_per_s),
+      by_token_(clock, options_.submissions_per_token_per_s),
+      by_call_(clock, options_.submissions_per_call_per_s),
+      bad_by_address_(clock, options_.failed_auth_per_address_per_s),
+      bad_by_source_(clock, bad_signatures_of_addresses * options_.failed_auth_per_address_per_s) {
+    for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
+    options_.tokens.clear();  // their digests are enough
+    for (std::string& host : options_.allowed_hosts) host = lower_case(host);
+}
+
+bool Gate::host_allowed(std::string_view host) const {
+    std::string const name = lower_case(host);
+    std::string const port = ":" + std::to_string(options_.port);
+    for (std::string_view const loopback : {"localhost", "127.0.0.1", "[::1]"}) {
+        if (name == std::string(loopback) + port) return true;
+        if (options_.port == 80 && name == loopback) return true;
+    }
+    return std::ranges::find(options_.allowed_hosts, name) != options_.allowed_hosts.end();
+}
+
+bool Gate::origin_allowed(std::string_view origin, bool secure) const {
+    if (std::ranges::find(options_.allowed_origins, origin) != options_.allowed_origins.end())
+        return true;
+    std::string_view const scheme = secure ? "https://" : "http://";
+    return origin.starts_with(scheme) && host_allowed(origin.substr(scheme.size()));
+}
+
+std::string Gate::base_url() const {
+    if (!options_.public_url.empty()) return options_.public_url;
+    return "http://127.0.0.1:" + std::to_string(options_.port);
+}
+
+// Of the page that this server itself gave out.
+bool Gate::own_origin(HttpRequest const& head) const {
+    std::string const origin = lower_case(head.header("origin"));
+    std::string const host = lower_case(head.header("host"));
+    if (origin == (head.secure ? "https://" : "http://") + host) return true;
+    auto const own = parse_url(options_.public_url);
+    return own && origin == own->origin();
+}
+
+PrincipalPtr Gate::principal(HttpRequest const& head) const {
+    if (!head.header("authorization").empty()) return tokens_.find("token", bearer(head));
+    return tokens_.find("cookie", cookie(head));
+}
+
+std::string Gate::form_token(HttpRequest const& head, PendingId const& pending) const {
+    PrincipalPtr const who = principal(head);
+    if (!who || !who->is_cookie()) return {};
+    return hex(hmac_sha256(cookie(head), "answer " + pending.text()));
+}
+
+Error Gate::failed_auth(HttpRequest const& head) {
+    if (!failures_.take(network_of(head.peer_address))) {
+        return Error{Code::rate_limited, "Too many requests without a valid token.", {}, 1000};
+    }
+    return Error{
+        Code::unauthenticated,
+        "Send `Authorization: Bearer TOKEN`. The first token is in the file `token` of the "
+        "data directory."};
+}
+
+std::optional<Error> Gate::refuse_signature(HttpRequest const& head,
+                                            std::string const& source) const {
+    std::string const network = network_of(head.peer_address);
+    bool const flooded = bad_by_source_.spent(source) && bad_by_address_.count(network) > 0;
+    if (!flooded && !bad_by_address_.spent(network)) return std::nullopt;
+    return Error{Code::rate_limited, "Too many webhooks with a bad signature.", {}, 1000};
+}
+
+void Gate::count_bad_signature(HttpRequest const& head, std::string const& source) {
+    (void)bad_by_address_.take(network_of(head.peer_address));
+    (void)bad_by_source_.take(source);
+}
+
+std::optional<Error> Gate::refuse_submission(HttpRequest const& head, Principal const* principal,
+                                             PendingId const& pending) {
+    if (principal && head.peer_is_loopback) return std::nullopt;
+    bool const one_too_many =
+        (principal && !by_token_.take(principal->row.id)) || !by_call_.take(pending.text());
+    if (!one_too_many) return std::nullopt;
+    return Error{Code::rate_limited, "Too many outcomes in one second.", {}, 1000};
+}
+
+std::optional<Error> Gate::refuse(HttpRequest const& head) {
+    if (!host_allowed(head.header("host"))) {
+        return Error{Code::wrong_host,
+                     "This Host is not served here; add it to allowed_hosts if it should be."};
+    }
+    if (std::string_view const origin = head.header("origin");
+        !origin.empty() && !origin_allowed(origin, head.secure)) {
+        return Error{
+            Code::origin_refused,
+            "Pages of this origin may not call; add it to allowed_origins if they should."};
+    }
+    if (head.path == "/healthz" || head.path == "/readyz") return std::nullopt;
+    // Without a token `/` and /a/ show how to sign in, and tell nothing.
+    bool const page = head.path == "/" || head.path.starts_with("/a/");
+    bool const open =
+        (head.path == "/sign-in" && head.method != "DELETE") || (page && head.method != "POST");
+    if (!open && !is_webhook(head)) {
+        if (auto error = refuse_asker(head)) return error;
+    }
+    bool const form = is_form(head.header("content-type"));
+    if (is_page_form(head) && has_body(head) && !form) {
+        return Error{Code::unsupported_media_type,
+                     "Send the form as `Content-Type: application/x-www-form-urlencoded`."};
+    }
+    bool const may_be_form = is_page_form(head) || is_webhook(head);
+    if (has_body(head) && !(form && may_be_form) && !is_json(head.header("content-type"))) {
+        return Error{Code::unsupported_media_type,
+                     "Send the body as `Content-Type: application/json`."};
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> Gate::refuse_asker(HttpRequest const& head) {
+    bool const in_path = head.path.starts_with(capability_path);
+    if (!in_path && !bearer(head).starts_with(Capabilities::prefix)) {
+        PrincipalPtr const who = principal(head);
+        if (!who) return failed_auth(head);
+        // A browser sends a cookie for whatever page asks it to.
+        bool const reads = head.method == "GET" || head.method == "HEAD";
+        if (!who->is_cookie() || reads || own_origin(head)) return std::nullopt;
+        return Error{Code::origin_refused,
+                     "With a cookie only pages of this server itself may change something."};
+    }
+    if (!capability(head)) {
+        Error error = failed_auth(head);
+        if (in_path && error.code == Code::unauthenticated)
+            error = {Code::not_found, "There is nothing with this id."};
+        return error;
+    }
+    if (in_path || takes_capability(head)) return std::nullopt;
+    return Error{Code::forbidden,
+                 "A capability is for the result, the error and the progress of its own call."};
+}
+
+std::optional<PendingId> Gate::capability(HttpRequest const& head) const {
+    if (head.path.starts_with(capability_path))
+        return capabilities_.check(std::string_view(head.path).substr(capability_path.size()));
+    return capabilities_.check(bearer(head));
+}
+
+session::Actor Gate::actor(HttpRequest const& head) const {
+    return actor(head, principal(head).get());
+}
+
+session::Actor Gate::actor(HttpRequest const& head, Principal const* principal) const {
+    if (capability(head)) return {session::ActorType::capability, "callback"};
+    if (!principal) return {};
+    return {session::ActorType::token, principal->row.name};
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,81 @@
+#include "http/access/token_file.h"
+
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace dormouse::server {
+
+namespace {
+
+std::string read_token(std::filesystem::path const& file) {
+    std::ifstream in(file);
+    std::string token;
+    std::getline(in, token);
+    return token;
+}
+
+// Written beside and moved into place, so that a reader never sees half of it; readable by nobody
+// else from the start.
+Result<void> write_token(std::filesystem::path const& file, std::string const& token) {
+    auto const beside = file.string() + ".new";
+    int const fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(Code::store_unavailable,
+                    "cannot write " + beside + ": " + std::strerror(errno));
+    std::string const line = token + "\n";
+    bool const written = ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    bool const synced = ::fsync(fd) == 0;
+    ::close(fd);
+    if (!written || !synced)
+        return fail(Code::store_full, "cannot write " + beside + ": " + std::strerror(errno));
+    std::error_code error;
+    std::filesystem::rename(beside, file, error);
+    if (error)
+        return fail(Code::store_unavailable,
+                    "cannot write " + file.string() + ": " + error.message());
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<Token>> load_tokens(std::filesystem::path const& directory,
+                                       port::Entropy& entropy) {
+    std::vector<Token> tokens;
+    char const* const given = std::getenv("DORMOUSE_TOKEN");
+    if (given && *given != '\0') tokens.push_back({"env", given});
+    auto const file = directory / "token";
+    std::string token = read_token(file);
+    if (token.empty()) {
+        token = "dm_" + base64url(entropy.random());
+        if (auto written = write_token(file, token); !written)
+            return std::unexpected(std::move(written.error()));
+    }
+    tokens.push_back({"first", token});
+    return tokens;
+}
+
+Result<std::string> load_capability_key(std::filesystem::path const& directory,
+                                        port::Entropy& entropy) {
+    constexpr std::size_t length = 43;  // 32 bytes in base64url
+    auto const file = directory / "callback.key";
+    std::string key = read_token(file);
+    if (key.size() == length) return key;
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored))
+        return fail(Code::internal, file.string() +
+                                        " is damaged: put back the one that was there, "
+                                        "or delete it, and callback URLs that were "
+                                        "given out die");
+    key = base64url(entropy.random());
+    if (auto written = write_token(file, key); !written)
+        return std::unexpected(std::move(written.error()));
+    return key;
+}
+
+}  // namespace dormouse::server

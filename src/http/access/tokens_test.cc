@@ -1,0 +1,107 @@
+#include "http/access/tokens.h"
+
+#include "http/access/rate.h"
+#include "runner/testing/world.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::server {
+namespace {
+
+class TokensTest : public ::testing::Test {
+protected:
+    port::TokenRow row(std::string id, std::string const& secret) const {
+        port::TokenRow out{.id = std::move(id), .kind = "token", .name = "alice", .role = "answer"};
+        out.secret = sha256(secret);
+        out.created = clock.now();
+        return out;
+    }
+
+    runner::testing::TestLoop loop;
+    runner::testing::TestClock clock{loop};
+    Tokens tokens{clock};
+};
+
+TEST_F(TokensTest, ASecretIsFoundUntilItIsRevokedAndWhoHoldsItSeesThat) {
+    tokens.add(row("tok_a", "s3cret"));
+    auto const found = tokens.find("token", "s3cret");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->row.id, "tok_a");
+    EXPECT_EQ(found->role, Role::answer);
+    EXPECT_FALSE(tokens.find("cookie", "s3cret"));
+    for (std::string const wrong : {"", "s3cre", "s3cret ", "S3CRET"})
+        EXPECT_FALSE(tokens.find("token", wrong)) << wrong;
+    tokens.remove("tok_a");
+    EXPECT_TRUE(found->revoked);
+    EXPECT_FALSE(found->valid(clock.now()));
+    EXPECT_FALSE(tokens.find("token", "s3cret"));
+}
+
+TEST_F(TokensTest, ItEndsWithItsTime) {
+    auto brief = row("tok_a", "s3cret");
+    brief.expires = clock.now() + Duration(1'000);
+    tokens.add(brief);
+    EXPECT_TRUE(tokens.find("token", "s3cret"));
+    EXPECT_TRUE(tokens.expired().empty());
+    loop.advance(Duration(1'000));
+    EXPECT_FALSE(tokens.find("token", "s3cret"));
+    EXPECT_EQ(tokens.expired(), std::vector<std::string>{"tok_a"});
+    EXPECT_TRUE(tokens.all().empty());
+}
+
+TEST_F(TokensTest, ARoleThatIsNoWordOfOursLetsNobodyIn) {
+    for (std::string const role : {"", "anyone", "root", "Admin", "admin "}) {
+        auto odd = row("tok_a", "s3cret");
+        odd.role = role;
+        tokens.add(odd);
+        EXPECT_FALSE(tokens.find("token", "s3cret")) << role;
+    }
+}
+
+TEST_F(TokensTest, ANewRowOfTheSameIdTakesThePlaceOfTheOld) {
+    tokens.add(row("tok_a", "old"));
+    tokens.add(row("tok_a", "new"));
+    EXPECT_FALSE(tokens.find("token", "old"));
+    EXPECT_TRUE(tokens.find("token", "new"));
+    EXPECT_EQ(tokens.size(), 1U);
+}
+
+TEST_F(TokensTest, ProjectsAndAgentsAreThoseOfTheRow) {
+    Principal one;
+    EXPECT_TRUE(one.is_for("any"));
+    EXPECT_TRUE(one.may_start("ops", false));
+    EXPECT_FALSE(one.may_start("coder", true));
+    one.row.projects = {"a"};
+    one.row.agents = {"coder"};
+    EXPECT_TRUE(one.is_for("a"));
+    EXPECT_FALSE(one.is_for("ab"));
+    EXPECT_FALSE(one.is_for(""));
+    EXPECT_TRUE(one.may_start("coder", true));
+    EXPECT_FALSE(one.may_start("ops", false));
+    one.row.agents = {"*"};
+    EXPECT_TRUE(one.may_start("coder", true));
+}
+
+TEST_F(TokensTest, ARateCountsByKeyAndSecondInBoundedMemory) {
+    Rate rate(clock, 2);
+    EXPECT_TRUE(rate.take("a"));
+    EXPECT_TRUE(rate.take("a"));
+    EXPECT_FALSE(rate.take("a"));
+    EXPECT_TRUE(rate.take("b"));
+    loop.advance(Duration(1'000));
+    EXPECT_TRUE(rate.take("a"));
+    for (std::size_t i = 0; i < Rate::keys_most + 2; ++i) (void)rate.take(std::to_string(i));
+    EXPECT_FALSE(rate.take("late")) << "those over the limit share one count";
+    EXPECT_TRUE(rate.take("a")) << "and those before it keep theirs";
+}
+
+TEST_F(TokensTest, TokensOfPrograms_AreNotListed) {
+    tokens.add(row("tok_a", "s3cret"));
+    tokens.add_program(SessionId::make(7, {}), "program secret");
+    EXPECT_TRUE(tokens.find("token", "program secret"));
+    ASSERT_EQ(tokens.all().size(), 1U);
+    EXPECT_EQ(tokens.all().front()->row.id, "tok_a");
+}
+
+}  // namespace
+}  // namespace dormouse::server

@@ -1,0 +1,316 @@
+#include "http/resources/api.h"
+
+#include "base/text.h"
+#include "base/trace.h"
+#include "http/objects/body.h"
+#include "http/objects/html.h"
+#include "http/resources/operations/metrics.h"
+#include "http/resources/operations/observed.h"
+#include "http/resources/operations/readiness.h"
+#include "http/resources/waits.h"
+#include "http/resources/webhooks/handlers.h"
+#include "http/resources/webhooks/webhooks.h"
+#include "http/streams/changes.h"
+#include "http/streams/feed_streams.h"
+#include "http/streams/streams.h"
+#include "json/json.h"
+#include "wire/admit.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+namespace {
+
+constexpr std::size_t body_usual = std::size_t{1} << 20;
+
+std::vector<std::string_view> split(std::string_view path) {
+    std::vector<std::string_view> out;
+    for (std::size_t at = 1; at <= path.size();) {
+        std::size_t const end = std::min(path.find('/', at), path.size());
+        out.push_back(path.substr(at, end - at));
+        at = end + 1;
+    }
+    return out;
+}
+
+template <class Segments> bool matches(Route const& route, Segments const& segments) {
+    return std::ranges::equal(route.pattern, segments,
+                              [](std::string_view pattern, std::string_view segment) {
+                                  return pattern == "{}" ? !segment.empty() : pattern == segment;
+                              });
+}
+
+// "/api/sessions/{}": what logs and metrics call a route.
+std::string text_of(Route const& route) {
+    std::string out;
+    for (std::string_view const segment : route.pattern) out.append("/").append(segment);
+    return out.empty() ? "/" : out;
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+    std::vector<std::string_view> out;
+    while (!text.empty()) {
+        std::size_t const end = std::min(text.find(' '), text.size());
+        if (end > 0) out.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
+// A parameter that is not taken would be ignored, and one that is given twice half of the time.
+std::optional<Error> refuse_query(HttpRequest const& request, Route const& route) {
+    auto const known = words(route.query);
+    for (auto it = request.query.begin(); it != request.query.end(); ++it) {
+        std::string const& name = it->first;
+        if (std::ranges::find(known, name) == known.end()) return unknown_field("?", name, known);
+        bool const again = std::any_of(request.query.begin(), it,
+                                       [&](auto const& earlier) { return earlier.first == name; });
+        if (again) return bad_value("?" + name, "is given twice");
+    }
+    return std::nullopt;
+}
+
+std::string allowed_methods(std::vector<Route> const& routes,
+                            std::vector<std::string> const& segments) {
+    std::string methods;
+    for (Route const& route : routes) {
+        if (!matches(route, segments)) continue;
+        methods += (methods.empty() ? "" : ", ") + std::string(route.method);
+        if (route.method == "GET") methods += ", HEAD";
+    }
+    return methods;
+}
+
+}  // namespace
+
+namespace {
+
+std::string digest_of(Json const& body) {
+    Sha256 const content = sha256(json::canonical(body));
+    return hex(std::span(content).first(16));
+}
+
+}  // namespace
+
+runner::Asker Exchange::asker() const {
+    runner::Asker asker{by, {}, {}, rights_of(capability ? nullptr : principal.get())};
+    std::string_view key = request.header("idempotency-key");
+    if (key.size() >= 2 && key.front() == '"' && key.back() == '"')
+        key = key.substr(1, key.size() - 2);
+    if (key.empty()) return asker;
+    Sha256 const scope =
+        sha256(by.name + "\n" + request.method + "\n" + request.path + "\n" + std::string(key));
+    asker.idem_key = hex(std::span(scope).first(16));
+    asker.idem_digest = body_digest.empty() ? digest_of(body) : body_digest;
+    return asker;
+}
+
+Api::Api(Services services)
+    : services_(services),
+      streams_(std::make_unique<Streams>(services.runner)),
+      feed_streams_(
+          std::make_unique<FeedStreams>(services.loop, services.journal, services.runner)),
+      waits_(std::make_unique<Waits>(services_)),
+      changes_(std::make_unique<Changes>(services.runner.now())),
+      webhooks_(std::make_unique<Webhooks>(services_)),
+      readiness_(std::make_unique<Readiness>(services_)),
+      mail_(services.loop, services.journal, services.runner),
+      cutter_(services.runner, services.loop, services.journal, services.keep),
+      routes_(all_routes()) {
+    services_.runner.on_delta(
+        [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
+            streams_->delta(session, ask, delta);
+        });
+    services_.runner.on_append(
+        [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
+            changes_->note(lane, records, services_.runner.now());
+            streams_->appended(lane.id(), records);
+            feed_streams_->appended();
+            webhooks_->appended(lane, records);
+            services_.metrics.appended(records, services_.runner.now());
+            log_appended(services_.log, lane.id(), records);
+            cutter_.appended(lane, records);
+        });
+    cutter_.on_cut([this](SessionId session, runner::CutReport const& cut) {
+        services_.log.info("oldest messages removed", {{"session", session.text()},
+                                                       {"messages", std::to_string(cut.messages)},
+                                                       {"bytes", std::to_string(cut.bytes)}});
+    });
+}
+
+Api::~Api() {
+    services_.runner.on_delta({});
+    services_.runner.on_append({});
+}
+
+std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
+    auto error = services_.gate.refuse(head);
+    if (!error) return has_body(head) ? refuse_before_body(head) : std::nullopt;
+    auto reply = problem_reply(*error, head);
+    services_.metrics.answered(head.method, {}, reply.status);
+    return for_browser(std::move(reply), head);
+}
+
+// What the head alone says is not taken is refused before its body takes memory.
+std::optional<HttpReply> Api::refuse_before_body(HttpRequest const& head) {
+    // What is too long is told so, wherever it was sent to.
+    auto const length = parse_number(head.header("content-length"));
+    if (length && *length > body_limit(head.method, head.path)) return std::nullopt;
+    Route const* const route = find(head.method, head.segments);
+    std::optional<HttpReply> reply;
+    if (!route) {
+        reply = no_route(head);
+    } else {
+        auto error = refuse_query(head, *route);
+        if (!error && is_webhook(head)) error = refuse_webhook(*this, head);
+        if (!error && !services_.gate.capability(head))
+            error = refuse_role(services_.gate.principal(head).get(), route->right);
+        if (error) reply = problem_reply(*error, head);
+    }
+    if (!reply) return std::nullopt;
+    services_.metrics.answered(head.method, route ? text_of(*route) : "", reply->status);
+    return for_browser(*std::move(reply), head);
+}
+
+bool Api::knows(HttpRequest const& head) const {
+    return services_.gate.principal(head) || services_.gate.capability(head);
+}
+
+HttpReply Api::problem(Error const& error, HttpRequest const& head) {
+    auto reply = problem_reply(error, head);
+    services_.metrics.answered(head.method, {}, reply.status);
+    return for_browser(std::move(reply), head);
+}
+
+std::size_t Api::body_limit(std::string_view method, std::string_view path) const {
+    auto const segments = split(path);
+    for (Route const& route : routes_) {
+        if (route.method == method && matches(route, segments)) return route.body_max;
+    }
+    return body_usual;
+}
+
+void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
+    auto exchange = std::make_shared<Exchange>();
+    exchange->request = std::move(request);
+    auto const observed = std::make_shared<Observed>(std::move(responder), exchange->request,
+                                                     services_.metrics, services_.log);
+    exchange->responder = observed;
+    exchange->principal = services_.gate.principal(exchange->request);
+    exchange->by = services_.gate.actor(exchange->request, exchange->principal.get());
+    observed->of(exchange->principal,
+                 [this, principal = exchange->principal,
+                  alive = std::weak_ptr(alive_)](std::shared_ptr<EventStream> const& stream) {
+                     if (!alive.expired()) keep_stream(principal, stream);
+                 });
+    exchange->capability = services_.gate.capability(exchange->request);
+    route(exchange, *observed);
+}
+
+void Api::aside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
+    bool const large = std::max(x->body.size(), x->request.body.size()) >= wire::large_bytes;
+    if (large) return beside(x, std::move(work), std::move(then));
+    work();
+    then();
+}
+
+void Api::beside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
+    if (services_.workers == nullptr) {
+        work();
+        return then();
+    }
+    services_.workers->run(
+        [work = std::move(work)](std::stop_token const&) mutable { work(); },
+        [x, then = std::move(then), alive = std::weak_ptr(alive_)](bool ran) mutable {
+            if (alive.expired()) return;
+            if (!ran) return x->fail({Code::overloaded, "Too many large bodies wait.", {}, 1'000});
+            then();
+        });
+}
+
+// Nothing of a webhook is read before its signature has been checked.
+void Api::read_body(ExchangePtr const& x, port::Fn<void()> then) {
+    x->body = Json::trusted("{}");
+    if (x->request.body.empty() || is_webhook(x->request) || is_page_form(x->request))
+        return then();
+    auto const failed = std::make_shared<std::optional<Error>>();
+    auto check = [x, failed] {
+        auto body = json::check(x->request.body);
+        if (!body) {
+            *failed = std::move(body.error());
+            return;
+        }
+        x->body = std::move(*body);
+        x->request.body = {};
+        if (!x->request.header("idempotency-key").empty()) x->body_digest = digest_of(x->body);
+    };
+    aside(x, std::move(check), [x, failed, then = std::move(then)]() mutable {
+        if (*failed) return x->fail(**failed);
+        then();
+    });
+}
+
+void Api::keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream> const& stream) {
+    if (!principal) return;
+    std::erase_if(opened_, [](Opened const& one) { return one.stream.expired(); });
+    opened_.push_back({principal, stream});
+    if (!std::exchange(watching_, true)) watch_streams();
+}
+
+void Api::watch_streams() {
+    services_.loop.after(Duration(1'000), [this, alive = std::weak_ptr(alive_)] {
+        if (alive.expired()) return;
+        close_revoked();
+        watching_ = !opened_.empty();
+        if (watching_) watch_streams();
+    });
+}
+
+void Api::close_revoked() {
+    static auto const bye =
+        std::make_shared<std::string const>("event: bye\ndata: {\"reason\":\"revoked\"}\n\n");
+    Time const now = services_.runner.now();
+    std::erase_if(opened_, [&](Opened const& one) {
+        auto const stream = one.stream.lock();
+        if (!stream || !stream->open()) return true;
+        if (one.principal->valid(now)) return false;
+        (void)stream->send(bye);
+        stream->close();
+        return true;
+    });
+}
+
+Route const* Api::find(std::string_view method, std::vector<std::string> const& segments) const {
+    auto const asked = method == "HEAD" ? "GET" : method;
+    auto const found = std::ranges::find_if(routes_, [&](Route const& route) {
+        return route.method == asked && matches(route, segments);
+    });
+    return found == routes_.end() ? nullptr : &*found;
+}
+
+HttpReply Api::no_route(HttpRequest const& request) const {
+    std::string const methods = allowed_methods(routes_, request.segments);
+    if (methods.empty()) return problem_reply({Code::not_found, "There is no such path."}, request);
+    HttpReply reply =
+        problem_reply({Code::method_not_allowed, "This path takes " + methods + "."}, request);
+    reply.headers.emplace_back("Allow", methods);
+    return reply;
+}
+
+void Api::route(ExchangePtr const& exchange, Observed& observed) {
+    trace();
+    HttpRequest const& request = exchange->request;
+    Route const* const route = find(request.method, request.segments);
+    if (!route) return exchange->responder->reply(no_route(request));
+    for (std::size_t i = 0; i < route->pattern.size(); ++i) {
+        if (route->pattern[i] == "{}") exchange->params.push_back(request.segments[i]);
+    }
+    observed.matched(text_of(*route), exchange->params);
+    if (auto const error = refuse_query(request, *route)) return exchange->fail(*error);
+    auto handle = [this, exchange, route] { route->handler(*this, exchange); };
+    with_rights(*this, exchange, route->right,
+                [this, exchange, handle] { read_body(exchange, handle); });
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,485 @@
+#include "http/objects/objects.h"
+#include "http/resources/calls/handlers.h"
+#include "http/resources/read_part.h"
+#include "http/streams/changes.h"
+
+#include "json/json.h"
+#include "session/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+// Reading pending calls: one, those of a session, those of a project.
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+void answer_pending(Api& api, ExchangePtr const& x, PendingId const& pending) {
+    read_pending(api, pending, [&api, x, pending](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        wire::PauseView const* const pause = snapshot->history.pause(pending);
+        if (!pause) return x->fail(missing(snapshot->lane->state(), pending));
+        Time const now = api.services().runner.now();
+        x->json(200, pending_object(snapshot->lane->state(), snapshot->history, *pause, now));
+    });
+}
+
+struct Filter {
+    std::vector<std::string> statuses;
+    std::string project, tool, reason, external_ref;
+    std::size_t limit = 50;
+    std::optional<PendingId> cursor;
+    std::optional<Time> changed_since;
+    Duration wait{};
+    Time until{};  // when `wait` ends
+
+    [[nodiscard]] bool takes_open_only() const {
+        return std::ranges::all_of(statuses, [](std::string const& status) {
+            return status == "waiting" || status == "processing";
+        });
+    }
+    [[nodiscard]] bool takes(wire::PauseView const& pause, std::string const& tool_name,
+                             Time now) const {
+        if (!tool.empty() && tool_name != tool) return false;
+        if (!external_ref.empty() && pause.terms.external_ref != external_ref) return false;
+        if (!reason.empty() && text(pause.terms.reason) != reason) return false;
+        return std::ranges::find(statuses, pending_status(pause, now)) != statuses.end();
+    }
+};
+
+constexpr std::array status_names{"waiting", "processing", "completed",
+                                  "failed",  "expired",    "cancelled"};
+
+// Open calls unless asked otherwise; of what changed also what was settled.
+std::vector<std::string> read_statuses(Query& query) {
+    std::string const status(query.request.query_value("status").value_or(""));
+    if (status.empty()) {
+        bool const changed = query.request.query_value("changedSince").has_value();
+        return {status_names.begin(), changed ? status_names.end() : status_names.begin() + 2};
+    }
+    if (std::ranges::find(status_names, status) == status_names.end()) {
+        query.error = bad_value(
+            "?status", "must be waiting, processing, completed, failed, expired or cancelled");
+    }
+    return {status};
+}
+
+std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
+    Query query{x->request};
+    Filter filter;
+    filter.statuses = read_statuses(query);
+    filter.limit = query.number("limit", 50, 1, 200);
+    filter.wait = query.wait();
+    filter.until = api.services().runner.now() + filter.wait;
+    filter.project = x->request.query_value("project").value_or("default");
+    filter.tool = x->request.query_value("tool").value_or("");
+    filter.external_ref = x->request.query_value("externalRef").value_or("");
+    filter.reason = x->request.query_value("reason").value_or("");
+    if (x->request.query_value("changedSince")) {
+        auto const ms = query.number("changedSince", 0, 0, std::uint64_t{1} << 53);
+        filter.changed_since = from_ms(static_cast<std::int64_t>(ms));
+    }
+    if (!filter.reason.empty() && !parse<PauseReason>(filter.reason)) {
+        query.error = bad_value(
+            "?reason", "must be tool_result, user_input, approval, elicitation or handoff");
+    }
+    if (auto const cursor = x->request.query_value("cursor")) {
+        filter.cursor = PendingId::parse(*cursor);
+        if (!filter.cursor)
+            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+    }
+    bool const both = x->request.query_value("project") && x->request.query_value("sessionID");
+    if (both) query.error = bad_value("?project", "goes without sessionID, which names it already");
+    if (query.error) {
+        x->fail(*query.error);
+        return std::nullopt;
+    }
+    return filter;
+}
+
+// The times of events are a little older than what is seen of them.
+constexpr Duration append_takes_at_most{5'000};
+
+struct Page {
+    std::vector<std::string> items;
+    std::optional<std::string> next;
+};
+
+// `as_of`: what changes later has a time that is not before it, and is found by changedSince.
+void answer_list(ExchangePtr const& x, Page const& page, Time as_of) {
+    json::Writer out;
+    out.begin_object().key("items").begin_array();
+    for (std::string const& item : page.items) out.raw(item);
+    out.end_array().member("next", page.next).end_object();
+    x->json(200, out.take(), {{"Dormouse-As-Of", std::to_string(to_ms(as_of))}});
+}
+
+// Nothing is there yet, and there is time for it to come.
+bool waits_on(Api& api, ExchangePtr const& x, Filter const& filter, Page const& page) {
+    bool const nothing = page.items.empty() && !page.next;
+    runner::Runner const& runner = api.services().runner;
+    return nothing && runner.now() < filter.until && !runner.draining() && !x->responder->gone();
+}
+
+// What changed for sure since the time that was asked for, whatever the times in the journal say.
+struct Known {
+    using Place = std::tuple<std::uint64_t, CallNo, Generation>;
+    bool all = false;  // nothing else has changed
+    std::set<Place> places = {};
+
+    void add(std::vector<PendingId> const& pendings) {
+        for (PendingId const& p : pendings)
+            places.emplace(p.session.number(), p.call, p.generation);
+    }
+    [[nodiscard]] bool takes(wire::PauseView const& pause, Time since) const {
+        PendingId const& p = pause.pending;
+        if (places.contains({p.session.number(), p.call, p.generation})) return true;
+        return !all && pause.changed >= since - append_takes_at_most;
+    }
+};
+
+// `done` with what is known of the project. Of `since` of an earlier process the feed is asked.
+void find_changes(Api& api, ExchangePtr const& x, std::string const& project, Time since,
+                  port::Fn<void(Known)> done) {
+    Known known;
+    if (api.changes().remembers(since)) {
+        known.all = true;
+        known.add(api.changes().since(project, since));
+        return done(std::move(known));
+    }
+    if (since == Time{}) return done(std::move(known));  // everything
+    auto question = [project, since](port::Store& store) {
+        return changed_in_feed(store, project, since);
+    };
+    port::ask(api.services().journal, std::move(question),
+              [x, known = std::move(known),
+               done = std::move(done)](Result<std::vector<PendingId>> found) mutable {
+                  if (!found) return x->fail(found.error());
+                  known.add(*found);
+                  done(std::move(known));
+              });
+}
+
+// Newest first.
+Page page_of_session(Snapshot const& snapshot, Filter const& filter, Known const& known, Time now) {
+    Page page;
+    auto const& calls = snapshot.history.calls();
+    for (auto call = calls.rbegin(); call != calls.rend() && !page.next; ++call) {
+        auto const& pauses = call->second.pauses;
+        for (auto pause = pauses.rbegin(); pause != pauses.rend(); ++pause) {
+            auto const place = std::pair(pause->pending.call, pause->pending.generation);
+            if (filter.cursor && place >= std::pair(filter.cursor->call, filter.cursor->generation))
+                continue;
+            if (filter.changed_since && !known.takes(*pause, *filter.changed_since)) continue;
+            if (!filter.takes(*pause, call->second.spec.tool, now)) continue;
+            if (page.items.size() == filter.limit) break;
+            page.items.push_back(
+                pending_object(snapshot.lane->state(), snapshot.history, *pause, now));
+            if (page.items.size() == filter.limit) page.next = pause->pending.text();
+        }
+    }
+    return page;
+}
+
+void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter);
+
+void answer_page(Api& api, ExchangePtr const& x, Snapshot const& snapshot, Filter const& filter,
+                 Known const& known, Time as_of) {
+    SessionId const session = snapshot.lane->id();
+    Page const page = page_of_session(snapshot, filter, known, api.services().runner.now());
+    bool const waits = filter.changed_since && waits_on(api, x, filter, page);
+    if (!waits) return answer_list(x, page, as_of);
+    wait_for_change(api, {}, session, filter.until, x,
+                    [&api, x, session, filter] { answer_session(api, x, session, filter); });
+}
+
+void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter);
+void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter);
+
+void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    if (filter.changed_since) return changes_of_session(api, x, session, filter);
+    if (!filter.takes_open_only()) return rows_of_session(api, x, session, filter);
+    Time const as_of = api.changes().as_of(api.services().runner.now());
+    read_open_calls(api, session, [&api, x, filter, as_of](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        answer_page(api, x, *snapshot, filter, {}, as_of);
+    });
+}
+
+void list_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    if (filter.changed_since) return answer_session(api, x, session, filter);
+    api.services().runner.look(
+        session, [&api, x, session, filter](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane) return x->fail(lane.error());
+            auto const some_wait = [](State const& state) { return state.waiting > 0; };
+            wait_until(api, *lane, filter.wait, x, some_wait,
+                       [&api, x, session, filter] { answer_session(api, x, session, filter); });
+        });
+}
+
+// A project's list is gathered from its sessions one after the other; `places` tell which to ask.
+struct Gather {
+    Api& api;
+    ExchangePtr x;
+    Filter filter;
+    Time as_of{};
+    std::optional<SessionId> session = {};  // that all places are of
+    std::vector<PendingId> places = {};     // nonces are not looked at
+    Known known = {};
+    std::size_t at = 0;
+    Page page = {};
+};
+
+void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter);
+
+void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
+    Time const now = g.api.services().runner.now();
+    auto const call = snapshot.history.calls().find(place.call);
+    if (call == snapshot.history.calls().end()) return;
+    for (wire::PauseView const& pause : call->second.pauses) {
+        bool const mine = pause.pending.generation == place.generation;
+        bool const new_enough =
+            !g.filter.changed_since || g.known.takes(pause, *g.filter.changed_since);
+        if (!mine || !new_enough || !g.filter.takes(pause, call->second.spec.tool, now)) continue;
+        g.page.items.push_back(
+            pending_object(snapshot.lane->state(), snapshot.history, pause, now));
+    }
+}
+
+constexpr std::size_t alone_max = 4;
+constexpr Seq events_of_a_call = 64;  // that reading it alone costs, about
+
+void gather(std::shared_ptr<Gather> const& g);
+
+// What the calls at these places need, which are of one session: those that are open need what its
+// open turn did. Of others a few are read one by one; many are cheaper with all of a short life.
+void read_places(std::shared_ptr<Gather> const& g, std::span<PendingId const> places,
+                 runner::Lane const* lane) {
+    auto take = [g](std::size_t taken) {
+        return [g, taken](Result<Snapshot> snapshot) {
+            for (std::size_t i = 0; i < taken; ++i, ++g->at) {
+                if (snapshot) gather_from(*g, *snapshot, g->places[g->at]);
+            }
+            gather(g);
+        };
+    };
+    PendingId const& first = places.front();
+    if (!lane) return read_pending(g->api, first, take(1));
+    State const& state = lane->state();
+    auto const is_open = [&](PendingId const& place) { return state.calls.contains(place.call); };
+    bool const open = is_open(first);
+    auto const other = std::ranges::find_if(
+        places, [&](PendingId const& place) { return is_open(place) != open; });
+    auto const count = static_cast<std::size_t>(other - places.begin());
+    if (open) return read_open_calls(g->api, first.session, take(count));
+    bool const alone = count <= alone_max || state.head > events_of_a_call * count;
+    if (alone) return read_pending(g->api, first, take(1));
+    read_history(g->api, first.session, take(count));
+}
+
+void gather(std::shared_ptr<Gather> const& g) {
+    if (g->at == g->places.size()) {
+        // Without changedSince the list of a session has waited already.
+        bool const has_waited = g->session && !g->filter.changed_since;
+        if (has_waited || !waits_on(g->api, g->x, g->filter, g->page))
+            return answer_list(g->x, g->page, g->as_of);
+        return wait_for_change(g->api, g->filter.project, g->session, g->filter.until, g->x, [g] {
+            if (g->session) return changes_of_session(g->api, g->x, *g->session, g->filter);
+            list_of_project(g->api, g->x, g->filter);
+        });
+    }
+    auto const rest = std::span(std::as_const(g->places)).subspan(g->at);
+    auto const end = std::ranges::find_if(
+        rest, [&](PendingId const& one) { return one.session != rest.front().session; });
+    auto const places = rest.first(static_cast<std::size_t>(end - rest.begin()));
+    g->api.services().runner.look(places.front().session,
+                                  [g, places](Result<std::shared_ptr<runner::Lane>> const& lane) {
+                                      read_places(g, places, lane ? lane->get() : nullptr);
+                                  });
+}
+
+port::PendingStatus row_status(std::string const& status) {
+    if (status == "completed") return port::PendingStatus::completed;
+    if (status == "failed") return port::PendingStatus::failed;
+    if (status == "expired") return port::PendingStatus::expired;
+    if (status == "cancelled") return port::PendingStatus::cancelled;
+    return port::PendingStatus::waiting;
+}
+
+// The order of lists: newest session first, in it the newest call, of that the newest pause.
+bool comes_first(PendingId const& a, PendingId const& b) {
+    return std::tuple(b.session.number(), b.call, b.generation) <
+           std::tuple(a.session.number(), a.call, a.generation);
+}
+
+// In the order of lists, behind the cursor, and no more than are asked for.
+void trim_places(Gather& g) {
+    Filter const& filter = g.filter;
+    std::ranges::sort(g.places, comes_first);
+    auto const same = [](PendingId const& a, PendingId const& b) {
+        return !comes_first(a, b) && !comes_first(b, a);
+    };
+    g.places.erase(std::ranges::unique(g.places, same).begin(), g.places.end());
+    if (filter.cursor)
+        std::erase_if(g.places,
+                      [&](PendingId const& p) { return !comes_first(*filter.cursor, p); });
+    if (g.places.size() > filter.limit) g.places.resize(filter.limit);
+}
+
+void start_gather(std::shared_ptr<Gather> const& g) {
+    trim_places(*g);
+    if (g->places.size() == g->filter.limit) g->page.next = g->places.back().text();
+    gather(g);
+}
+
+void gather_rows(std::shared_ptr<Gather> const& g) {
+    Filter const& filter = g->filter;
+    port::PendingFilter rows;
+    rows.project = filter.project;
+    if (filter.external_ref.empty()) rows.session = g->session;
+    bool const all = filter.statuses.size() == status_names.size();
+    for (std::string const& status : filter.statuses)
+        if (!all) rows.statuses.push_back(row_status(status));
+    rows.tool = filter.tool;
+    rows.external_ref = filter.external_ref;
+    rows.before = filter.cursor;
+    rows.limit = static_cast<std::uint32_t>(filter.limit);
+    auto question = [rows](port::Store& store) { return store.list_pending(rows); };
+    port::ask(g->api.services().journal, std::move(question),
+              [g](Result<std::vector<port::PendingListed>> listed) {
+                  if (!listed) return g->x->fail(listed.error());
+                  for (port::PendingListed const& one : *listed) {
+                      bool const asked = !g->session || one.session == *g->session;
+                      if (asked)
+                          g->places.push_back({one.session, one.row.call, one.row.generation, {}});
+                  }
+                  start_gather(g);
+              });
+}
+
+void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
+    Time const as_of = api.changes().as_of(api.services().runner.now());
+    auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
+    if (!filter.changed_since) return gather_rows(g);
+    find_changes(api, x, filter.project, *filter.changed_since, [g](Known known) {
+        g->known = std::move(known);
+        if (!g->known.all) return gather_rows(g);
+        g->places = g->api.changes().since(g->filter.project, *g->filter.changed_since);
+        start_gather(g);
+    });
+}
+
+// Settled ones too: their rows say where they are.
+void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    Time const as_of = api.changes().as_of(api.services().runner.now());
+    auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
+    api.services().runner.look(session, [g](Result<std::shared_ptr<runner::Lane>> lane) {
+        if (!lane) return g->x->fail(lane.error());
+        g->filter.project = (*lane)->state().project;
+        gather_rows(g);
+    });
+}
+
+// What is known to have changed is read call by call; of an earlier process the whole history
+// tells.
+void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    Time const as_of = api.changes().as_of(api.services().runner.now());
+    auto use = [&api, x, session, filter, as_of](std::string const& project, Known known) {
+        if (!known.all) {
+            auto answer = [&api, x, filter, as_of, known](Result<Snapshot> snapshot) {
+                if (!snapshot) return x->fail(snapshot.error());
+                answer_page(api, x, *snapshot, filter, known, as_of);
+            };
+            return read_history(api, session, std::move(answer));
+        }
+        auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
+        g->places = api.changes().since(project, *filter.changed_since);
+        std::erase_if(g->places, [&](PendingId const& p) { return p.session != session; });
+        g->known = std::move(known);
+        start_gather(g);
+    };
+    api.services().runner.look(session, [&api, x, since = *filter.changed_since,
+                                         use = std::move(use)](
+                                            Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!lane) return x->fail(lane.error());
+        std::string const project = (*lane)->state().project;
+        find_changes(api, x, project, since, [project, use = std::move(use)](Known known) mutable {
+            use(project, std::move(known));
+        });
+    });
+}
+
+}  // namespace
+
+void list_pending(Api& api, ExchangePtr const& x) {
+    auto filter = read_filter(api, x);
+    if (!filter) return;
+    auto const session = x->request.query_value("sessionID");
+    if (!session) return list_of_project(api, x, *filter);
+    auto const id = SessionId::parse(*session);
+    if (!id) return x->fail(not_found());
+    list_of_session(api, x, *id, *filter);
+}
+
+void get_pending(Api& api, ExchangePtr const& x) {
+    auto const pending = PendingId::parse(x->params[0]);
+    if (!pending) return x->fail(not_found());
+    Query query{x->request};
+    Duration const wait = query.wait();
+    if (query.error) return x->fail(*query.error);
+    api.services().runner.look(pending->session, [&api, x, pending = *pending, wait](auto lane) {
+        if (!lane) return x->fail(lane.error());
+        auto const settled = [pending](State const& state) {
+            return open_pause(state, pending) == nullptr;
+        };
+        wait_until(api, *lane, wait, x, settled,
+                   [&api, x, pending] { answer_pending(api, x, pending); });
+    });
+}
+
+namespace {
+
+std::string capability_object(PendingId const& pending, Snapshot const& snapshot, Time now) {
+    wire::PauseView const* const pause = snapshot.history.pause(pending);
+    json::Writer out;
+    out.begin_object().member("pendingID", pending.text());
+    out.member("status", pause ? pending_status(*pause, now) : "running");
+    out.member("timeout",
+               pause && pause->deadline ? std::optional(to_ms(*pause->deadline)) : std::nullopt);
+    out.key("receipt");
+    if (pause && pause->receipt) {
+        out.raw(brief_receipt(*pause->receipt));
+    } else {
+        out.null();
+    }
+    return out
+        .member("next", "POST {\"result\": {\"output\": …}} or {\"error\": \"…\"} to this address")
+        .end_object()
+        .take();
+}
+
+}  // namespace
+
+// Shows and never settles: links are fetched ahead by those who only look.
+void get_capability(Api& api, ExchangePtr const& x) {
+    PendingId const pending = *x->capability;
+    read_pending(api, pending, [&api, x, pending](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        Time const now = api.services().runner.now();
+        wire::PauseView const* const pause = snapshot->history.pause(pending);
+        bool const open = open_pause(snapshot->lane->state(), pending) != nullptr;
+        bool const over =
+            pause && pause->receipt && now > pause->receipt->at + limits::capability_afterlife;
+        if ((!pause && !open) || over) return x->fail(not_found());
+        x->json(200, capability_object(pending, *snapshot, now),
+                {{"Cache-Control", "no-store"}, {"Referrer-Policy", "no-referrer"}});
+    });
+}
+
+}  // namespace dormouse::server

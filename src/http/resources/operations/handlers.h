@@ -1,0 +1,29 @@
+#pragma once
+// The server: health, metrics, catalogue, doctor, retention, repair. The handlers that routes.cc
+// names.
+
+#include "http/resources/shared.h"
+
+namespace dormouse::server {
+
+// server.cc
+void get_health(Api& api, ExchangePtr const& x);
+void get_ready(Api& api, ExchangePtr const& x);
+void get_agents(Api& api, ExchangePtr const& x);
+void get_tools(Api& api, ExchangePtr const& x);
+void get_openapi(Api& api, ExchangePtr const& x);
+void get_metrics(Api& api, ExchangePtr const& x);
+void get_explain(Api& api, ExchangePtr const& x);
+// doctor.cc
+void get_doctor(Api& api, ExchangePtr const& x);
+// retention.cc
+void post_retention(Api& api, ExchangePtr const& x);
+// retention_messages.cc
+void post_retention_messages(Api& api, ExchangePtr const& x);
+// repair.cc
+void post_repair(Api& api, ExchangePtr const& x);
+
+// server.cc: what is counted, in Prometheus' text format.
+void answer_metrics(Services& services, std::shared_ptr<Responder> responder);
+
+}  // namespace dormouse::server

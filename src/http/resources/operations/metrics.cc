@@ -1,0 +1,115 @@
+#include "http/resources/operations/metrics.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+double seconds(Duration time) { return static_cast<double>(time.count()) / 1'000; }
+
+bool settles(Event::Body const& body) {
+    auto const* const cancelled = std::get_if<Cancelled>(&body);
+    return std::holds_alternative<Submitted>(body) || std::holds_alternative<Expired>(body) ||
+           (cancelled && cancelled->receipt);
+}
+
+bool goes_on(Event::Body const& body) {
+    return std::holds_alternative<ModelRequested>(body) ||
+           std::holds_alternative<ToolStarted>(body) || std::holds_alternative<TurnEnded>(body);
+}
+
+std::string_view outcome_word(ToolOutcome const& outcome) {
+    struct Word {
+        std::string_view operator()(ToolOutcome::Done const&) const { return "done"; }
+        std::string_view operator()(ToolOutcome::Failed const&) const { return "failed"; }
+        std::string_view operator()(PauseTerms const&) const { return "paused"; }
+        std::string_view operator()(ToolOutcome::Lost const&) const { return "lost"; }
+        std::string_view operator()(TaskAsk const&) const { return "done"; }
+    };
+    return std::visit(Word{}, outcome.what);
+}
+
+}  // namespace
+
+// What settles a call and what goes on because of it stand in one append, so the latency needs no
+// memory: from when the outcome came to when what it caused is durable and begins.
+void Metrics::appended(std::vector<wire::RecordPtr> const& records, Time now) {
+    bool settled = false;
+    Time settled_at{};
+    for (wire::RecordPtr const& record : records) {
+        Event const& event = record->event;
+        note(event);
+        if (settles(event.body)) {
+            settled = true;
+            settled_at = event.at;
+        }
+        if (!settled || !goes_on(event.body)) continue;
+        resume_.observe(seconds(std::max(Duration(0), now - settled_at)));
+        settled = false;
+    }
+}
+
+void Metrics::note(Event const& event) {
+    ++events_[std::string(type_name(event.body))];
+    if (auto const* paused = std::get_if<CallPaused>(&event.body)) {
+        ++paused_[std::string(session::text(paused->terms.reason))];
+    } else if (auto const* asked = std::get_if<GateAsked>(&event.body)) {
+        ++paused_[std::string(session::text(asked->terms.reason))];
+    } else if (auto const* submitted = std::get_if<Submitted>(&event.body)) {
+        settled(submitted->receipt.status);
+    } else if (auto const* expired = std::get_if<Expired>(&event.body)) {
+        settled(expired->receipt.status);
+    } else if (auto const* cancelled = std::get_if<Cancelled>(&event.body)) {
+        if (cancelled->receipt) settled(cancelled->receipt->status);
+    } else if (auto const* failed = std::get_if<ModelFailed>(&event.body)) {
+        ++model_failures_[failed->retry_at ? 1 : 0];
+    }
+}
+
+void Metrics::submitted(Result<Answer> const& answer) {
+    if (!answer) {
+        ++submissions_[std::string(info(answer.error().code).text)];
+        return;
+    }
+    bool const duplicate = answer->outcome == Answer::Outcome::duplicate;
+    bool const counted = answer->outcome == Answer::Outcome::counted;
+    ++submissions_[counted ? "counted" : duplicate ? "duplicate" : "applied"];
+}
+
+void Metrics::answered(std::string_view method, std::string const& route, int status) {
+    ++answers_[{route.empty() ? "other" : std::string(method), route.empty() ? "other" : route,
+                status / 100}];
+}
+
+void Metrics::committed(std::span<Result<void> const> results, Duration time) {
+    batch_.observe(static_cast<double>(results.size()));
+    commit_.observe(seconds(time));
+    for (auto const& result : results) {
+        if (result) {
+            ++appends_;
+        } else {
+            ++store_errors_[std::string(info(result.error().code).text)];
+        }
+    }
+}
+
+void Metrics::tool_ended(std::string const& tool, ToolOutcome const& outcome) {
+    bool const named = tool_names_.contains(tool) || tool_names_.size() < tools_max;
+    if (named) tool_names_[tool] = true;
+    ++tools_[{named ? tool : "other", std::string(outcome_word(outcome))}];
+}
+
+Result<Metrics::Stored> Metrics::ask(port::Store& store, Time now) {
+    auto pending = store.open_pending(pending_max);
+    if (!pending) return std::unexpected(std::move(pending.error()));
+    auto due = store.due(now, std::nullopt, owed_max);
+    if (!due) return std::unexpected(std::move(due.error()));
+    auto next = store.next_due();
+    if (!next) return std::unexpected(std::move(next.error()));
+    return Stored{*pending, due->size(), *next};
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,95 @@
+#pragma once
+// What operators count. Everything is counted as it happens; a scrape reads numbers, and asks the
+// store two bounded questions. Labels come from small closed sets: never an id, a path or a
+// secret. On the loop.
+
+#include "http/resources/operations/exposition.h"
+#include "port/effects.h"
+#include "port/meter.h"
+#include "runner/runner.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dormouse::server {
+
+class Metrics final : public port::Meter {
+public:
+    explicit Metrics(Time start) : start_(start) {}
+
+    // ---- told as it happens
+    void appended(std::vector<wire::RecordPtr> const& records, Time now);
+    void submitted(Result<session::Answer> const& answer) override;
+    // A program has judged a result, or not: "fits", "misfit", "failed", "refused".
+    void validated(std::string_view word) { ++validations_[std::string(word)]; }
+    // `route` is a pattern of the table, empty for what is none of it.
+    void answered(std::string_view method, std::string const& route, int status);
+    void committed(std::span<Result<void> const> results, Duration time) override;
+    void started(std::string_view kind) override { ++effects_[std::string(kind)]; }
+    void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) override;
+
+    // ---- asked at a scrape
+    using ModelLoad = port::ModelLoad;
+    struct Connections {
+        std::size_t open = 0;
+        std::size_t streams = 0;
+        std::uint64_t refused = 0;
+    };
+    std::function<std::vector<ModelLoad>()> models = [] { return std::vector<ModelLoad>(); };
+    std::function<Connections()> connections = [] { return Connections(); };
+
+    // What the store was asked for. Counts end at the limit that was asked with.
+    struct Stored {
+        port::OpenPending pending;
+        std::size_t owed = 0;
+        std::optional<Time> next_wake;
+    };
+    static constexpr std::uint32_t pending_max = 10'000;
+    static constexpr std::uint32_t owed_max = 1'000;
+    [[nodiscard]] static Result<Stored> ask(port::Store& store, Time now);
+    // `stored` is nullopt while the store does not answer: its gauges are left out then.
+    [[nodiscard]] std::string text(runner::Runner const& runner,
+                                   std::optional<Stored> const& stored) const;
+
+private:
+    using Counts = std::map<std::string, std::uint64_t, std::less<>>;
+
+    void note(session::Event const& event);
+    void settled(session::CallStatus status) { ++settled_[std::string(session::text(status))]; }
+    void write_runner(Exposition& out, runner::Runner const& runner) const;
+    void write_stored(Exposition& out, Stored const& stored, Time now) const;
+    void write_calls(Exposition& out) const;
+    void write_work(Exposition& out) const;
+    void write_store(Exposition& out) const;
+    void write_http(Exposition& out) const;
+    void write_process(Exposition& out) const;
+
+    static constexpr std::size_t tools_max = 100;  // names of tools; the others are "other"
+    static constexpr std::array<double, 14> latency_bounds{.001, .002, .005, .01, .025, .05, .1,
+                                                           .25,  .5,   1,    2.5, 5,    10,  30};
+    static constexpr std::array<double, 9> batch_bounds{1, 2, 4, 8, 16, 32, 64, 128, 256};
+
+    Time const start_;
+    Counts events_;
+    Counts paused_{
+        {"tool_result", 0}, {"user_input", 0}, {"approval", 0}, {"elicitation", 0}, {"handoff", 0}};
+    Counts settled_{{"completed", 0}, {"failed", 0}, {"expired", 0}, {"cancelled", 0}};
+    Counts submissions_{{"applied", 0},  {"duplicate", 0}, {"counted", 0},
+                        {"conflict", 0}, {"expired", 0},   {"not_found", 0}};
+    Counts validations_{{"fits", 0}, {"misfit", 0}, {"failed", 0}, {"refused", 0}};
+    Counts effects_{{"model", 0}, {"tool", 0}, {"gate", 0}, {"poll", 0}};
+    std::array<std::uint64_t, 2> model_failures_{};  // [1]: will be tried again
+    std::map<std::pair<std::string, std::string>, std::uint64_t> tools_;  // by tool and outcome
+    std::map<std::string, bool> tool_names_;
+    std::map<std::tuple<std::string, std::string, int>, std::uint64_t> answers_;
+    std::uint64_t appends_ = 0;
+    Counts store_errors_;
+    Histogram resume_{latency_bounds};
+    Histogram batch_{batch_bounds};
+    Histogram commit_{latency_bounds};
+};
+
+}  // namespace dormouse::server

@@ -1,0 +1,69 @@
+#include "http/resources/operations/metrics.h"
+
+#include "runner/counted.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dormouse::server {
+namespace {
+
+using testing::HasSubstr;
+using namespace session;
+
+TEST(Exposition, escapes_what_the_format_escapes_and_lets_no_other_control_byte_through) {
+    Exposition out;
+    out.gauge("a_b", "help").sample(std::uint64_t{7}, {{"x", "q\"b\\n\nc\rd\xff"}});
+    EXPECT_EQ(out.take(), "# HELP a_b help\n# TYPE a_b gauge\na_b{x=\"q\\\"b\\\\n\\nc?d?\"} 7\n");
+}
+
+TEST(Exposition, a_histogram_is_cumulative_and_its_bounds_are_inclusive) {
+    static constexpr std::array<double, 2> bounds{0.5, 2};
+    Histogram histogram(bounds);
+    for (double const value : {0.25, 0.5, 1.0, 3.0}) histogram.observe(value);
+    Exposition out;
+    out.histogram("h", "help", histogram);
+    EXPECT_EQ(out.take(),
+              "# HELP h help\n# TYPE h histogram\nh_bucket{le=\"0.5\"} 2\nh_bucket{le=\"2\"} 3\n"
+              "h_bucket{le=\"+Inf\"} 4\nh_sum 4.75\nh_count 4\n");
+}
+
+struct DirectJournal final : port::Journal {
+    std::vector<Result<void>> results;
+    void commit(std::vector<port::Append>,
+                port::Fn<void(std::vector<Result<void>>)> done) override {
+        done(results);
+    }
+    void write(port::Fn<Result<void>(port::Store&)>, port::Fn<void(Result<void>)> done) override {
+        done({});
+    }
+    void read(port::Fn<void(port::Store&)>, port::Fn<void()> done) override { done(); }
+};
+
+struct StillClock final : port::Clock {
+    [[nodiscard]] Time now() const override { return from_ms(0); }
+    [[nodiscard]] Duration monotonic() const override { return Duration(0); }
+};
+
+TEST(CountedJournal, tells_of_a_store_that_failed_and_not_of_a_head_that_moved) {
+    DirectJournal direct;
+    StillClock const clock;
+    Metrics metrics{from_ms(0)};
+    std::vector<Code> told;
+    runner::CountedJournal journal(direct, clock);
+    journal.count_by(&metrics);
+    journal.on_failed([&](Error const& error) { told.push_back(error.code); });
+    std::size_t passed = 0;
+    auto const commit = [&](std::vector<Result<void>> results) {
+        direct.results = std::move(results);
+        journal.commit({}, [&](std::vector<Result<void>> back) { passed += back.size(); });
+    };
+    commit({{}, fail(Code::conflict, "moved")});
+    EXPECT_TRUE(told.empty());
+    commit({fail(Code::store_full, "no room"), fail(Code::store_full, "no room")});
+    EXPECT_EQ(told, std::vector{Code::store_full});
+    EXPECT_EQ(passed, 4u);
+}
+
+}  // namespace
+}  // namespace dormouse::server

@@ -1,0 +1,163 @@
+#include "http/resources/operations/metrics.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+
+// GET /metrics: what stands there, family by family.
+namespace dormouse::server {
+
+namespace {
+
+double seconds_of(Time at) { return static_cast<double>(to_ms(at)) / 1'000; }
+
+template <class Counts>
+void write_counts(Exposition& out, Counts const& counts, char const* label) {
+    for (auto const& [word, count] : counts) out.sample(count, {{label, word}});
+}
+
+std::uint64_t resident_bytes() {
+    std::uint64_t size = 0;
+    std::uint64_t resident = 0;
+    std::ifstream("/proc/self/statm") >> size >> resident;
+    return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t open_files() {
+    std::error_code error;
+    std::uint64_t count = 0;
+    std::filesystem::directory_iterator files("/proc/self/fd", error);
+    for (; !error && files != std::filesystem::directory_iterator(); files.increment(error))
+        ++count;
+    return count;
+}
+
+double cpu_seconds() {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    auto const of = [](timeval const& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    return of(used.ru_utime) + of(used.ru_stime);
+}
+
+std::uint64_t flag(bool yes) { return yes ? 1 : 0; }
+
+}  // namespace
+
+std::string Metrics::text(runner::Runner const& runner, std::optional<Stored> const& stored) const {
+    Exposition out;
+    out.gauge("dormouse_store_answers", "1 while the store answers")
+        .sample(flag(stored.has_value()));
+    if (stored) write_stored(out, *stored, runner.now());
+    write_runner(out, runner);
+    write_calls(out);
+    write_work(out);
+    write_store(out);
+    write_http(out);
+    write_process(out);
+    return out.take();
+}
+
+void Metrics::write_stored(Exposition& out, Stored const& stored, Time now) const {
+    out.gauge("dormouse_pending_calls", "Calls that wait for an outcome; counting ends at 10000")
+        .sample(stored.pending.count);
+    Duration const age =
+        stored.pending.oldest ? std::max(Duration(0), now - *stored.pending.oldest) : Duration(0);
+    out.gauge("dormouse_pending_oldest_age_seconds",
+              "How long the oldest of the calls counted has waited; 0: none waits")
+        .sample(static_cast<double>(age.count()) / 1'000);
+    out.gauge("dormouse_sessions_owed", "Sessions that are owed work now; counting ends at 1000")
+        .sample(std::uint64_t{stored.owed});
+    if (!stored.next_wake) return;
+    out.gauge("dormouse_next_wake_timestamp_seconds",
+              "When the next session wakes; 0: one is owed work now")
+        .sample(seconds_of(*stored.next_wake));
+}
+
+void Metrics::write_runner(Exposition& out, runner::Runner const& runner) const {
+    out.gauge("dormouse_sessions_resident", "Sessions in memory")
+        .sample(std::uint64_t{runner.resident()});
+    out.gauge("dormouse_sessions_resident_bytes", "What idle sessions take in memory, about")
+        .sample(std::uint64_t{runner.resident_bytes()});
+    out.gauge("dormouse_store_failed", "1 after a write to the disk failed: the server stops")
+        .sample(flag(runner.failed()));
+    out.gauge("dormouse_draining", "1 while the server stops").sample(flag(runner.draining()));
+    out.gauge("dormouse_clock_held", "1 while deadlines are held because the clock jumped ahead")
+        .sample(flag(runner.clock().holding()));
+}
+
+void Metrics::write_calls(Exposition& out) const {
+    out.counter("dormouse_calls_paused_total", "Pauses of calls, by what they wait for");
+    write_counts(out, paused_, "reason");
+    out.counter("dormouse_calls_settled_total", "Pauses that ended, by how");
+    write_counts(out, settled_, "status");
+    out.counter("dormouse_submissions_total",
+                "Outcomes that were offered, by what became of them: applied, duplicate, counted "
+                "(a vote), or the code of the refusal");
+    write_counts(out, submissions_, "outcome");
+    out.counter("dormouse_validations_total",
+                "Results that programs were to check, by what became of it: fits, misfit, failed "
+                "(the program), refused (too many waited)");
+    write_counts(out, validations_, "outcome");
+    out.histogram("dormouse_resume_seconds",
+                  "From an outcome that lets a session go on to its next request, tool or end",
+                  resume_);
+    out.counter("dormouse_events_total", "Events appended, by type");
+    write_counts(out, events_, "type");
+}
+
+void Metrics::write_work(Exposition& out) const {
+    out.counter("dormouse_effects_started_total", "Work begun for sessions, by kind");
+    write_counts(out, effects_, "kind");
+    out.counter("dormouse_tool_attempts_total", "Attempts of tools that ended, by how");
+    for (auto const& [key, count] : tools_)
+        out.sample(count, {{"tool", key.first}, {"outcome", key.second}});
+    out.counter("dormouse_model_failures_total",
+                "Failed requests to models, by whether they are tried again");
+    out.sample(model_failures_[0], {{"retry", "false"}});
+    out.sample(model_failures_[1], {{"retry", "true"}});
+    auto const load = models();
+    out.gauge("dormouse_model_requests_running", "Requests to models that are on their way");
+    for (ModelLoad const& one : load)
+        out.sample(std::uint64_t{one.running}, {{"model", one.model}});
+    out.gauge("dormouse_model_requests_waiting", "Requests that wait for a model's concurrency");
+    for (ModelLoad const& one : load)
+        out.sample(std::uint64_t{one.waiting}, {{"model", one.model}});
+}
+
+void Metrics::write_store(Exposition& out) const {
+    out.counter("dormouse_appends_total", "Appends that became durable").sample(appends_);
+    out.histogram("dormouse_commit_appends", "Appends in one commit", batch_);
+    out.histogram("dormouse_commit_seconds", "How long one commit took, its sync included",
+                  commit_);
+    out.counter("dormouse_append_errors_total", "Appends that the store did not take, by code");
+    write_counts(out, store_errors_, "code");
+}
+
+void Metrics::write_http(Exposition& out) const {
+    out.counter("dormouse_http_requests_total",
+                "Answers, by the route's pattern; streams count when they begin");
+    for (auto const& [key, count] : answers_) {
+        auto const& [method, route, status] = key;
+        std::string const code = std::to_string(status) + "xx";
+        out.sample(count, {{"method", method}, {"route", route}, {"code", code}});
+    }
+    Connections const open = connections();
+    out.gauge("dormouse_http_connections", "Open connections, streams among them")
+        .sample(std::uint64_t{open.open});
+    out.gauge("dormouse_http_streams", "Open event streams").sample(std::uint64_t{open.streams});
+    out.counter("dormouse_http_connections_refused_total", "Connections turned away at the limit")
+        .sample(open.refused);
+}
+
+void Metrics::write_process(Exposition& out) const {
+    out.gauge("process_start_time_seconds", "When the process started, since the Unix epoch")
+        .sample(seconds_of(start_));
+    out.gauge("process_resident_memory_bytes", "Resident memory").sample(resident_bytes());
+    out.gauge("process_open_fds", "Open file descriptors").sample(open_files());
+    out.counter("process_cpu_seconds_total", "User and system CPU time").sample(cpu_seconds());
+}
+
+}  // namespace dormouse::server

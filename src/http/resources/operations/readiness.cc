@@ -1,0 +1,51 @@
+#include "http/resources/operations/readiness.h"
+
+#include <utility>
+
+namespace dormouse::server {
+
+namespace {
+
+// A probe waits so long for the store. Then the store's last answer counts, if it is young enough.
+constexpr Duration patience{500};
+constexpr Duration answer_holds{30'000};
+
+}  // namespace
+
+void Readiness::answer(ExchangePtr const& x) {
+    waiting_.push_back(x);
+    ask_store();
+    if (waiting_.size() > 1) return;
+    services_.loop.after(patience, [this, alive = std::weak_ptr(alive_), round = round_] {
+        if (!alive.expired() && round == round_) run_out_of_time();
+    });
+}
+
+void Readiness::ask_store() {
+    if (std::exchange(asking_, true)) return;
+    port::ask(
+        services_.journal, [](port::Store& store) { return store.ping(); },
+        [this, alive = std::weak_ptr(alive_)](Result<void> answer) {
+            if (!alive.expired()) answered(answer);
+        });
+}
+
+void Readiness::answered(Result<void> const& answer) {
+    asking_ = false;
+    answered_at_ = answer ? std::optional(services_.runner.now()) : std::nullopt;
+    tell(answer);
+}
+
+void Readiness::run_out_of_time() {
+    bool const well = answered_at_ && services_.runner.now() < *answered_at_ + answer_holds;
+    if (well) return tell({});
+    tell(dormouse::fail(Code::store_unavailable, "The store does not answer."));
+}
+
+void Readiness::tell(Result<void> const& answer) {
+    ++round_;
+    for (ExchangePtr const& x : std::exchange(waiting_, {}))
+        answer ? x->json(200, R"({"ready":true})") : x->fail(answer.error());
+}
+
+}  // namespace dormouse::server

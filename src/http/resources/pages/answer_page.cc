@@ -1,0 +1,157 @@
+#include "http/objects/objects.h"
+#include "http/resources/calls/handlers.h"
+#include "http/resources/pages/handlers.h"
+#include "http/resources/pages/page.h"
+
+#include "json/json.h"
+#include "webhook/source.h"
+#include "wire/submission.h"
+
+#include <algorithm>
+
+// The page behind the link that people are sent. Getting it shows and never settles: links are
+// fetched ahead by those who only look. Without a token it tells nothing of the call; the id is no
+// right. Whoever is signed in answers with the form on it.
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+void show(Api& api, ExchangePtr const& x, PendingId const& pending, int status,
+          std::string notice) {
+    read_pending(
+        api, pending,
+        [&api, x, pending, status, notice = std::move(notice)](Result<Snapshot> snapshot) mutable {
+            wire::PauseView const* const pause =
+                snapshot ? snapshot->history.pause(pending) : nullptr;
+            bool const mine = pause && x->principal->is_for(snapshot->lane->state().project);
+            if (!mine) return x->responder->reply(page_to_sign_in(pending));
+            Viewer const viewer{x->by, x->principal->role >= Role::answer,
+                                api.services().gate.form_token(x->request, pending),
+                                std::move(notice)};
+            Time const now = api.services().runner.now();
+            x->responder->reply(
+                page_of(snapshot->lane->state(), snapshot->history, *pause, viewer, status, now));
+        });
+}
+
+void refuse(Api& api, ExchangePtr const& x, PendingId const& pending, Error const& error) {
+    show(api, x, pending, info(error.code).http, error.detail);
+}
+
+struct Form {
+    Json body;
+
+    [[nodiscard]] std::string text(std::string_view name) const {
+        std::string out = json::View(body)[name].string_or("");
+        std::erase(out, '\r');  // browsers end lines with CR LF
+        return out;
+    }
+};
+
+Result<Submission> read_doubt(Form const& form) {
+    json::Writer content;
+    content.begin_object().member("action", form.text("verdict"));
+    if (form.text("verdict") == "succeeded") content.member("output", form.text("answer"));
+    return wire::submitted_decision(true, form.text("comment"), {}, content.end_object().json());
+}
+
+Result<Submission> read_decision(Form const& form) {
+    std::string const verdict = form.text("verdict");
+    if (verdict != "approve" && verdict != "deny")
+        return fail(Code::bad_value, "The form says neither approve nor deny.");
+    Json content;
+    if (std::string const said = form.text("content"); !said.empty()) {
+        auto checked = json::check(said);
+        if (!checked)
+            return fail(Code::bad_json, "The content is not JSON: " + checked.error().detail);
+        content = std::move(*checked);
+    }
+    return wire::submitted_decision(verdict == "approve", form.text("comment"), {},
+                                    std::move(content));
+}
+
+bool is_word_on_doubt(std::string_view verdict) {
+    return verdict == "run_again" || verdict == "succeeded" || verdict == "give_up";
+}
+
+Result<Submission> read_answer(Form const& form, State const& state, wire::PauseView const& pause) {
+    switch (pause.terms.reason) {
+        case PauseReason::user_input:
+            return wire::submitted_result(Json::trusted(json::quote(form.text("answer"))));
+        case PauseReason::approval: return read_decision(form);
+        case PauseReason::elicitation: {
+            // Of one that is settled only its form still knows what it asked.
+            bool const doubt = pause.receipt ? is_word_on_doubt(form.text("verdict"))
+                                             : asks_of_doubt(state, pause.pending);
+            return doubt ? read_doubt(form) : read_decision(form);
+        }
+        case PauseReason::tool_result:
+        case PauseReason::handoff: break;
+    }
+    return fail(Code::wrong_kind, "This call waits for the outcome of a job, not for a person.");
+}
+
+void answered(Api& api, ExchangePtr const& x, PendingId const& pending, HttpReply const& reply) {
+    if (reply.status == 200)  // shown by a GET, so that reloading the page sends nothing again
+        return x->responder->reply({303, "", {{"Location", pending.text()}}, ""});
+    auto const detail = json::View(Json::trusted(reply.body))["detail"].string_or("");
+    show(api, x, pending, reply.status, detail + " What you sent changed nothing.");
+}
+
+void offer(Api& api, ExchangePtr const& x, Form const& form, Snapshot const& snapshot,
+           wire::PauseView const& pause) {
+    PendingId const pending = pause.pending;
+    std::string const holder = claimed_by_another(pause, x->by, api.services().runner.now());
+    if (!pause.receipt && !holder.empty())
+        return refuse(api, x, pending, {Code::claimed, holder + " has claimed this call."});
+    auto what = read_answer(form, snapshot.lane->state(), pause);
+    if (!what) return refuse(api, x, pending, what.error());
+    Submit command;
+    command.pending = pending;
+    command.what = std::move(*what);
+    command.via = "page";
+    command.input_digest = wire::parse_digest(form.text("inputDigest"));
+    if (!command.input_digest)
+        return refuse(api, x, pending, {Code::bad_value, "The form does not say what it showed."});
+    submit_to(api, x, std::move(command),
+              [&api, x, pending](HttpReply const& reply) { answered(api, x, pending, reply); });
+}
+
+bool is_of_page(Api& api, ExchangePtr const& x, PendingId const& pending, Form const& form) {
+    std::string const token = api.services().gate.form_token(x->request, pending);
+    return !token.empty() && same_digest(sha256(token), sha256(form.text("token")));
+}
+
+}  // namespace
+
+void get_page(Api& api, ExchangePtr const& x) {
+    auto const pending = PendingId::parse(x->params[0]);
+    if (!pending) return x->fail(not_found());
+    if (!x->principal) return x->responder->reply(page_to_sign_in(*pending));
+    show(api, x, *pending, 200, "");
+}
+
+void post_page(Api& api, ExchangePtr const& x) {
+    auto const pending = PendingId::parse(x->params[0]);
+    if (!pending) return x->fail(not_found());
+    if (x->capability || !x->principal || !x->principal->is_cookie())
+        return x->fail({Code::forbidden,
+                        "This is for browsers that are signed in; with a token send the outcome to "
+                        "/async-tool/decision or /async-tool/result."});
+    auto body = webhook::form_to_json(x->request.body);
+    if (!body) return x->fail(body.error());
+    Form const form{std::move(*body)};
+    if (!is_of_page(api, x, *pending, form))
+        return refuse(api, x, *pending,
+                      {Code::forbidden, "That form was of another sign-in; answer with this one."});
+    read_pending(api, *pending, [&api, x, pending = *pending, form](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        wire::PauseView const* const pause = snapshot->history.pause(pending);
+        if (!pause) return x->fail(not_found());
+        offer(api, x, form, *snapshot, *pause);
+    });
+}
+
+}  // namespace dormouse::server

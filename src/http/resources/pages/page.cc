@@ -1,0 +1,243 @@
+#include "http/resources/pages/page.h"
+
+#include "base/markdown.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "http/objects/html.h"
+#include "http/objects/objects.h"
+#include "http/objects/question_html.h"
+#include "json/changes.h"
+#include "json/json.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::string shown(std::string_view text) { return html_text(text); }
+std::string paragraph(std::string const& text) {
+    return "<p class=\"said\">" + shown(text) + "</p>\n";
+}
+std::string block(std::string_view text) { return "<pre>" + shown(text) + "</pre>\n"; }
+std::string row(std::string_view name, std::string const& html) {
+    return "<dt>" + std::string(name) + "</dt><dd>" + html + "</dd>\n";
+}
+
+std::string text_of(Json const& json) {
+    return json::View(json).string().value_or(std::string(json.text()));
+}
+
+std::string who(Actor const& by) { return by.name.empty() ? std::string(text(by.type)) : by.name; }
+
+std::string asked(AnswerTerms const& terms) {
+    std::string out;
+    constexpr std::string_view role = "role:";
+    for (std::string const& from : terms.from) {
+        bool const is_role = from.starts_with(role);
+        out += out.empty() ? "" : ", ";
+        out += is_role ? "everybody with the role " + from.substr(role.size()) : from;
+    }
+    if (out.empty()) out = "everybody with the role answer";
+    return terms.need < 2 ? out : out + "; " + std::to_string(terms.need) + " must agree";
+}
+
+std::string votes(wire::PauseView const& pause) {
+    if (pause.terms.answer.need < 2) return "";
+    auto const equal =
+        std::ranges::count_if(pause.votes, [](auto const& vote) { return vote.second.first; });
+    std::string out =
+        std::to_string(equal) + " of " + std::to_string(pause.terms.answer.need) + " have approved";
+    for (auto const& [by, vote] : pause.votes)
+        out += (&by == &pause.votes.front().first ? ": " : ", ") + who(by) +
+               (vote.first ? "" : " denied") + " at " + utc_text(vote.second);
+    return row("Votes", shown(out));
+}
+
+// "Approved by bob at …": what settled it.
+std::string outcome(wire::PauseView const& pause) {
+    Receipt const& receipt = *pause.receipt;
+    Submission const& what = pause.what;
+    std::string word = "Answered";
+    if (receipt.kind == SubmissionKind::expiry) word = "Expired";
+    if (receipt.kind == SubmissionKind::cancel) word = "Cancelled";
+    if (receipt.kind == SubmissionKind::error) word = "Failed";
+    if (receipt.kind == SubmissionKind::decision) word = what.approved ? "Approved" : "Denied";
+    bool const person = receipt.kind != SubmissionKind::expiry;
+    std::string out = "<p><strong>" + word + (person ? " by " + shown(who(receipt.by)) : "") +
+                      " at " + utc_text(receipt.at) + ".</strong></p>\n";
+    if (receipt.kind != what.kind) return out;
+    if (!what.reason.empty()) out += block(what.reason);
+    if (!what.arguments.is_null())
+        out += "<p>with these arguments:</p>" + block(what.arguments.text());
+    if (!what.content.is_null()) out += block(what.content.text());
+    if (what.kind == SubmissionKind::result) out += block(text_of(what.output));
+    if (what.kind == SubmissionKind::error) out += block(what.error);
+    return out;
+}
+
+std::string field(std::string_view label, std::string_view name, std::string_view more = "") {
+    return "<p><label>" + std::string(label) + "<br><textarea rows=\"4\" name=\"" +
+           std::string(name) + "\"" + std::string(more) + "></textarea></label></p>\n";
+}
+
+std::string button(std::string_view verdict, std::string_view label, std::string_view look = {}) {
+    std::string const kind = look.empty() ? "" : " class=\"" + std::string(look) + "\"";
+    return "<button name=\"verdict\" value=\"" + std::string(verdict) + "\"" + kind + ">" +
+           std::string(label) + "</button>\n";
+}
+
+std::string actions(std::string const& buttons) {
+    return "<div class=\"actions\">" + buttons + "</div>\n";
+}
+
+std::string fields(PauseReason reason, bool doubt) {
+    if (reason == PauseReason::user_input)
+        return field("Answer", "answer", " required") + actions(button("answer", "Answer", "yes"));
+    if (doubt)
+        return field("What it gave, if it succeeded", "answer") +
+               actions(button("run_again", "Run it again") +
+                       button("succeeded", "It succeeded", "yes") +
+                       button("give_up", "Give up", "no"));
+    std::string const content =
+        reason == PauseReason::elicitation ? field("Content (JSON)", "content") : "";
+    return content + field("Comment", "comment") +
+           actions(button("approve", "Approve", "yes") + button("deny", "Deny", "no"));
+}
+
+// `about` is inside, so that the buttons stay in sight while it is read.
+std::string form(wire::PauseView const& pause, std::string const& about, std::string const& digest,
+                 bool doubt, std::string const& token) {
+    auto const hidden = [](std::string_view name, std::string const& value) {
+        return "<input type=\"hidden\" name=\"" + std::string(name) + "\" value=\"" + value + "\">";
+    };
+    return "<form method=\"post\" accept-charset=\"utf-8\">" + hidden("token", token) +
+           hidden("inputDigest", digest) + "\n" + about + fields(pause.terms.reason, doubt) +
+           "</form>\n";
+}
+
+std::string value_html(json::View value) {
+    auto const text = value.string();
+    return "<span class=\"said\">" + shown(text ? *text : std::string(value.raw())) + "</span>";
+}
+
+// The arguments that the question does not say already, one a row; and all of them as they are.
+std::string arguments(Json const& input, std::string const& question) {
+    json::View const view(input);
+    std::string const raw =
+        "<details><summary>Raw JSON</summary>" + block(input.text()) + "</details>";
+    if (view.kind() != json::Kind::object) return row("Arguments", value_html(view) + raw);
+    std::string rows;
+    view.members([&](std::string_view name, json::View value) {
+        if (value.string().value_or("") != question) rows += row(shown(name), value_html(value));
+    });
+    return row("Arguments", (rows.empty() ? "" : "<dl>\n" + rows + "</dl>\n") + raw);
+}
+
+// Where the arguments differ from those that the model gave; empty: nobody has changed them.
+std::string edits(wire::CallView const& call) {
+    if (call.inputs.empty()) return "";
+    auto const line = [](char const* tag, char const* sign, std::string const& name,
+                         std::optional<std::string> const& value) {
+        if (!value) return std::string();
+        std::string const text = sign + (name.empty() ? "" : name + ": ") + *value;
+        return "<" + std::string(tag) + ">" + shown(text) + "</" + tag + ">\n";
+    };
+    std::string out;
+    json::View const first(call.inputs.front().second);
+    for (json::Change const& change : json::changes(first, json::View(call.spec.input)))
+        out += line("del", "- ", change.name, change.before) +
+               line("ins", "+ ", change.name, change.after);
+    return out.empty() ? "" : row("Changed since the model asked", out);
+}
+
+std::string facts(State const& state, wire::CallView const& call, wire::PauseView const& pause,
+                  std::string const& question, Time now) {
+    std::string out = "<dl>" + row("Tool", shown(call.spec.tool)) +
+                      arguments(call.spec.input, question) + edits(call) +
+                      row("Agent", shown(state.agent));
+    std::string const& title = state.title.empty() ? state.auto_title : state.title;
+    if (!title.empty()) out += row("Session", "<span class=\"said\">" + shown(title) + "</span>");
+    out += row("Status", std::string(pending_status(pause, now)));
+    out += row("Asked", shown(asked(pause.terms.answer))) + votes(pause);
+    out += row("Since", time_html(pause.created, now));
+    if (pause.deadline && !pause.receipt) out += row("Deadline", time_html(*pause.deadline, now));
+    return out + "</dl>\n";
+}
+
+std::string commands(std::string const& id, PauseReason reason) {
+    if (reason == PauseReason::approval || reason == PauseReason::elicitation)
+        return block("dormouse approve " + id + "\ndormouse deny " + id);
+    return block("dormouse result " + id + " TEXT");
+}
+
+std::string how_to_answer(State const& state, wire::PauseView const& pause, Viewer const& viewer,
+                          std::string const& about, std::string const& digest, Time now) {
+    PauseReason const reason = pause.terms.reason;
+    std::string const holder = claimed_by_another(pause, viewer.by, now);
+    if (!holder.empty())
+        return about +
+               paragraph("Claimed by " + holder + " until " + utc_text(pause.claimed_until) +
+                         "; nobody else may answer until then.");
+    if (!viewer.may_answer) return about + paragraph("You may look at this and not answer it.");
+    if (std::ranges::find(pause.votes, viewer.by, [](auto const& vote) { return vote.first; }) !=
+        pause.votes.end())
+        return about + paragraph("Your vote is counted. Others must agree before it continues.");
+    bool const job = reason == PauseReason::tool_result || reason == PauseReason::handoff;
+    if (viewer.form_token.empty() || job) return about + commands(pause.pending.text(), reason);
+    return form(pause, about, digest, asks_of_doubt(state, pause.pending), viewer.form_token);
+}
+
+}  // namespace
+
+std::string claimed_by_another(wire::PauseView const& pause, Actor const& by, Time now) {
+    bool const another = pause.claimed_until > now && pause.claimed_by != by.name;
+    return another ? pause.claimed_by : "";
+}
+
+bool asks_of_doubt(State const& state, PendingId const& pending) {
+    Call const* const call = open_pause(state, pending);
+    return call && call->question && call->question->pending == pending;
+}
+
+std::string question_of(wire::CallView const& call, wire::PauseView const& pause) {
+    return pause.terms.message.empty() ? "Waiting: " + call.spec.tool : pause.terms.message;
+}
+
+HttpReply page_to_sign_in(PendingId const& pending) {
+    std::string const id = pending.text();
+    return html_reply(
+        200, "Sign in to answer",
+        "<h1>Sign in to answer.</h1>\n"
+        "<p>Somebody is asked for an answer here. Only people who are signed in see "
+        "the question.</p>\n<nav><a href=\"/sign-in?next=/a/" +
+            id +
+            "\">I have a sign-in link</a></nav>\n"
+            "<p>Otherwise ask your administrator for a sign-in link, open it on this "
+            "device, then open this page again.</p>\n"
+            "<p class=\"dim\">Signed in, and still here? Then this is not for you, or "
+            "the link is incomplete.</p>\n"
+            "<details><summary>For administrators</summary>" +
+            block("dormouse link NAME --role answer\ndormouse show " + id) + "</details>\n");
+}
+
+HttpReply page_of(State const& state, wire::History const& history, wire::PauseView const& pause,
+                  Viewer const& viewer, int status, Time now) {
+    auto const& call = history.calls().at(pause.pending.call);
+    std::string const question = question_of(call, pause);
+    std::string out = "<nav><a href=\"/\">What waits for me</a></nav>\n";
+    if (!viewer.notice.empty())
+        out +=
+            "<p role=\"alert\" class=\"said\"><strong>" + shown(viewer.notice) + "</strong></p>\n";
+    QuestionHtml const asked_html = question_html(question, "Waiting: " + call.spec.tool);
+    out += "<h1>" + asked_html.heading + "</h1>\n" + asked_html.body;
+    if (pause.receipt) out += outcome(pause);
+    std::string const about = facts(state, call, pause, question, now);
+    std::string const digest = digest_text(sha256(json::canonical(call.spec.input)));
+    out += pause.receipt ? about : how_to_answer(state, pause, viewer, about, digest, now);
+    return html_reply(status, title_text(markdown::plain_text(question)), out);
+}
+
+}  // namespace dormouse::server

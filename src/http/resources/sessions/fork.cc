@@ -1,0 +1,115 @@
+#include "http/objects/etag.h"
+#include "http/objects/objects.h"
+#include "http/resources/sessions/handlers.h"
+
+#include "json/json.h"
+#include "runner/reading.h"
+#include "session/limits.h"
+#include "wire/transcript.h"
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::size_t fork_bytes_max = std::size_t{8} << 20;
+
+std::optional<Error> too_many(std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
+    if (artifacts.size() > limits::fork_artifacts_max) {
+        return Error{Code::too_large,
+                     "A fork copies at most 10,000 artifacts; fork at an earlier seq.",
+                     Json::trusted(R"({"limit":"fork_artifacts","max":10000})"), 0};
+    }
+    std::uint64_t bytes = 0;
+    for (auto const& [seq, artifact] : artifacts) bytes += artifact.bytes;
+    if (bytes <= limits::fork_artifact_bytes_max) return std::nullopt;
+    return Error{Code::too_large,
+                 "A fork copies at most 64 MiB of artifacts; fork at an earlier seq.",
+                 Json::trusted(R"({"limit":"fork_artifact_bytes","max":67108864})"), 0};
+}
+
+using Copies = runner::ArtifactCopies;
+
+void create_fork(Api& api, ExchangePtr const& x, Create create) {
+    api.services().runner.create(
+        std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
+            if (!created) return x->fail(created.error());
+            x->params[0] = created->session.text();
+            api.services().runner.look(
+                created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
+                    if (!lane) return x->fail(gone_since(lane.error()));
+                    State const& state = (*lane)->state();
+                    x->json(
+                        201, session_object(state),
+                        {{"ETag", etag(state)}, {"Location", "/api/sessions/" + state.id.text()}});
+                });
+        });
+}
+
+// The deleting of the original in between is met like its deleting before.
+void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
+                         std::vector<std::pair<Seq, ArtifactEmitted>> artifacts) {
+    if (artifacts.empty()) return create_fork(api, x, std::move(create));
+    SessionId const from = create.fork->from;
+    port::ask(
+        api.services().journal,
+        [from, artifacts = std::move(artifacts)](port::Store& store) {
+            return runner::read_artifacts(store, from, artifacts);
+        },
+        [&api, x, from, create = std::move(create)](Result<Copies> copies) mutable {
+            if (copies) {
+                create.fork->artifacts = *std::move(copies);
+                return create_fork(api, x, std::move(create));
+            }
+            api.services().runner.look(
+                from, [x, error = copies.error()](Result<std::shared_ptr<runner::Lane>> lane) {
+                    x->fail(lane ? error : lane.error());
+                });
+        });
+}
+
+}  // namespace
+
+void fork_session(Api& api, ExchangePtr const& x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) return x->fail(not_found());
+    Body body(json::View(x->body), "", {"seq", "title"});
+    auto const seq = body.integer("seq");
+    if (seq && *seq < 1) body.refuse("seq", "must be 1 or more");
+    std::string const title = body.string("title").value_or("");
+    if (title.size() > 1'000) body.refuse("title", "may have 1000 bytes");
+    if (body.error()) return x->fail(*body.error());
+    read_history(api, *id, [&api, x, id = *id, seq, title](Result<Snapshot> snapshot) {
+        if (!snapshot) return x->fail(snapshot.error());
+        State const& state = snapshot->lane->state();
+        Seq const upto = seq ? static_cast<Seq>(*seq) : state.head;
+        if (upto > state.head)
+            return x->fail(bad_value("/seq", "the session has only " + std::to_string(state.head)));
+        if (upto <= state.base.through) return x->fail(history_gone());
+        Seq const step = wire::last_step(snapshot->history, upto);
+        if (step == 0 && snapshot->history.forked_messages().is_null()) {
+            return x->fail(bad_value("/seq", "no step of the model was committed by then"));
+        }
+        auto const past = wire::transcript(state, snapshot->history, step);
+        std::string messages = past.text();
+        auto const count = static_cast<std::uint32_t>(past.messages.size());
+        if (messages.size() > fork_bytes_max) {
+            return x->fail({Code::too_large,
+                            "A fork copies at most 8 MiB of transcript; fork at an earlier seq.",
+                            Json::trusted(R"({"limit":"fork_bytes","max":8388608})"), 0});
+        }
+        auto artifacts = wire::artifacts_of(id, snapshot->history, step, messages);
+        if (auto const error = too_many(artifacts)) return x->fail(*error);
+        Create create;
+        create.project = state.project;
+        create.agent = state.agent;
+        if (auto const error = refuse_agent(api, *x, create.agent)) return x->fail(*error);
+        create.title = title.empty() ? state.title : title;
+        create.labels = state.labels;
+        create.fork = Create::ForkOf{id, step, Json::trusted(std::move(messages)), count};
+        fork_with_artifacts(api, x, std::move(create), std::move(artifacts));
+    });
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,216 @@
+#include "http/objects/objects.h"
+#include "http/resources/sessions/handlers.h"
+
+#include "base/text.h"
+#include "json/json.h"
+
+#include <algorithm>
+
+// Messages and turns of a session, a page at a time, oldest first. A page reads the journal from
+// its own place on, no further than what it shows needs: until its calls have settled, and its
+// turns have ended. A cursor is the event of the next one; c<n> is the n-th message that a fork was
+// made with.
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+struct HistoryPage {
+    Api& api;
+    ExchangePtr x;
+    SessionId id;
+    std::size_t limit = 0;
+    std::size_t copied = 0;  // of a fork's copied messages so many have been shown
+    Seq from = 1;            // that the page begins with
+    Seq next = 1;            // the event to read on from
+    wire::History history;
+    bool at_end = false;
+    // Whether what the page shows is known; told of the state after what was read.
+    std::function<bool(HistoryPage const&, State const&)> enough;
+    std::function<void(HistoryPage const&, State const&)> answer;
+};
+using HistoryPagePtr = std::shared_ptr<HistoryPage>;
+
+void read_on(HistoryPagePtr const& page) {
+    page->api.services().runner.read_page(
+        page->id, page->next, [page](Result<runner::Runner::Read> read) {
+            if (!read) return page->x->fail(read.error());
+            State const& state = read->lane->state();
+            if (page->next > state.head + 1)
+                return page->x->fail({Code::bad_cursor, "This cursor is not one of ours."});
+            bool const begins = page->next == page->from && page->from > 1;
+            bool const there =
+                !read->records.empty() && read->records.front()->event.seq == page->from;
+            if (begins && !there && page->from <= state.base.through)
+                return page->x->fail(history_gone());
+            for (wire::RecordPtr const& record : read->records) {
+                page->history.add(*record);
+                page->next = record->event.seq + 1;
+            }
+            page->at_end = page->next > state.head;
+            if (!page->at_end && !page->enough(*page, state)) return read_on(page);
+            page->answer(*page, state);
+        });
+}
+
+// nullptr: refused.
+HistoryPagePtr begin(Api& api, ExchangePtr const& x) {
+    auto const id = SessionId::parse(x->params[0]);
+    if (!id) {
+        x->fail(not_found());
+        return nullptr;
+    }
+    Query query{x->request};
+    std::size_t const limit = query.number("limit", 50, 1, 200);
+    std::size_t copied = 0;
+    Seq from = 1;
+    if (auto cursor = x->request.query_value("cursor")) {
+        bool const copy = cursor->starts_with('c');
+        auto const number = parse_number(copy ? cursor->substr(1) : *cursor);
+        if (!number || *number < 1)
+            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+        (copy ? copied : from) = number.value_or(1);
+    }
+    if (query.error) {
+        x->fail(*query.error);
+        return nullptr;
+    }
+    return std::make_shared<HistoryPage>(
+        HistoryPage{api, x, *id, limit, copied, from, from, wire::History(*id), false, {}, {}});
+}
+
+// What an open call's part shows: all up to its newest pause.
+bool is_known(Call const& call, Seq next) {
+    if (call.phase != CallPhase::waiting) return false;
+    Seq const opened =
+        std::max(call.pause ? call.pause->opened : 0, call.question ? call.question->opened : 0);
+    return opened < next;
+}
+
+bool is_known(HistoryPage const& page, State const& state, wire::MessageView const& message) {
+    bool const queued =
+        std::ranges::find(state.queue, message.seq, &QueuedInput::seq) != state.queue.end();
+    if (message.turn == 0) return false;  // mail: in the turn of the request that shows it
+    if (!message.assistant) return message.shown != 0 || queued;
+    return std::ranges::all_of(message.calls, [&](CallNo no) {
+        if (page.history.calls().at(no).settled != 0) return true;
+        auto const open = state.calls.find(no);
+        return open != state.calls.end() && is_known(open->second, page.next);
+    });
+}
+
+std::size_t copies(HistoryPage const& page) {
+    std::size_t const all = json::View(page.history.forked_messages()).size();
+    return all - std::min(all, page.copied);
+}
+
+std::vector<wire::MessageView const*> messages_of(HistoryPage const& page) {
+    std::vector<wire::MessageView const*> out;
+    for (auto const& [seq, message] : page.history.messages()) {
+        if (!message.dropped) out.push_back(&message);
+    }
+    return out;
+}
+
+bool enough_messages(HistoryPage const& page, State const& state) {
+    std::size_t const before = copies(page);
+    if (before > page.limit) return true;
+    auto const messages = messages_of(page);
+    if (before + messages.size() <= page.limit) return false;
+    auto const shown = messages.begin() + static_cast<std::ptrdiff_t>(page.limit - before);
+    return std::all_of(messages.begin(), shown,
+                       [&](auto const* message) { return is_known(page, state, *message); });
+}
+
+void answer_messages(HistoryPage const& page, State const& state) {
+    json::Writer out;
+    out.begin_object().key("items").begin_array();
+    std::size_t count = 0;
+    std::size_t index = 0;
+    std::optional<std::string> next;
+    json::View(page.history.forked_messages()).elements([&](json::View message) {
+        if (index++ < page.copied) return;
+        if (count == page.limit) {
+            if (!next) next = "c" + std::to_string(index - 1);
+            return;
+        }
+        ++count;
+        out.raw(message.raw());
+    });
+    for (wire::MessageView const* message : messages_of(page)) {
+        if (next) break;
+        if (message->turn == 0) continue;  // mail that no request has shown: the inbox lists it
+        if (count++ == page.limit) {
+            next = std::to_string(message->seq);
+            break;
+        }
+        out.raw(message_object(state, page.history, message->seq));
+    }
+    out.end_array().member("next", next);
+    page.x->json(200, out.end_object().take());
+}
+
+// Those whose beginning was seen.
+std::vector<wire::TurnView const*> turns_of(HistoryPage const& page) {
+    std::vector<wire::TurnView const*> out;
+    for (auto const& [no, turn] : page.history.turns()) {
+        if (turn.input != 0) out.push_back(&turn);
+    }
+    return out;
+}
+
+// One that failed may be taken up again, unless another has begun.
+bool is_known(HistoryPage const& page, State const& state, wire::TurnView const& turn) {
+    auto const of_turn = [&](QueuedInput const& input) { return input.turn == turn.no; };
+    if (turn.dropped || std::ranges::any_of(state.queue, of_turn)) return true;
+    if (!turn.ended || (state.turn && state.turn->no == turn.no)) return false;
+    bool const later = std::ranges::any_of(page.history.turns(), [&](auto const& entry) {
+        return entry.first > turn.no && entry.second.started;
+    });
+    return turn.finish != FinishReason::error || later;
+}
+
+bool enough_turns(HistoryPage const& page, State const& state) {
+    auto const turns = turns_of(page);
+    if (turns.size() <= page.limit) return false;
+    auto const shown = turns.begin() + static_cast<std::ptrdiff_t>(page.limit);
+    return std::all_of(turns.begin(), shown,
+                       [&](auto const* turn) { return is_known(page, state, *turn); });
+}
+
+void answer_turns(HistoryPage const& page, State const& state) {
+    json::Writer out;
+    out.begin_object().key("items").begin_array();
+    std::size_t count = 0;
+    std::optional<std::string> next;
+    for (wire::TurnView const* turn : turns_of(page)) {
+        if (count++ == page.limit) {
+            next = std::to_string(turn->input);
+            break;
+        }
+        out.raw(turn_object(state, page.history, turn->no));
+    }
+    out.end_array().member("next", next);
+    page.x->json(200, out.end_object().take());
+}
+
+}  // namespace
+
+void list_messages(Api& api, ExchangePtr const& x) {
+    auto const page = begin(api, x);
+    if (!page) return;
+    page->enough = enough_messages;
+    page->answer = answer_messages;
+    read_on(page);
+}
+
+void list_turns(Api& api, ExchangePtr const& x) {
+    auto const page = begin(api, x);
+    if (!page) return;
+    page->enough = enough_turns;
+    page->answer = answer_turns;
+    read_on(page);
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,106 @@
+#include "http/resources/shared.h"
+#include "http/resources/waits.h"
+#include "http/streams/changes.h"
+
+#include "base/text.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done) {
+    runner::read_history(api.services().runner, session, std::move(done));
+}
+
+std::uint64_t Query::number(std::string_view name, std::uint64_t usual, std::uint64_t least,
+                            std::uint64_t most) {
+    auto const text = request.query_value(name);
+    if (!text) return usual;
+    auto const number = parse_number(*text);
+    if (number && *number >= least && *number <= most) return *number;
+    if (!error) {
+        error =
+            bad_value("?" + std::string(name), "must be a number from " + std::to_string(least) +
+                                                   " to " + std::to_string(most));
+    }
+    return usual;
+}
+
+Duration Query::wait() {
+    return Duration(static_cast<std::int64_t>(number("wait", 0, 0, 50)) * 1'000);
+}
+
+// A long poll: ends once, by the session, the clock or the client.
+struct Waits::Wait {
+    port::Fn<void()> stop;  // no more news is wanted
+    port::Fn<void()> done;
+    Time until{};
+    ExchangePtr exchange;
+
+    void finish() {
+        if (!done) return;
+        auto then = std::exchange(done, {});
+        exchange.reset();
+        std::exchange(stop, {})();
+        then();
+    }
+};
+
+void Waits::add(std::shared_ptr<Wait> wait) {
+    waits_.push_back(std::move(wait));
+    if (!std::exchange(armed_, true)) arm();
+}
+
+void Waits::arm() {
+    services_.loop.after(sweep_every, [this] { sweep(); });
+}
+
+// One timer for all that wait: the clock and the clients are looked at a few times a second.
+void Waits::sweep() {
+    auto const now = services_.runner.now();
+    bool const ends = services_.runner.draining();
+    for (auto const& wait : std::exchange(waits_, {})) {
+        if (!wait->done) continue;
+        auto const& who = wait->exchange->principal;
+        bool const revoked = who && !who->valid(now);
+        if (ends || revoked || wait->until <= now || wait->exchange->responder->gone()) {
+            wait->finish();
+        } else {
+            waits_.push_back(wait);
+        }
+    }
+    armed_ = !waits_.empty();
+    if (armed_) arm();
+}
+
+void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, ExchangePtr x,
+                std::function<bool(session::State const&)> ready, port::Fn<void()> done) {
+    if (time == Duration(0) || ready(lane->state())) return done();
+    auto const wait = std::make_shared<Waits::Wait>();
+    wait->done = std::move(done);
+    wait->until = api.services().runner.now() + time;
+    wait->exchange = std::move(x);
+    std::weak_ptr<Waits::Wait> const weak = wait;
+    // The lane outlives its watchers.
+    auto const watch = lane->watch([weak, ready = std::move(ready), at = lane.get()] {
+        auto const self = weak.lock();
+        if (self && self->done && ready(at->state())) self->finish();
+    });
+    wait->stop = [lane = std::move(lane), watch] { lane->unwatch(watch); };
+    api.waits().add(wait);
+}
+
+void wait_for_change(Api& api, std::string const& project, std::optional<SessionId> session,
+                     Time until, ExchangePtr x, port::Fn<void()> done) {
+    auto const wait = std::make_shared<Waits::Wait>();
+    wait->done = std::move(done);
+    wait->until = until;
+    wait->exchange = std::move(x);
+    auto const watch = api.changes().watch(project, session, [weak = std::weak_ptr(wait)] {
+        if (auto const self = weak.lock()) self->finish();
+    });
+    wait->stop = [&api, watch] { api.changes().unwatch(watch); };
+    api.waits().add(wait);
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,137 @@
+#include "http/resources/tokens/token_changes.h"
+
+#include "base/text.h"
+#include "http/objects/body.h"
+#include "json/json.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+namespace {
+
+bool is_name(std::string_view text, std::string_view also) {
+    auto const fits = [&](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || also.contains(c);
+    };
+    return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
+}
+
+std::string audit_line(std::string_view type, Time at, session::Actor const& by,
+                       port::TokenRow const& row) {
+    json::Writer out;
+    out.begin_object().member("type", type).member("at", to_ms(at)).key("by").begin_object();
+    out.member("type", session::text(by.type)).member("name", by.name).end_object();
+    out.member("tokenID", row.id).member("kind", row.kind).member("name", row.name);
+    return out.member("role", row.role).end_object().take();
+}
+
+void write_names(json::Writer& out, std::string_view key, std::vector<std::string> const& names) {
+    out.key(key);
+    if (names.empty()) {
+        out.null();
+        return;
+    }
+    out.begin_array();
+    for (std::string const& name : names) out.value(name);
+    out.end_array();
+}
+
+std::vector<std::string> read_names(Body& body, std::string_view field, std::string_view also) {
+    std::vector<std::string> out;
+    auto const list = body.array(field);
+    if (!list) return out;
+    list->elements([&](json::View one) {
+        auto name = one.string().value_or("");
+        if (!is_name(name, also)) body.refuse(field, "must be names: [A-Za-z0-9_.-]{1,64}");
+        if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
+    });
+    if (list->size() == 0) body.refuse(field, "must not be empty; leave it out for the usual ones");
+    if (list->size() > 64) body.refuse(field, "may have 64 members");
+    return out;
+}
+
+}  // namespace
+
+Minted mint(Api& api, std::string_view prefix, port::TokenRow row, std::optional<Duration> lives) {
+    Services& services = api.services();
+    Random const id = services.entropy.random();
+    Random const random = services.entropy.random();
+    Minted out{std::move(row), std::string(prefix) + base64url(random)};
+    out.row.id = "tok_" + base64url(std::span(id).first(16));
+    out.row.secret = sha256(out.secret);
+    out.row.created = services.runner.now();
+    if (lives) out.row.expires = out.row.created + *lives;
+    return out;
+}
+
+void change_tokens(Api& api, std::string_view type, session::Actor const& by,
+                   port::TokenChange change, port::Fn<void(Result<void>)> done) {
+    Tokens& tokens = api.services().gate.tokens();
+    auto const dropped = tokens.find_id(change.drop);
+    if (change.put) {
+        change.audit = audit_line(type, api.services().runner.now(), by, *change.put);
+    } else if (dropped) {
+        change.audit = audit_line(type, api.services().runner.now(), by, dropped->row);
+    }
+    // Not taken any more from here on: of two that come at once one spends a link.
+    tokens.remove(change.drop);
+    api.services().journal.write(
+        [change](port::Store& store) { return store.change_tokens(change); },
+        [&api, change, dropped, done = std::move(done)](Result<void> answer) mutable {
+            Tokens& held = api.services().gate.tokens();
+            if (answer && change.put) held.add(*change.put);
+            // What could not be revoked is there to be revoked again. A link stays spent.
+            bool const still_there = !answer && answer.error().code != Code::conflict;
+            if (still_there && dropped && !change.put) held.add(dropped->row);
+            api.close_revoked();
+            done(std::move(answer));
+        });
+}
+
+void drop_expired(Api& api) {
+    constexpr std::size_t at_once = 100;
+    auto expired = api.services().gate.tokens().expired();
+    if (expired.size() > at_once) expired.resize(at_once);
+    for (std::string const& id : expired)
+        change_tokens(api, "token_expired", {}, {.drop = id}, [](Result<void> const&) {});
+}
+
+std::string token_object(Principal const& principal) {
+    port::TokenRow const& row = principal.row;
+    json::Writer out;
+    out.begin_object().member("id", row.id).member("kind", row.kind).member("name", row.name);
+    out.member("role", row.role);
+    write_names(out, "projects", row.projects);
+    write_names(out, "agents", row.agents);
+    out.member("builtIn", principal.built_in).key("time").begin_object();
+    out.member("created", principal.built_in ? std::nullopt : std::optional(to_ms(row.created)));
+    out.member("expires", row.expires ? std::optional(to_ms(*row.expires)) : std::nullopt);
+    return out.end_object().end_object().take();
+}
+
+port::TokenRow read_token(Api& api, Body& body) {
+    port::TokenRow row;
+    row.name = body.required_string("name");
+    if (!is_name(row.name, "_.-@")) body.refuse("name", "must match [A-Za-z0-9_.@-]{1,64}");
+    row.role = body.required_string("role");
+    if (!parse_role(row.role)) body.refuse("role", "must be admin, operate, answer or read");
+    row.projects = read_names(body, "projects", "_.-");
+    row.agents = read_names(body, "agents", "_.-*");
+    for (std::string const& agent : row.agents) {
+        if (agent != "*" && !api.services().catalogue.has_agent(agent))
+            body.refuse("agents", "there is no agent '" + agent + "' (GET /api/agents)");
+    }
+    return row;
+}
+
+std::optional<Duration> read_life(Body& body, std::string_view field, std::optional<Duration> usual,
+                                  Duration most) {
+    auto const ms = body.integer(field);
+    if (!ms) return usual;
+    if (*ms < 1'000 || *ms > most.count())
+        body.refuse(field, "must be 1000 to " + std::to_string(most.count()));
+    return Duration(*ms);
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,180 @@
+#include "http/resources/testing/api_fixture.h"
+#include "http/resources/webhooks/webhooks.h"
+#include "runner/testing/runner_fixture.h"
+#include "store/memory/memory_store.h"
+
+// A delivery that came before its call, over writes of unknown end: one call takes it, and one.
+namespace dormouse::server {
+namespace {
+
+using runner::testing::Fault;
+
+// Keeps, and says that it did not.
+class HidingStore final : public store::MemoryStore {
+public:
+    using store::MemoryStore::MemoryStore;
+    [[nodiscard]] Result<void> keep(port::KeptRow const& row) override {
+        auto kept = store::MemoryStore::keep(row);
+        if (kept) return fail(Code::store_unavailable, "planted");
+        return kept;
+    }
+};
+
+using KeepingJournal = runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
+
+class KeptDelivery : public runner::testing::RunnerTestOn<KeepingJournal> {
+protected:
+    // A source sends what no call waits for.
+    std::string keep() {
+        begin_keep();
+        loop.run();
+        return said;
+    }
+    // What becomes of it is in `said` when the loop has run.
+    void begin_keep() {
+        port::KeptRow row;
+        row.delivery.key[0] = 7;
+        row.delivery_id = "d1";
+        row.at = clock.now();
+        row.source = "ci";
+        row.project = "default";
+        row.reference = "4711";
+        row.body = R"({"run":"4711","output":"green"})";
+        key = row.delivery.key;
+        said.clear();
+        api.webhooks().keep(std::move(row), [this](Result<void> kept) {
+            said = kept ? "kept" : std::string(info(kept.error().code).text);
+        });
+    }
+    // A session that runs a tool, or asks the gates of its call first.
+    SessionId calling(session::CallSpec spec = session::testing::job()) {
+        SessionId const session = new_session();
+        EXPECT_EQ(ask(session, prompt("please")), "applied");
+        effects.reply({std::move(spec)});
+        loop.run();
+        return session;
+    }
+    static session::PauseTerms under_the_reference(session::PauseTerms pause = {}) {
+        pause.external_ref = "4711";
+        return pause;
+    }
+    // A call begins to wait under the reference.
+    SessionId waiting_for_it() {
+        SessionId const session = calling();
+        effects.finish(under_the_reference());
+        loop.run();
+        return session;
+    }
+    // The append that submits the delivery to the session's call ends with this fault.
+    SessionId submitted(Fault fault) {
+        SessionId const session = calling();
+        journal.hold = true;
+        effects.finish(under_the_reference());
+        loop.run();
+        journal.release();
+        EXPECT_EQ(journal.held(), 1u) << "the append that settles the call";
+        journal.fault = fault;
+        journal.release();
+        journal.hold = false;
+        return session;
+    }
+    [[nodiscard]] bool waits(SessionId session) { return !stored(session).calls.empty(); }
+
+    Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10, std::string(32, 'k')}, clock};
+    Metrics metrics{clock.now()};
+    io::Log log{{io::LogLevel::off, io::LogOptions::Form::text, {}}};
+    Api api{{loop,
+             journal,
+             catalogue,
+             *runner,
+             gate,
+             metrics,
+             log,
+             entropy,
+             {{.id = "ci", .secrets = {"s"}, .external_ref = "/run", .output = "/output"}}}};
+    Bits128 key{};
+    std::string said;
+};
+
+TEST_F(KeptDelivery, CallOfItsReference_TakesIt) {
+    EXPECT_EQ(keep(), "kept");
+    EXPECT_FALSE(waits(waiting_for_it()));
+    EXPECT_FALSE(api.webhooks().keeps(key));
+    EXPECT_TRUE(waits(waiting_for_it()));
+}
+
+// The handler found no call; the call paused before its delivery was written.
+TEST_F(KeptDelivery, CallThatCameDuringTheWrite_TakesIt) {
+    SessionId const session = calling();
+    begin_keep();
+    effects.finish(under_the_reference());
+    loop.run();
+    EXPECT_EQ(said, "kept");
+    EXPECT_FALSE(waits(session));
+    EXPECT_FALSE(api.webhooks().keeps(key)) << "it is used";
+}
+
+// The delivery's call was found by the question that a gate asked; the next pause of that call
+// waits for something else.
+TEST_F(KeptDelivery, PauseSettledDuringTheLookUp_TheNextPauseGetsNothing) {
+    SessionId const session = calling(session::testing::gated(session::testing::job()));
+    auto gate = std::move(effects.gated.back());
+    effects.gated.pop_back();
+    auto const question =
+        under_the_reference(session::testing::pause_for(session::PauseReason::approval));
+    gate.done(session::GateOutcome{gate.ask.call, gate.ask.gate, question});
+    loop.run();
+    ASSERT_TRUE(waits(session));
+    PendingId const approval = stored(session).calls.begin()->second.pending;
+    journal.hold_reads = true;
+    EXPECT_EQ(keep(), "kept") << "and its call is being looked for";
+    journal.hold_reads = false;  // what is held stays so
+    session::Submission approved;
+    approved.kind = session::SubmissionKind::decision;
+    approved.approved = true;
+    EXPECT_EQ(ask(session, session::Submit{approval, approved, "http", {}, {}, {}}), "applied");
+    ASSERT_EQ(effects.gated.size(), 1u) << "the gate decides";
+    auto next = std::move(effects.gated.back());
+    next.done(session::GateOutcome{next.ask.call, next.ask.gate, session::GateOutcome::Allow{}});
+    loop.run();
+    ASSERT_FALSE(effects.ran.empty());
+    effects.finish(session::PauseTerms());
+    loop.run();
+    ASSERT_TRUE(waits(session));
+    PendingId const job = stored(session).calls.begin()->second.pending;
+    ASSERT_NE(job.generation, approval.generation);
+    journal.release_reads();
+    EXPECT_TRUE(waits(session)) << "it waits for its own result";
+    EXPECT_TRUE(api.webhooks().keeps(key));
+}
+
+TEST_F(KeptDelivery, TakenByAHiddenAppend_IsTakenByNoSecondCall) {
+    EXPECT_EQ(keep(), "kept");
+    EXPECT_FALSE(waits(submitted(Fault::hidden)));
+    loop.advance(Duration(3'000));
+    EXPECT_FALSE(api.webhooks().keeps(key));
+    SessionId const second = waiting_for_it();
+    loop.advance(Duration(3'000));
+    EXPECT_TRUE(waits(second));
+}
+
+TEST_F(KeptDelivery, AppendThatTakesItIsLost_TheCallTakesItLater) {
+    EXPECT_EQ(keep(), "kept");
+    SessionId const session = submitted(Fault::lost);
+    EXPECT_TRUE(waits(session));
+    loop.advance(Duration(3'000));
+    EXPECT_FALSE(waits(session));
+    EXPECT_FALSE(api.webhooks().keeps(key));
+}
+
+// The source was told that it was not kept, and perhaps does not send it again.
+TEST_F(KeptDelivery, KeptByAHiddenWrite_ItsCallTakesIt) {
+    journal.store = std::make_unique<HidingStore>(journal.disk);
+    EXPECT_EQ(keep(), "store_unavailable");
+    loop.advance(Duration(2'000));
+    EXPECT_TRUE(api.webhooks().keeps(key));
+    EXPECT_FALSE(waits(waiting_for_it()));
+}
+
+}  // namespace
+}  // namespace dormouse::server

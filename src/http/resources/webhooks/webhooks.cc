@@ -1,0 +1,322 @@
+#include "http/resources/webhooks/webhooks.h"
+
+#include "base/sha256.h"
+#include "http/resources/api.h"
+#include "json/json.h"
+
+#include "wire/admit.h"
+#include "wire/submission.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr Duration sweep_every{60'000};
+constexpr Duration again_after{1'000};
+
+Bits128 short_digest(std::string const& text) {
+    Sha256 const digest = sha256(text);
+    Bits128 out{};
+    std::copy_n(digest.begin(), out.size(), out.begin());
+    return out;
+}
+
+Bits128 key_of(std::string const& source, std::string const& kind, std::string const& id) {
+    return short_digest(source + "\n" + kind + "\n" + id);
+}
+
+}  // namespace
+
+Delivery delivery_of(webhook::Source const& source, std::string id, std::string_view body) {
+    Delivery out;
+    Sha256 const digest = sha256(body);
+    std::copy_n(digest.begin(), out.digest.size(), out.digest.begin());
+    out.keys.push_back(key_of(source.id, "id", id));
+    // Where the signature covers neither id nor time, whoever has seen a delivery could send it
+    // again under another id.
+    bool const bare = source.kind == webhook::Kind::hmac || source.kind == webhook::Kind::github;
+    if (bare) out.keys.push_back(key_of(source.id, "content", digest_text(digest)));
+    out.id = std::move(id);
+    return out;
+}
+
+Submit submission_of(webhook::Payload const& payload, Delivery const& delivery) {
+    Submit out;
+    out.what = payload.error
+                   ? wire::submitted_error(*payload.error)
+                   : wire::submitted_result(payload.output, payload.title, payload.metadata);
+    out.via = "webhook";
+    out.delivery_id = delivery.id;
+    out.delivery_keys = delivery.keys;
+    out.delivery_digest = delivery.digest;
+    return out;
+}
+
+void find_referenced(port::Journal& journal, webhook::Source const& source,
+                     std::string const& reference, std::vector<port::PendingStatus> statuses,
+                     port::Fn<void(Result<std::vector<PendingId>>)> done) {
+    port::PendingFilter filter;
+    filter.project = source.project;
+    filter.external_ref = reference;
+    filter.statuses = std::move(statuses);
+    filter.limit = 200;
+    auto question = [filter](port::Store& store) { return store.list_pending(filter); };
+    port::ask(journal, std::move(question),
+              [tools = source.tools,
+               done = std::move(done)](Result<std::vector<port::PendingListed>> rows) mutable {
+                  if (!rows) return done(std::unexpected(std::move(rows.error())));
+                  std::vector<PendingId> out;
+                  for (port::PendingListed const& one : *rows) {
+                      bool const mine =
+                          tools.empty() || std::ranges::find(tools, one.row.tool) != tools.end();
+                      if (mine && out.size() < 2)
+                          out.push_back({one.session, one.row.call, one.row.generation, {}});
+                  }
+                  done(std::move(out));
+              });
+}
+
+Webhooks::Webhooks(Services& services) : services_(services) {}
+
+Webhooks::~Webhooks() { *alive_ = false; }
+
+webhook::Source const* Webhooks::source(std::string const& id) const {
+    auto const& sources = services_.sources;
+    auto const found = std::ranges::find(sources, id, &webhook::Source::id);
+    return found == sources.end() ? nullptr : &*found;
+}
+
+void Webhooks::start() {
+    auto question = [](port::Store& store) { return store.kept(kept_max); };
+    port::ask(services_.journal, std::move(question),
+              [this, alive = alive_](Result<std::vector<port::KeptRow>> rows) {
+                  if (!*alive) return;
+                  std::vector<Bits128> found;
+                  for (port::KeptRow& row : rows ? *rows : std::vector<port::KeptRow>()) {
+                      if (kept_.contains(row.delivery.key)) continue;
+                      found.push_back(row.delivery.key);
+                      add(std::move(row));
+                  }
+                  if (!rows) services_.log.warn("kept deliveries cannot be read");
+                  sweep();  // what is too old is offered to nobody
+                  for (Bits128 const& key : found) {
+                      auto const kept = kept_.find(key);
+                      if (kept != kept_.end()) offer(kept->second);
+                  }
+              });
+}
+
+// What is too old is forgotten, here and then in the store.
+void Webhooks::sweep() {
+    Time const until = services_.runner.now() - kept_for;
+    std::vector<Bits128> old;
+    for (auto const& [key, row] : kept_) {
+        if (row.at < until) old.push_back(key);
+    }
+    if (!old.empty()) {
+        services_.log.warn("deliveries for which no call came were dropped",
+                           {{"deliveries", std::to_string(old.size())}});
+        drop(std::move(old));
+    }
+    services_.loop.after(sweep_every, [this, alive = alive_] {
+        if (*alive) sweep();
+    });
+}
+
+void Webhooks::add(port::KeptRow row) {
+    Bits128 const key = row.delivery.key;
+    kept_bytes_ += row.body.size();
+    places_.emplace(Place{row.project, row.reference}, key);
+    kept_.emplace(key, std::move(row));
+}
+
+void Webhooks::remove(Bits128 const& key) {
+    auto const found = kept_.find(key);
+    if (found == kept_.end()) return;
+    port::KeptRow const& row = found->second;
+    kept_bytes_ -= row.body.size();
+    auto const [from, to] = places_.equal_range(Place{row.project, row.reference});
+    for (auto it = from; it != to; ++it) {
+        if (it->second != key) continue;
+        places_.erase(it);
+        break;
+    }
+    kept_.erase(found);
+}
+
+void Webhooks::drop(std::vector<Bits128> keys) {
+    for (Bits128 const& key : keys) remove(key);
+    services_.journal.write(
+        [keys = std::move(keys)](port::Store& store) { return store.drop_kept(keys); },
+        [](Result<void>) {});
+}
+
+void Webhooks::keep(port::KeptRow row, port::Fn<void(Result<void>)> done) {
+    if (kept_.size() >= kept_max || kept_bytes_ + row.body.size() > kept_bytes_max) {
+        return done(std::unexpected(Error{
+            Code::too_many_pending, "Too many deliveries wait for their calls.", {}, 60'000}));
+    }
+    auto const shared = std::make_shared<port::KeptRow>(std::move(row));
+    services_.journal.write(
+        [shared](port::Store& store) { return store.keep(*shared); },
+        [this, alive = alive_, shared, done = std::move(done)](Result<void> kept) mutable {
+            if (!*alive) return;
+            if (kept) {
+                // A call that came while this was being written did not find it; it is found now.
+                Bits128 const key = shared->delivery.key;
+                add(std::move(*shared));
+                offer(kept_.at(key));
+            } else if (info(kept.error().code).next == Next::retry) {
+                look_again(shared->delivery.key);
+            }
+            done(std::move(kept));
+        });
+}
+
+void Webhooks::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
+    if (kept_.empty()) return;
+    for (wire::RecordPtr const& record : records) {
+        auto const* const paused = std::get_if<CallPaused>(&record->event.body);
+        if (!paused || paused->terms.external_ref.empty()) continue;
+        // Not from within the append's own release.
+        services_.loop.post([this, alive = alive_,
+                             place = Place{lane.state().project, paused->terms.external_ref}] {
+            if (*alive) offer(place);
+        });
+    }
+}
+
+void Webhooks::offer(Place const& place) {
+    std::vector<Bits128> keys;
+    auto const [from, to] = places_.equal_range(place);
+    for (auto it = from; it != to; ++it) keys.push_back(it->second);
+    for (Bits128 const& key : keys) offer(kept_.at(key));
+}
+
+void Webhooks::offer(port::KeptRow const& row) {
+    webhook::Source const* const from = source(row.source);
+    if (!from) return;  // it is not configured any more
+    find_referenced(
+        services_.journal, *from, row.reference, {port::PendingStatus::waiting},
+        [this, alive = alive_, key = row.delivery.key](Result<std::vector<PendingId>> found) {
+            if (!*alive || !kept_.contains(key)) return;
+            if (!found) return offer_again(key);
+            if (found->size() == 1) read(key, found->front());
+        });
+}
+
+// What a kept delivery says, for a call that waits for it.
+void Webhooks::read(Bits128 const& key, PendingId const& place) {
+    struct Reading {
+        webhook::Source source;
+        port::KeptRow row;
+        std::optional<Submit> command = {};
+    };
+    port::KeptRow const& kept = kept_.at(key);
+    auto const at = std::make_shared<Reading>(*source(kept.source), kept);
+    auto work = [at] {
+        auto const body = json::check(at->row.body);
+        auto const payload =
+            body ? webhook::read_payload(at->source, *body) : std::unexpected(body.error());
+        if (!payload || payload->ignored) return;
+        at->command = submission_of(
+            *payload, {at->row.delivery_id, {at->row.delivery.key}, at->row.delivery.digest});
+    };
+    auto then = [this, alive = alive_, at, key, place](bool ran) {
+        if (!*alive || !kept_.contains(key)) return;
+        if (!ran) return offer_again(key);
+        if (at->command) offer_to(kept_.at(key), std::move(*at->command), place);
+    };
+    if (!services_.workers || kept.body.size() < wire::large_bytes) {
+        work();
+        return then(true);
+    }
+    services_.workers->run([work](std::stop_token const&) { work(); }, std::move(then));
+}
+
+void Webhooks::offer_again(Bits128 const& key) {
+    services_.loop.after(again_after, [this, alive = alive_, key] {
+        if (*alive && kept_.contains(key)) offer(kept_.at(key));
+    });
+}
+
+void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& place) {
+    services_.runner.look(place.session, [this, alive = alive_, key = row.delivery.key,
+                                          command = std::move(what), place,
+                                          by = Actor{ActorType::webhook, row.source}](
+                                             Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!*alive || !kept_.contains(key)) return;
+        if (!lane) return offer_again(key);
+        auto const& calls = (*lane)->state().calls;
+        auto const at = calls.find(place.call);
+        bool const waits = at != calls.end() && at->second.pending.generation == place.generation;
+        if (!waits) return;
+        Call const* const call = &at->second;
+        command.pending = call->pending;
+        services_.runner.command(
+            call->pending.session, std::move(command), {by},
+            [this, alive, key, pending = call->pending](Result<Answer> answer) {
+                if (!*alive) return;
+                bool const later = !answer && info(answer.error().code).next == Next::retry;
+                if (later) return look_again(key);
+                bool const over = answer || info(answer.error().code).http != 422;
+                if (over) drop({key});
+                if (answer) return;
+                services_.log.warn(
+                    "a kept delivery does not fit its call",
+                    {{"pendingID", pending.text()}, {"code", info(answer.error().code).text}});
+            });
+    });
+}
+
+// After a write of unknown end. Whether it is still kept, or has been taken by a call, the store
+// knows: it is offered to no second one.
+void Webhooks::look_again(Bits128 const& key) {
+    auto question = [key](port::Store& store) -> Result<std::optional<port::KeptRow>> {
+        auto rows = store.kept(kept_max);
+        if (!rows) return std::unexpected(std::move(rows.error()));
+        for (port::KeptRow& row : *rows) {
+            if (row.delivery.key == key) return std::move(row);
+        }
+        return std::nullopt;
+    };
+    auto look = [this, alive = alive_, key, question] {
+        if (!*alive) return;
+        port::ask(services_.journal, question,
+                  [this, alive, key,
+                   known = kept_.contains(key)](Result<std::optional<port::KeptRow>> row) {
+                      if (!*alive) return;
+                      if (!row) return look_again(key);
+                      if (*row && !kept_.contains(key)) add(std::move(**row));
+                      if (*row) return offer(kept_.at(key));
+                      if (known) remove(key);
+                  });
+    };
+    services_.loop.after(again_after, std::move(look));
+}
+
+void Webhooks::enter(Bits128 const& key, port::Fn<void()> work) {
+    auto const [found, first] = at_work_.try_emplace(key);
+    if (!first) return found->second.push_back(std::move(work));
+    work();
+}
+
+void Webhooks::leave(Bits128 const& key) {
+    auto const found = at_work_.find(key);
+    if (found == at_work_.end()) return;
+    if (found->second.empty()) {
+        at_work_.erase(found);
+        return;
+    }
+    auto next = std::move(found->second.front());
+    found->second.erase(found->second.begin());
+    services_.loop.post([alive = alive_, next = std::move(next)]() mutable {
+        if (*alive) next();
+    });
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,109 @@
+#include "http/streams/changes.h"
+
+#include "wire/history.h"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+namespace dormouse::server {
+
+void Changes::note(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records,
+                   Time now) {
+    std::string const& project = lane.state().project;
+    Time const seen = as_of(now);
+    std::size_t count = 0;
+    for (wire::RecordPtr const& record : records) {
+        for (PendingId const& pending : wire::touched(record->event)) {
+            changes_.push_back({seen, project, pending});
+            ++count;
+        }
+    }
+    if (count == 0) return;
+    while (changes_.size() > kept_max) {
+        forgotten_until_ = std::max(forgotten_until_, changes_.front().seen);
+        changes_.pop_front();
+    }
+    std::vector<port::Fn<void()>> woken;
+    for (auto it = watchers_.begin(); it != watchers_.end();) {
+        Watcher& one = it->second;
+        bool const concerned = one.session ? *one.session == lane.id() : one.project == project;
+        if (concerned) woken.push_back(std::move(one.wake));
+        it = concerned ? watchers_.erase(it) : std::next(it);
+    }
+    for (auto& wake : woken) wake();
+}
+
+std::vector<PendingId> Changes::since(std::string const& project, Time since) const {
+    std::vector<PendingId> out;
+    std::set<PendingId> known;
+    for (Change const& change : std::views::reverse(changes_)) {
+        if (change.seen < since) break;
+        bool const is_new = change.project == project && known.insert(change.pending).second;
+        if (is_new) out.push_back(change.pending);
+    }
+    return out;
+}
+
+namespace {
+
+constexpr std::uint64_t feed_rows_max = 4'096;
+constexpr std::size_t feed_page_bytes = std::size_t{1} << 20;
+// Appends of two sessions may be stored in the other order than they were decided in.
+constexpr Duration disorder_max{5'000};
+
+// Follows the times of a feed.
+class FeedTimes {
+public:
+    explicit FeedTimes(Time since) : since_(since) {}
+
+    // Whether an append with this time, the next one in the feed, is behind `since`.
+    bool is_behind(Time at) {
+        stepped_back_ = stepped_back_ || at < newest_ - disorder_max;
+        newest_ = std::max(newest_, at);
+        return stepped_back_ || newest_ >= since_;
+    }
+
+private:
+    Time since_;
+    Time newest_ = Time::min() + disorder_max;
+    bool stepped_back_ = false;
+};
+
+}  // namespace
+
+Result<std::vector<PendingId>> changed_in_feed(port::Store& store, std::string const& project,
+                                               Time since) {
+    auto const head = store.feed_head();
+    if (!head) return std::unexpected(head.error());
+    std::set<PendingId> found;
+    FeedTimes times(since);
+    std::uint64_t next = *head > feed_rows_max ? *head - feed_rows_max : 0;
+    for (bool more = true; more;) {
+        auto const page = store.feed(project, next, feed_page_bytes);
+        if (!page) return std::unexpected(page.error());
+        if (page->gone) break;
+        for (port::FeedRow const& row : page->rows) {
+            if (row.deleted) continue;
+            // What is damaged is told of elsewhere.
+            auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
+            if (!records || records->empty()) continue;
+            if (!times.is_behind(records->front()->event.at)) continue;
+            for (wire::RecordPtr const& record : *records) {
+                auto const touched = wire::touched(record->event);
+                found.insert(touched.begin(), touched.end());
+            }
+        }
+        more = page->more && page->next > next;
+        next = page->next;
+    }
+    return std::vector<PendingId>(found.begin(), found.end());
+}
+
+std::uint64_t Changes::watch(std::string project, std::optional<SessionId> session,
+                             port::Fn<void()> wake) {
+    watchers_.emplace(++next_watcher_, Watcher{std::move(project), session, std::move(wake)});
+    return next_watcher_;
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,132 @@
+#include "http/streams/changes.h"
+
+#include "runner/testing/runner_fixture.h"
+#include "store/memory/memory_store.h"
+
+// What pollers hear of while the wall clock steps back.
+namespace dormouse::server {
+namespace {
+
+using namespace session;
+using Journal = runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
+
+class ChangesTest : public runner::testing::RunnerTestOn<Journal> {
+protected:
+    ChangesTest() { follow(); }
+    ~ChangesTest() override { runner->on_append({}); }
+
+    void follow() {
+        changes = std::make_unique<Changes>(runner->now());
+        runner->on_append(
+            [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
+                changes->note(lane, records, runner->now());
+            });
+    }
+    void restart_all() {
+        runner->on_append({});
+        restart();
+        follow();
+    }
+    PendingId waiting() {
+        SessionId const session = new_session();
+        (void)ask(session, prompt("please"));
+        effects.reply({session::testing::job()});
+        loop.run();
+        PendingId const pending = effects.ran.back().run.pending;
+        effects.finish(PauseTerms());
+        loop.run();
+        return pending;
+    }
+    void progress(PendingId const& pending) {
+        EXPECT_EQ(ask(pending.session, Progress{pending, Json::trusted("1"), ""}), "applied");
+    }
+    // What a poller hears that asks on with `since`.
+    std::vector<PendingId> poll(Time since) {
+        (void)changes->as_of(runner->now());
+        if (changes->remembers(since)) return changes->since("default", since);
+        return changed_in_feed(*journal.store, "default", since).value();
+    }
+    Time as_of() { return changes->as_of(runner->now()); }
+    void step(Duration by) {
+        clock.step += by;
+        loop.advance(Duration(10));
+    }
+
+    std::unique_ptr<Changes> changes;
+};
+
+using Pendings = std::vector<PendingId>;
+
+TEST_F(ChangesTest, ClockStepsBack_EveryChangeIsStillHeardOf) {
+    PendingId const first = waiting();
+    loop.advance(Duration(10));
+    for (Duration const back : {Duration(2'000), Duration(3'600'000)}) {
+        Time const since = as_of();
+        step(-back);
+        EXPECT_GE(as_of(), since);
+        progress(first);
+        EXPECT_EQ(poll(since), Pendings{first});
+    }
+}
+
+TEST_F(ChangesTest, NothingChanged_NothingIsHeardOf) {
+    (void)waiting();
+    loop.advance(Duration(10));
+    EXPECT_EQ(poll(as_of()), Pendings{});
+}
+
+TEST_F(ChangesTest, StepBackOverARestart_ChangesOfBothProcessesAreHeardOf) {
+    PendingId const first = waiting();
+    PendingId const second = waiting();
+    PendingId const third = waiting();
+    loop.advance(Duration(60'000));
+    progress(third);
+    loop.advance(Duration(10));
+    Time const since = as_of();
+    step(-std::chrono::hours(1));
+    progress(first);  // while the poller is away
+    restart_all();
+    loop.advance(Duration(10));
+    progress(second);
+    Pendings const heard = poll(since);
+    EXPECT_NE(std::ranges::find(heard, first), heard.end());
+    EXPECT_NE(std::ranges::find(heard, second), heard.end());
+    EXPECT_EQ(std::ranges::find(heard, third), heard.end());
+}
+
+TEST_F(ChangesTest, RestartWithoutAStep_OnlyWhatIsBehindIsHeardOf) {
+    PendingId const first = waiting();
+    PendingId const second = waiting();
+    loop.advance(Duration(60'000));
+    Time const since = as_of();
+    loop.advance(Duration(10));
+    progress(second);
+    restart_all();
+    loop.advance(Duration(10));
+    EXPECT_EQ(poll(since), Pendings{second});
+    EXPECT_NE(poll(since), Pendings{first});
+}
+
+TEST_F(ChangesTest, SessionWatcher_IsNotWokenByOtherSessions) {
+    PendingId const mine = waiting();
+    PendingId const other = waiting();
+    int woken = 0;
+    (void)changes->watch("default", mine.session, [&] { ++woken; });
+    progress(other);
+    EXPECT_EQ(woken, 0);
+    progress(mine);
+    EXPECT_EQ(woken, 1);
+    progress(mine);
+    EXPECT_EQ(woken, 1) << "once";
+}
+
+TEST_F(ChangesTest, TimeOfTheChangeItself_IsPartOfWhatIsHeardOf) {
+    PendingId const pending = waiting();
+    progress(pending);
+    Time const at = as_of();
+    EXPECT_EQ(changes->since("default", at), Pendings{pending});
+    EXPECT_EQ(changes->since("default", at + Duration(1)), Pendings{});
+}
+
+}  // namespace
+}  // namespace dormouse::server

@@ -1,0 +1,126 @@
+#include "http/streams/drafts.h"
+
+#include "http/objects/objects.h"
+#include "json/json.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+Drafts::Part& Drafts::part_of(Draft& draft, port::Delta const& delta) {
+    bool const same = !draft.parts.empty() && draft.parts.back().kind == delta.kind &&
+                      draft.parts.back().call == delta.call;
+    if (!same)
+        draft.parts.push_back({.number = draft.begun++,
+                               .kind = delta.kind,
+                               .call = delta.call,
+                               .tool = delta.tool,
+                               .end = 0,
+                               .text = {}});
+    return draft.parts.back();
+}
+
+std::string Drafts::add(SessionId session, AskModel const& ask, port::Delta const& delta) {
+    Draft& draft = drafts_[session];
+    if (draft.ask != ask) {
+        draft = {};
+        draft.ask = ask;
+    }
+    Part& part = part_of(draft, delta);
+    std::string out = frame(session, ask, part, part.end, delta.text);
+    part.end += delta.text.size();
+    if (!draft.whole) {
+        draft.parts.erase(draft.parts.begin(), draft.parts.end() - 1);
+        return out;
+    }
+    part.text += delta.text;
+    draft.bytes += delta.text.size();
+    draft.whole = draft.bytes <= bytes_max;
+    if (!draft.whole) {
+        for (Part& each : draft.parts) each.text = {};
+    }
+    return out;
+}
+
+// The oldest `bytes` of this kind are durable.
+void Drafts::confirm(Draft& draft, port::Delta::Kind kind, std::size_t bytes) {
+    for (auto part = draft.parts.begin(); bytes > 0 && part != draft.parts.end();) {
+        if (part->kind != kind) {
+            ++part;
+            continue;
+        }
+        std::size_t const taken = std::min(bytes, part->text.size());
+        part->text.erase(0, taken);
+        draft.bytes -= taken;
+        bytes -= taken;
+        // What comes next of the newest part is a part of its own.
+        if (part->text.empty())
+            part = draft.parts.erase(part);
+        else
+            ++part;
+    }
+}
+
+void Drafts::appended(SessionId session, std::vector<wire::RecordPtr> const& records) {
+    for (wire::RecordPtr const& record : records) {
+        auto const found = drafts_.find(session);
+        if (found == drafts_.end()) return;
+        Event::Body const& body = record->event.body;
+        if (std::holds_alternative<ModelReplied>(body) ||
+            std::holds_alternative<ModelFailed>(body) ||
+            std::holds_alternative<AgentReplied>(body) ||
+            std::holds_alternative<AgentDetached>(body) ||
+            std::holds_alternative<TurnStarted>(body) || std::holds_alternative<TurnEnded>(body) ||
+            std::holds_alternative<SessionDeleted>(body)) {
+            drafts_.erase(found);
+            return;
+        }
+        auto const* const update = std::get_if<AgentUpdate>(&body);
+        if (!update || update->what.kind != NewsKind::message || !found->second.whole) continue;
+        json::View(update->what.body).elements([&](json::View part) {
+            bool const thought = part["type"].string_or("") == "reasoning";
+            confirm(found->second, thought ? port::Delta::Kind::reasoning : port::Delta::Kind::text,
+                    part["text"].string_or("").size());
+        });
+    }
+}
+
+std::string Drafts::so_far(SessionId session, TurnNo turn) const {
+    auto const found = drafts_.find(session);
+    if (found == drafts_.end() || found->second.ask.turn != turn) return {};
+    std::string out;
+    for (Part const& part : found->second.parts) {
+        if (part.text.empty()) continue;
+        out += frame(session, found->second.ask, part, part.end - part.text.size(), part.text);
+    }
+    return out;
+}
+
+bool Drafts::whole(SessionId session) const {
+    auto const found = drafts_.find(session);
+    return found == drafts_.end() || found->second.whole;
+}
+
+// The message has its id when it is durable; until then the draft has one of its own.
+std::string Drafts::frame(SessionId session, AskModel const& ask, Part const& part,
+                          std::size_t offset, std::string_view text) {
+    std::string const id = session.text().substr(std::string_view("ses_").size()) + "_t" +
+                           std::to_string(ask.turn) + "-" + std::to_string(ask.step) + "-" +
+                           std::to_string(ask.attempt);
+    constexpr std::string_view kinds[] = {"text", "reasoning", "input"};
+    json::Writer out;
+    out.begin_object()
+        .member("turnID", numbered_id("trn_", session, ask.turn))
+        .member("step", ask.step);
+    out.member("attempt", ask.attempt).member("messageID", "msg_" + id);
+    out.member("partID", "prt_" + id + "_" + std::to_string(part.number));
+    out.member("kind", kinds[static_cast<std::size_t>(part.kind)]);
+    out.member("offset", std::uint64_t{offset}).member("text", text);
+    if (part.call > 0) out.member("call", part.call).member("tool", part.tool);
+    return "event: delta\ndata: " + out.end_object().take() + "\n\n";
+}
+
+}  // namespace dormouse::server

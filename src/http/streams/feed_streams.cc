@@ -1,0 +1,185 @@
+#include "http/streams/feed_streams.h"
+
+#include "base/text.h"
+#include "http/streams/feed_objects.h"
+#include "json/json.h"
+#include "wire/record.h"
+
+#include <algorithm>
+
+namespace dormouse::server {
+
+namespace {
+
+// The frames of a deleted session are gone with it; that it is deleted is still told.
+std::string deletion(port::FeedRow const& row, std::string_view project) {
+    json::Writer out;
+    out.begin_object().member("seq", row.frame.first).member("type", "session_deleted");
+    out.member("v", 1).member("sessionID", row.session.text()).member("projectID", project);
+    out.key("turnID").null().member("at", to_ms(row.at));
+    return out.key("data").begin_object().end_object().end_object().take();
+}
+
+// An append that cannot be read: told of in its place, so that the others behind it are heard.
+std::string damage(port::FeedRow const& row, std::string_view project) {
+    json::Writer out;
+    out.begin_object().member("seq", row.frame.first).member("type", "append_unreadable");
+    out.member("v", 1).member("sessionID", row.session.text()).member("projectID", project);
+    out.key("turnID").null().member("at", to_ms(row.at));
+    return out.key("data").begin_object().end_object().end_object().take();
+}
+
+std::string type_of(std::string_view event) { return json::View(event)["type"].string_or(""); }
+
+std::string frames_of(std::uint64_t place, std::vector<std::string> const& events) {
+    std::string out;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (i + 1 == events.size()) out += "id: " + feed_cursor(place) + "\n";
+        out += "event: " + type_of(events[i]) + "\ndata: " + events[i] + "\n\n";
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string feed_cursor(std::uint64_t n) { return "f" + std::to_string(n); }
+
+std::optional<std::uint64_t> parse_feed_cursor(std::string_view text) {
+    if (text == "0") return 0;
+    if (!text.starts_with('f')) return std::nullopt;
+    return parse_number(text.substr(1));
+}
+
+Result<std::vector<std::string>> feed_events(port::FeedRow const& row, std::string_view project) {
+    if (row.deleted) return std::vector{deletion(row, project)};
+    auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
+    if (!records || row.frame.count == 0) {
+        if (!records && records.error().code == Code::newer_format)
+            return std::unexpected(records.error());
+        return std::vector{damage(row, project)};
+    }
+    std::vector<std::string> out;
+    for (wire::RecordPtr const& record : *records) {
+        // Retention has since put older ones with them, that were still to be used.
+        if (record->event.seq < row.frame.first) continue;
+        out.push_back(wire::event_object(row.session, project, *record));
+    }
+    return out;
+}
+
+Result<port::FeedPage> read_feed(port::Store& store, std::string const& project,
+                                 std::uint64_t after, std::size_t max_bytes, Family* family) {
+    auto page = store.feed(project, after, max_bytes);
+    if (!page || !family) return page;
+    if (auto const kept = family->keep(store, page->rows); !kept)
+        return std::unexpected(kept.error());
+    return page;
+}
+
+FeedStreams::~FeedStreams() { *alive_ = false; }
+
+void FeedStreams::open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
+                       bool objects, std::shared_ptr<Family> family) {
+    auto const reader = std::make_shared<Reader>();
+    reader->family = std::move(family);
+    reader->project = std::move(project);
+    reader->next = after;
+    reader->objects = objects;
+    reader->out = std::move(out);
+    readers_.push_back(reader);
+    std::weak_ptr<Reader> const weak = reader;
+    reader->out->on_drained([this, weak] {
+        if (auto const self = weak.lock()) pump(self);
+    });
+    reader->out->on_closed([this, weak] {
+        if (auto const self = weak.lock()) std::erase(readers_, self);
+    });
+    pump(reader);
+}
+
+void FeedStreams::appended() {
+    if (readers_.empty() || std::exchange(woken_, true)) return;
+    loop_.post([this, alive = alive_] {
+        if (!*alive) return;
+        woken_ = false;
+        auto const readers = readers_;
+        for (ReaderPtr const& reader : readers) {
+            reader->behind = true;
+            pump(reader);
+        }
+    });
+}
+
+void FeedStreams::pump(ReaderPtr const& reader) {
+    if (reader->reading || !reader->behind || !reader->out->open()) return;
+    if (reader->out->queued_bytes() > queued_max) return;  // on_drained comes back here
+    reader->reading = true;
+    reader->behind = false;
+    auto question = [project = reader->project, next = reader->next,
+                     family = reader->family](port::Store& store) {
+        return read_feed(store, project, next, page_bytes, family.get());
+    };
+    port::ask(journal_, std::move(question),
+              [this, alive = alive_, reader](Result<port::FeedPage> page) {
+                  if (*alive) take(reader, std::move(page));
+              });
+}
+
+void FeedStreams::take(ReaderPtr const& reader, Result<port::FeedPage> page) {
+    if (page && !page->gone && reader->objects) return send_objects(reader, *std::move(page));
+    reader->reading = false;
+    if (!page) return reader->out->close();  // it comes back at its place
+    if (page->gone) {
+        reader->out->send(
+            std::make_shared<std::string const>("event: reset\ndata: {\"after\":\"0\"}\n\n"));
+        reader->next = 0;
+        reader->behind = true;
+        return pump(reader);
+    }
+    for (port::FeedRow const& row : page->rows) {
+        auto const bytes = frames(row, reader->project);
+        if (!bytes || !reader->out->send(bytes)) return reader->out->close();
+        reader->next = row.n;
+    }
+    sent(reader, page->next, page->more);
+}
+
+void FeedStreams::sent(ReaderPtr const& reader, std::uint64_t next, bool more) {
+    reader->next = next;
+    reader->behind = reader->behind || more;
+    pump(reader);
+}
+
+// What the objects say is true when the page is sent, not when it was appended: nothing to share.
+void FeedStreams::send_objects(ReaderPtr const& reader, port::FeedPage page) {
+    std::vector<std::uint64_t> places;
+    for (port::FeedRow const& row : page.rows) places.push_back(row.n);
+    feed_objects(loop_, runner_, std::move(page.rows), reader->project,
+                 [this, alive = alive_, reader, places = std::move(places), next = page.next,
+                  more = page.more](Result<RowsOfEvents> rows) {
+                     if (!*alive) return;
+                     reader->reading = false;
+                     if (!rows) return reader->out->close();
+                     for (std::size_t i = 0; i < rows->size(); ++i) {
+                         auto const bytes =
+                             std::make_shared<std::string const>(frames_of(places[i], (*rows)[i]));
+                         if (!reader->out->send(bytes)) return reader->out->close();
+                         reader->next = places[i];
+                     }
+                     sent(reader, next, more);
+                 });
+}
+
+// Null: the append can not be read.
+std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row,
+                                                       std::string const& project) {
+    if (auto const kept = frames_.find(row.n); kept != frames_.end()) return kept->second;
+    auto const events = feed_events(row, project);
+    if (!events) return nullptr;
+    auto const bytes = std::make_shared<std::string const>(frames_of(row.n, *events));
+    frames_.emplace(row.n, bytes);
+    if (frames_.size() > frames_kept) frames_.erase(frames_.begin());
+    return bytes;
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,57 @@
+#include "http/streams/feed_streams.h"
+
+#include "json/json.h"
+#include "session/testing/given.h"
+#include "wire/record.h"
+
+#include <gtest/gtest.h>
+
+namespace dormouse::server {
+namespace {
+
+using namespace dormouse::session;
+
+// A session whose oldest turn was cut, and an event of which was kept behind its base.
+class CutFrame : public ::testing::Test, protected session::testing::Given {
+protected:
+    CutFrame() {
+        (void)create();
+        for (int turn = 0; turn < 2; ++turn) {
+            (void)prompt("hello");
+            (void)reply();
+        }
+    }
+    // The frame that begins with the event `first`, up to which all was cut but the event `kept`.
+    [[nodiscard]] port::FeedRow cut(Seq first, Seq kept) const {
+        State before;
+        before.id = id;
+        std::vector<wire::RecordPtr> records;
+        for (Event const& event : archive.log) {
+            if (event.seq <= first) apply(before, event);
+            if (event.seq == kept || event.seq > first) records.push_back(wire::record(id, event));
+        }
+        port::FeedRow row;
+        row.session = id;
+        row.frame.first = first;
+        row.frame.count = static_cast<std::uint32_t>(archive.log.back().seq - first + 1);
+        row.frame.bytes = wire::pack_base(before, now, first, records);
+        return row;
+    }
+};
+
+TEST_F(CutFrame, Feed_KeptOlderEvent_IsNotToldAgain) {
+    Seq const first = 4;
+    auto const row = cut(first, 2);
+    auto const records = wire::unpack(id, first, row.frame.bytes);
+    ASSERT_TRUE(records);
+    auto const is_kept = [](wire::RecordPtr const& record) { return record->event.seq == 2; };
+    ASSERT_TRUE(std::ranges::any_of(*records, is_kept));
+    auto const events = feed_events(row, "default");
+    ASSERT_TRUE(events);
+    ASSERT_FALSE(events->empty());
+    for (std::string const& event : *events)
+        EXPECT_GE(json::View(event)["seq"].integer_or(0), first);
+}
+
+}  // namespace
+}  // namespace dormouse::server

@@ -1,0 +1,172 @@
+#include "http/streams/streams.h"
+
+#include "http/objects/objects.h"
+#include "json/json.h"
+
+namespace dormouse::server {
+
+using namespace dormouse::session;
+
+void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out,
+                   bool objects) {
+    auto const reader = std::make_shared<Reader>();
+    reader->lane = std::move(lane);
+    reader->out = std::move(out);
+    reader->cursor = after;
+    reader->head = reader->lane->state().head;
+    reader->objects = objects;
+    readers_.emplace(reader->lane->id(), reader);
+    std::weak_ptr<Reader> const weak = reader;
+    auto const again = [this, weak] {
+        if (auto const self = weak.lock()) pump(self);
+    };
+    reader->watch = reader->lane->watch(again);
+    reader->out->on_drained(again);
+    reader->out->on_closed([this, weak] {
+        if (auto const self = weak.lock()) close(self);
+    });
+    pump(reader);
+}
+
+void Streams::pump(ReaderPtr const& reader) {
+    if (reader->reading || !reader->lane || !reader->lane->loaded()) return;
+    auto const lane = reader->lane;  // the reader may leave while it is sent something
+    auto const& recent = lane->recent();
+    // A lane that was loaded from a snapshot has no recent records until something happens.
+    Seq const newest = recent.empty() ? reader->head : recent.back()->event.seq;
+    if (newest <= reader->cursor) return go_live(reader);
+    // Not before there is room: the page's own look would wake the reader for the next one.
+    if (reader->out->queued_bytes() > queued_max) return;
+    bool const behind = recent.empty() || recent.front()->event.seq > reader->cursor + 1;
+    if (behind || reader->objects) return read_page(reader);
+    std::size_t const skip = reader->cursor + 1 - recent.front()->event.seq;
+    for (std::size_t i = skip; i < recent.size(); ++i) {
+        if (!reader->lane || reader->out->queued_bytes() > queued_max)
+            return;  // on_drained comes back here
+        send(reader, *recent[i], shared_frame(*reader->lane, recent[i]));
+    }
+    go_live(reader);
+}
+
+// The reader has all events. It gets the draft so far, and from now on each piece of it.
+void Streams::go_live(ReaderPtr const& reader) {
+    if (reader->live || !reader->lane) return;
+    SessionId const session = reader->lane->id();
+    if (!drafts_.whole(session)) return;
+    reader->live = true;
+    State const& state = reader->lane->state();
+    auto draft = state.turn ? drafts_.so_far(session, state.turn->no) : std::string();
+    if (!draft.empty()) reader->out->send(std::make_shared<std::string const>(std::move(draft)));
+}
+
+void Streams::send(ReaderPtr const& reader, wire::Record const& record,
+                   std::shared_ptr<std::string const> frame) {
+    reader->cursor = record.event.seq;
+    bool const taken = reader->out->send(std::move(frame));
+    if (taken && std::holds_alternative<SessionDeleted>(record.event.body)) say_bye(reader);
+}
+
+void Streams::say_bye(ReaderPtr const& reader) {
+    reader->out->send(
+        std::make_shared<std::string const>("event: bye\ndata: {\"reason\":\"deleted\"}\n\n"));
+    reader->out->close();
+}
+
+// The journal could not be read: because it is gone, or for now; the reader comes back at its
+// sequence.
+void Streams::end(ReaderPtr const& reader, Error const& error) {
+    if (error.code == Code::not_found) return say_bye(reader);
+    reader->out->close();
+}
+
+// A part of what the reader lacks, never all of it: a reader far behind a long session gets one
+// page, and the next when that has gone out.
+void Streams::read_page(ReaderPtr const& reader) {
+    reader->reading = true;
+    auto const read_on = [this, reader](Result<runner::Runner::Read> read) {
+        if (!reader->lane || !read) {
+            reader->reading = false;
+            if (reader->lane) end(reader, read.error());
+            return;
+        }
+        if (reader->objects) return read_objects(reader, std::move(read->records));
+        reader->reading = false;
+        send_page(reader, read->records, nullptr);
+    };
+    runner_.read_events(reader->lane->id(), reader->cursor + 1, read_on);
+}
+
+void Streams::read_objects(ReaderPtr const& reader, std::vector<wire::RecordPtr> page) {
+    auto const use = [this, reader, page = std::move(page)](Result<runner::Runner::Read> read) {
+        reader->reading = false;
+        if (!reader->lane) return;
+        if (!read) return end(reader, read.error());
+        wire::History history(reader->lane->id());
+        for (wire::RecordPtr const& record : read->records) history.add(*record);
+        send_page(reader, page, &history);
+    };
+    runner_.read(reader->lane->id(), 1, use);
+}
+
+// Called from a look: the lane's state is there.
+void Streams::send_page(ReaderPtr const& reader, std::vector<wire::RecordPtr> const& records,
+                        wire::History const* history) {
+    reader->head = reader->lane->state().head;
+    if (Seq const base = reader->lane->state().base.through; reader->cursor < base) {
+        reader->cursor = base;
+        reader->out->send(std::make_shared<std::string const>(
+            "event: reset\ndata: {\"after\":" + std::to_string(base) + "}\n\n"));
+    }
+    for (wire::RecordPtr const& record : records) {
+        if (!reader->lane || reader->out->queued_bytes() > queued_max) return;
+        if (record->event.seq != reader->cursor + 1) continue;
+        State const& state = reader->lane->state();
+        std::string const object =
+            history ? event_subject(state, *history, record->event, runner_.now()) : "";
+        send(reader, *record,
+             std::make_shared<std::string const>(
+                 wire::sse_frame(state.id, state.project, *record, object)));
+    }
+    pump(reader);
+}
+
+void Streams::close(ReaderPtr const& reader) {
+    if (!reader->lane) return;
+    auto const lane = std::exchange(reader->lane, nullptr);
+    auto const [first, last] = readers_.equal_range(lane->id());
+    for (auto it = first; it != last; ++it) {
+        if (it->second != reader) continue;
+        readers_.erase(it);
+        break;
+    }
+    lane->unwatch(reader->watch);
+}
+
+std::shared_ptr<std::string const> Streams::shared_frame(runner::Lane const& lane,
+                                                         wire::RecordPtr const& record) {
+    auto& [kept, bytes] = frames_[record.get()];
+    if (!bytes) {
+        kept = record;  // so that the address is not used again
+        bytes = std::make_shared<std::string const>(
+            wire::sse_frame(lane.id(), lane.state().project, *record));
+        frame_bytes_ += bytes->size();
+    }
+    auto const out = bytes;
+    if (frames_.size() > frames_kept || frame_bytes_ > frame_bytes_kept) {
+        frames_.clear();
+        frame_bytes_ = 0;
+    }
+    return out;
+}
+
+void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
+    auto const bytes = std::make_shared<std::string const>(drafts_.add(session, ask, delta));
+    auto const [first, last] = readers_.equal_range(session);
+    std::vector<ReaderPtr> live;  // one that is too slow leaves while it is sent something
+    for (auto it = first; it != last; ++it) {
+        if (it->second->live) live.push_back(it->second);
+    }
+    for (ReaderPtr const& reader : live) reader->out->send(bytes);
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,84 @@
+// What connections hold in memory, all together: requests that have not been read to their end,
+// those that handlers have, and replies that have not been written. Beyond the limit the
+// connections that have held bytes for longest end, so that those who are slow make room for those
+// who are not, and nobody waits for anybody.
+
+#include "http/transport/connection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::server {
+
+namespace {
+
+constexpr std::size_t share_of_unknown = 10;  // they may hold a tenth
+constexpr std::size_t relieved_share = 8;  // an eighth is made free, so that it is not done often
+
+// What is small and short-lived needs no place in the account.
+std::size_t held_by(std::string const& buffer) { return buffer.empty() ? 0 : buffer.capacity(); }
+
+}  // namespace
+
+std::size_t Connection::held() const {
+    std::size_t bytes = held_by(in_) + held_by(out_) + handled_bytes_;
+    if (parser_) bytes += parser_->held_bytes();
+    if (stream_) bytes += stream_->queue.own_bytes();
+    return bytes;
+}
+
+bool Connection::may_cut() const {
+    if (stage_ == Stage::closed || working_ || charged_ == 0) return false;
+    // A handler ends by itself; what comes behind its request need not be sent yet.
+    return stage_ != Stage::handling || !in_.empty();
+}
+
+void Connection::charge() {
+    std::size_t const now_held = stage_ == Stage::closed ? 0 : held();
+    hub_->buffered += now_held - charged_;
+    hub_->buffered_unknown += (known_ ? 0 : now_held) - (charged_known_ ? 0 : charged_);
+    if (now_held == 0)
+        held_since_ = Duration::max();
+    else if (charged_ == 0)
+        held_since_ = now();
+    bool const more = now_held > charged_;
+    charged_ = now_held;
+    charged_known_ = known_;
+    if (more) hub_->relieve();
+}
+
+void Connection::cut() {
+    hub_->log.debug("a connection was ended to free memory", {{"peer", peer_}});
+    bool const can_say = stage_ == Stage::reading && out_.empty() && (parser_ || !in_.empty());
+    if (!can_say) return close();
+    in_ = {};
+    reject({Code::overloaded,
+            "The server holds as many unfinished requests and unread answers as it can.",
+            {},
+            1'000});
+    settle();
+}
+
+void Hub::relieve() {
+    std::size_t const most = options.buffer_bytes_max;
+    std::size_t const most_unknown = most / share_of_unknown;
+    bool const over = buffered > most;
+    if (relieving || (!over && buffered_unknown <= most_unknown)) return;
+    relieving = true;
+    std::vector<std::shared_ptr<Connection>> holders;
+    for (auto const& connection : connections) {
+        bool const counts = over || !connection->charged_known_;
+        if (counts && connection->may_cut()) holders.push_back(connection);
+    }
+    std::ranges::sort(holders, {}, [](auto const& one) { return one->held_since_; });
+    for (auto const& connection : holders) {
+        bool const enough = buffered <= most - most / relieved_share &&
+                            buffered_unknown <= most_unknown - most_unknown / relieved_share;
+        if (enough) break;
+        if (buffered <= most - most / relieved_share && connection->charged_known_) continue;
+        connection->cut();
+    }
+    relieving = false;
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,19 @@
+#include "http/transport/http.h"
+
+namespace dormouse::server {
+
+std::string_view HttpRequest::header(std::string_view lower_case_name) const {
+    for (auto const& [name, value] : headers) {
+        if (name == lower_case_name) return value;
+    }
+    return {};
+}
+
+std::optional<std::string_view> HttpRequest::query_value(std::string_view name) const {
+    for (auto const& [key, value] : query) {
+        if (key == name) return value;
+    }
+    return std::nullopt;
+}
+
+}  // namespace dormouse::server

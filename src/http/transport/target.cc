@@ -1,0 +1,148 @@
+#include "http/transport/target.h"
+
+#include "base/text.h"
+
+#include <boost/beast/core/string.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace dormouse::server {
+
+namespace {
+
+// '+' stands for a space in queries (URL Standard, application/x-www-form-urlencoded) and for
+// itself in paths.
+enum class Plus : bool { itself, space };
+
+int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+std::optional<std::string> decode(std::string_view text, Plus plus) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '+' && plus == Plus::space) {
+            out += ' ';
+        } else if (text[i] != '%') {
+            out += text[i];
+        } else {
+            if (i + 2 >= text.size()) return std::nullopt;
+            int const high = hex_digit(text[i + 1]);
+            int const low = hex_digit(text[i + 2]);
+            if (high < 0 || low < 0) return std::nullopt;
+            out += static_cast<char>(high * 16 + low);
+            i += 2;
+        }
+    }
+    if (out.find('\0') != std::string::npos || !valid_utf8(out)) return std::nullopt;
+    return out;
+}
+
+std::unexpected<Error> bad_target(std::string detail) {
+    return fail(Code::bad_value, std::move(detail));
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+bool clean_target(std::string_view target) {
+    return std::ranges::none_of(target, [](char c) {
+        return static_cast<unsigned char>(c) > 0x7e || is_control(c) || c == ' ' || c == '#' ||
+               c == '\\';
+    });
+}
+
+Result<void> read_path(std::string_view path, HttpRequest& request) {
+    request.path.clear();
+    request.segments.clear();
+    if (path == "/") {
+        request.path = "/";
+        return {};
+    }
+    while (!path.empty()) {
+        path.remove_prefix(1);  // the '/' before each segment
+        auto const end = std::min(path.find('/'), path.size());
+        auto segment = decode(path.substr(0, end), Plus::itself);
+        if (!segment || std::ranges::any_of(*segment, is_control)) {
+            return bad_target("the path has a bad percent-escape");
+        }
+        // Whoever resolved them for us saw another path than we would.
+        if (*segment == "." || *segment == "..")
+            return bad_target("the path has a '.' or '..' segment");
+        request.path += '/';
+        request.path += *segment;
+        request.segments.push_back(std::move(*segment));
+        path.remove_prefix(end);
+    }
+    return {};
+}
+
+Result<void> read_query(std::string_view query, HttpRequest& request) {
+    request.query.clear();
+    while (!query.empty()) {
+        auto const end = std::min(query.find('&'), query.size());
+        auto const pair = query.substr(0, end);
+        query.remove_prefix(std::min(end + 1, query.size()));
+        if (pair.empty()) continue;
+        auto const equals = std::min(pair.find('='), pair.size());
+        auto name = decode(pair.substr(0, equals), Plus::space);
+        auto value = decode(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
+        if (!name || !value) return bad_target("the query has a bad percent-escape");
+        request.query.emplace_back(std::move(*name), std::move(*value));
+    }
+    return {};
+}
+
+// The part after the authority of an absolute target ("http://host:1/x" → "/x"), which proxies may
+// send.
+Result<std::string_view> strip_authority(std::string_view target, std::string_view host) {
+    auto const scheme_end = target.find("://");
+    auto const scheme = target.substr(0, std::min(scheme_end, target.size()));
+    namespace beast = boost::beast;
+    if (scheme_end == std::string_view::npos ||
+        !(beast::iequals(scheme, "http") || beast::iequals(scheme, "https"))) {
+        return bad_target("the request target has to begin with '/'");
+    }
+    target.remove_prefix(scheme_end + 3);
+    auto const end = std::min(target.find_first_of("/?"), target.size());
+    if (host.empty() || !beast::iequals(target.substr(0, end), host)) {
+        return bad_target("the request target names another host than the Host header");
+    }
+    return target.substr(end);
+}
+
+}  // namespace
+
+bool valid_host(std::string_view host) {
+    if (host.empty() || host.size() > 300) return false;
+    return std::ranges::all_of(host, [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               c == '.' || c == '-' || c == '_' || c == ':' || c == '[' || c == ']';
+    });
+}
+
+Result<void> read_target(std::string_view target, std::string_view host, HttpRequest& request) {
+    if (!clean_target(target))
+        return bad_target("the request target has a character that URLs do not have");
+    if (target == "*") {  // OPTIONS *: about the server as a whole
+        request.path = "*";
+        return {};
+    }
+    if (!target.starts_with('/')) {
+        auto const rest = strip_authority(target, host);
+        if (!rest) return std::unexpected(rest.error());
+        target = *rest;
+    }
+    auto const mark = std::min(target.find('?'), target.size());
+    auto const path = mark == 0 ? std::string_view("/") : target.substr(0, mark);
+    if (auto read = read_path(path, request); !read) return read;
+    return read_query(target.substr(std::min(mark + 1, target.size())), request);
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,304 @@
+#include "http/transport/transport.h"
+
+#include "http/transport/connection.h"
+#include "http/transport/response.h"
+#include "io/asio.h"
+#include "io/fd_limit.h"
+
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace dormouse::server {
+
+namespace {
+
+using boost::system::error_code;
+using Acceptor = boost::asio::basic_socket_acceptor<Tcp, Executor>;
+using Timer = boost::asio::basic_waitable_timer<
+    std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
+
+constexpr int backlog = 4096;
+constexpr Duration accept_pause{100};
+constexpr int turned_away_max = 64;        // at once, when files are short
+constexpr std::size_t fds_kept_free = 64;  // for the store, the log, pipes, what tools open
+constexpr std::size_t refusals_max = 32;   // connections over the limit that are told so
+static_assert(refusals_max < fds_kept_free);
+// A peer that acknowledges nothing for so long is taken for dead (RFC 5482).
+constexpr unsigned unacknowledged_max_ms = 60'000;
+
+std::size_t connection_limit(HttpOptions const& options) {
+    auto const files = io::fd_limit();
+    auto const usable = files > 2 * fds_kept_free ? files - fds_kept_free : files / 2;
+    return std::min(options.connections_max, usable);
+}
+
+Result<boost::asio::ip::address> parse_address(std::string const& text) {
+    if (text == "localhost") return boost::asio::ip::address_v4::loopback();
+    auto const bare =
+        text.starts_with('[') && text.ends_with(']') ? text.substr(1, text.size() - 2) : text;
+    error_code code;
+    auto address = boost::asio::ip::make_address(bare, code);
+    if (!code) return address;
+    return fail(Code::bad_value, "\"" + text +
+                                     "\" is no address to listen on: write an IP address, for "
+                                     "example 127.0.0.1 or ::1");
+}
+
+std::string shown(Tcp::endpoint const& endpoint) {
+    auto const address = endpoint.address().to_string();
+    auto const port = std::to_string(endpoint.port());
+    return endpoint.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
+}
+
+std::string why_not(Tcp::endpoint const& endpoint, error_code const& code) {
+    auto const where = "cannot listen on " + shown(endpoint) + ": ";
+    if (code == boost::asio::error::address_in_use) {
+        return where + "another program uses this port; stop it, or choose another port";
+    }
+    if (code == boost::asio::error::access_denied) {
+        return where + "the system does not allow this port; choose one above 1023";
+    }
+    if (code.value() == EADDRNOTAVAIL) return where + "this machine has no such address";
+    return where + code.message();
+}
+
+bool out_of_files(error_code const& code) {
+    return code.value() == EMFILE || code.value() == ENFILE;
+}
+
+}  // namespace
+
+struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
+    Impl(io::AsioLoop& loop_, HttpOptions options, HttpHandler& handler, io::Log& log)
+        : loop(loop_),
+          hub(std::make_shared<Hub>(std::move(options), handler, log, loop_)),
+          acceptor(io::context_of(loop_)),
+          pause(io::context_of(loop_)),
+          ticker(io::context_of(loop_)) {}
+    ~Impl() { drop_spare(); }
+
+    Result<std::uint16_t> listen();
+    error_code open(Tcp::endpoint const& endpoint);
+    void accept();
+    void on_accepted(error_code const& code, Socket socket);
+    void take(Socket socket);
+    [[nodiscard]] std::string counted_as(Socket const& socket) const;
+    void accept_later();
+    void turn_away();
+    void stop_accepting();
+    void sweep();
+    void close_all();
+    [[nodiscard]] Duration sweep_interval() const;
+    [[nodiscard]] HttpReply overloaded() const;
+
+    void keep_spare() {
+        if (spare < 0) spare = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+    void drop_spare() {
+        if (spare >= 0) ::close(std::exchange(spare, -1));
+    }
+
+    io::AsioLoop& loop;
+    std::shared_ptr<Hub> const hub;
+    Acceptor acceptor;
+    Timer pause;     // after a failed accept
+    Timer ticker;    // of the sweep
+    int spare = -1;  // a file given up to turn a client away when no other is left
+    std::size_t limit = 0;
+    std::uint64_t refused = 0;
+    bool ended = false;
+};
+
+Result<std::uint16_t> HttpServer::Impl::listen() {
+    auto const address = parse_address(hub->options.address);
+    if (!address) return std::unexpected(address.error());
+    Tcp::endpoint const endpoint(*address, hub->options.port);
+    if (auto const code = open(endpoint)) {
+        error_code ignored;
+        acceptor.close(ignored);
+        return fail(Code::bad_value, why_not(endpoint, code));
+    }
+    limit = connection_limit(hub->options);
+    keep_spare();
+    accept();
+    sweep();
+    return acceptor.local_endpoint().port();
+}
+
+error_code HttpServer::Impl::open(Tcp::endpoint const& endpoint) {
+    error_code code;
+    if (acceptor.open(endpoint.protocol(), code)) return code;
+    if (acceptor.set_option(Acceptor::reuse_address(true), code)) return code;
+    if (endpoint.address().is_v6()) {
+        // [::] takes IPv4 too.
+        if (acceptor.set_option(boost::asio::ip::v6_only(false), code)) return code;
+    }
+    // Linux hands both on to accepted sockets, which saves two calls a connection.
+    acceptor.set_option(Tcp::no_delay(true), code);
+    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_max_ms,
+                 sizeof unacknowledged_max_ms);
+    if (acceptor.bind(endpoint, code)) return code;
+    acceptor.listen(backlog, code);
+    return code;
+}
+
+void HttpServer::Impl::accept() {
+    acceptor.async_accept([self = shared_from_this()](error_code const& code, Socket socket) {
+        self->on_accepted(code, std::move(socket));
+    });
+}
+
+void HttpServer::Impl::on_accepted(error_code const& code, Socket socket) {
+    if (!acceptor.is_open()) return;
+    if (!code) {
+        take(std::move(socket));
+        return accept();
+    }
+    if (code == boost::asio::error::connection_aborted) return accept();
+    if (out_of_files(code)) turn_away();
+    hub->log.warn("cannot accept connections", {{"why", code.message()}});
+    accept_later();
+}
+
+// The name under which a connection is counted; empty: it is of this machine, or of a proxy that
+// speaks for many.
+std::string HttpServer::Impl::counted_as(Socket const& socket) const {
+    error_code ignored;
+    auto peer = socket.remote_endpoint(ignored).address();
+    if (peer.is_v6() && peer.to_v6().is_v4_mapped())
+        peer = make_address_v4(boost::asio::ip::v4_mapped, peer.to_v6());
+    std::string const address = peer.to_string();
+    return peer.is_loopback() || hub->proxies.trusts(address) ? "" : network_of(address);
+}
+
+void HttpServer::Impl::take(Socket socket) {
+    auto const open = hub->connections.size();
+    std::string network = counted_as(socket);
+    bool const taken = open < limit && hub->by_address.enter(network);
+    if (!taken) ++refused;
+    if (taken) {
+        std::make_shared<Connection>(hub, std::move(socket), std::move(network))->start();
+    } else if (open >= limit && open < limit + refusals_max) {
+        std::make_shared<Connection>(hub, std::move(socket))->refuse(overloaded());
+    }
+    // Else it is closed: one address that has too many must not fill the places of others.
+}
+
+HttpReply HttpServer::Impl::overloaded() const {
+    HttpRequest head;
+    head.id = hub->next_request_id();
+    Error error{Code::overloaded, "the server holds as many connections as it can", {}, 1'000};
+    return hub->handler.problem(error, head);
+}
+
+// accept() fails at once for as long as files are short; tried without a pause it would take the
+// whole thread.
+void HttpServer::Impl::accept_later() {
+    pause.expires_after(accept_pause);
+    pause.async_wait([self = shared_from_this()](error_code const& code) {
+        if (!code && self->acceptor.is_open()) self->accept();
+    });
+}
+
+// Whoever waits in the backlog is told, one after the other through the file kept for it, so that
+// nobody hangs.
+void HttpServer::Impl::turn_away() {
+    drop_spare();
+    std::string bytes;
+    append_reply(bytes, overloaded(), {false, true, false, hub->date});
+    for (int i = 0; i < turned_away_max; ++i) {
+        int const client =
+            ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (client < 0) break;
+        ++refused;
+        static_cast<void>(::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+        ::shutdown(client, SHUT_WR);
+        ::close(client);
+    }
+    keep_spare();
+}
+
+void HttpServer::Impl::stop_accepting() {
+    error_code ignored;
+    acceptor.close(ignored);
+    pause.cancel();
+    hub->draining = true;
+}
+
+// Often enough for the shortest limit to be kept within a quarter, at most once a second.
+Duration HttpServer::Impl::sweep_interval() const {
+    auto const& o = hub->options;
+    auto const shortest =
+        std::min({o.header_time_limit, o.body_time_limit, o.idle_time_limit, o.heartbeat});
+    return std::clamp(shortest / 4, Duration(5), Duration(1'000));
+}
+
+void HttpServer::Impl::sweep() {
+    if (ended) return;
+    hub->date = http_date(std::chrono::floor<Duration>(std::chrono::system_clock::now()));
+    auto const now = Connection::now();
+    // From the back: a connection that closes puts the last one in its place.
+    for (auto i = hub->connections.size(); i-- > 0;) {
+        if (i < hub->connections.size()) std::shared_ptr(hub->connections[i])->sweep(now);
+    }
+    ticker.expires_after(sweep_interval());
+    ticker.async_wait([self = shared_from_this()](error_code const& code) {
+        if (!code) self->sweep();
+    });
+}
+
+void HttpServer::Impl::close_all() {
+    while (!hub->connections.empty()) std::shared_ptr(hub->connections.back())->close();
+}
+
+HttpServer::HttpServer(io::AsioLoop& loop, HttpOptions options, HttpHandler& handler, io::Log& log)
+    : impl_(std::make_shared<Impl>(loop, std::move(options), handler, log)) {}
+
+HttpServer::~HttpServer() {
+    impl_->ended = true;
+    impl_->stop_accepting();
+    impl_->ticker.cancel();
+    impl_->hub->on_empty = nullptr;
+    impl_->close_all();
+}
+
+Result<std::uint16_t> HttpServer::listen() { return impl_->listen(); }
+
+void HttpServer::stop_accepting() { impl_->stop_accepting(); }
+
+void HttpServer::close_streams(std::string final_frames) {
+    auto const last = std::make_shared<std::string const>(std::move(final_frames));
+    auto const connections = impl_->hub->connections;
+    for (auto const& connection : connections) {
+        if (connection->streams() && connection->send(last)) connection->end_stream();
+    }
+}
+
+void HttpServer::shutdown(Duration limit, port::Fn<void()> done) {
+    stop_accepting();
+    auto const& hub = impl_->hub;
+    hub->on_empty = std::move(done);
+    auto const connections = hub->connections;
+    for (auto const& connection : connections) connection->finish();
+    if (hub->connections.empty() && hub->on_empty) {
+        return impl_->loop.post(std::exchange(hub->on_empty, nullptr));
+    }
+    impl_->loop.after(limit, [impl = std::weak_ptr(impl_)] {
+        if (auto const alive = impl.lock()) alive->close_all();
+    });
+}
+
+HttpServer::Counts HttpServer::counts() const {
+    return {impl_->hub->connections.size(), impl_->hub->streams, impl_->refused};
+}
+
+}  // namespace dormouse::server

@@ -1,0 +1,518 @@
+#include "runner/runner.h"
+
+#include "base/trace.h"
+#include "runner/bury.h"
+#include "runner/unreadable.h"
+#include "wire/admit.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+namespace {
+constexpr Duration unreadable_every{60'000};  // an entry of held_ without a gate
+
+}  // namespace
+
+Runner::Runner(World world, Options options)
+    : world_(world),
+      options_(std::move(options)),
+      clock_(world.clock),
+      writer_(world.loop, world.journal),
+      next_number_(options_.next_session_number),
+      outbox_({world.loop, world.journal},
+              [this](SessionId to, Command::Body body, Actor by, Reply reply) {
+                  command(to, std::move(body), {std::move(by)}, std::move(reply));
+              }),
+      aliases_(world.journal) {}
+
+Runner::~Runner() {
+    *alive_ = false;
+    for (auto const& [id, lane] : lanes_) lane->abandon();
+}
+
+void Runner::start() {
+    scan();
+    if (options_.completed_after) sweep();
+    if (options_.audit_after) sweep_audit();
+}
+
+std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {
+    auto& lane = lanes_[session];
+    held_.erase(session);
+    if (!lane) lane = std::make_shared<Lane>(session, static_cast<Host&>(*this), fresh);
+    return lane;
+}
+
+Incoming Runner::make(Command::Body body, Asker asker) {
+    Incoming out;
+    out.at = now();
+    out.random = random();
+    out.rights = std::move(asker.rights);
+    out.command.by = std::move(asker.by);
+    out.command.idem_key = std::move(asker.idem_key);
+    out.command.idem_digest = std::move(asker.idem_digest);
+    out.command.body = std::move(body);
+    return out;
+}
+
+void Runner::command(SessionId session, Command::Body body, Asker asker, Reply reply) {
+    trace();
+    if (draining_) return reply(std::unexpected(stopping()));
+    if (auto const* erase = std::get_if<Delete>(&body); erase && !erase->only_completed)
+        reply = [this, alive = alive_, session, by = asker.by,
+                 reply = std::move(reply)](Result<Answer> answer) mutable {
+            // One that cannot be read can be deleted all the same.
+            if (answer || !is_unreadable(answer.error()) || !*alive)
+                return reply(std::move(answer));
+            bury({world_.journal, writer_, options_.epoch, now()}, session, std::move(by),
+                 [this, alive, session, reply = std::move(reply)](Result<Answer> buried) mutable {
+                     if (buried && *alive) outbox_.retry(session);
+                     reply(std::move(buried));
+                 });
+        };
+    enter(session, make(std::move(body), std::move(asker)), std::move(reply));
+}
+
+// A large command takes its time, and its place among the others, when it has been checked.
+void Runner::enter(SessionId session, Incoming incoming, Reply reply) {
+    if (!is_large(incoming.command))
+        return lane(session)->receive(std::move(incoming), std::move(reply));
+    prepare(std::move(incoming.command),
+            [this, session, rights = std::move(incoming.rights),
+             reply = std::move(reply)](Result<Command> prepared) mutable {
+                if (prepared && draining_) prepared = std::unexpected(stopping());
+                if (!prepared)
+                    return refuse(session, std::move(prepared.error()), std::move(reply));
+                lane(session)->receive_prepared(
+                    {std::move(*prepared), now(), random(), std::move(rights)}, std::move(reply));
+            });
+}
+
+bool Runner::is_large(Command& command) const {
+    return world_.workers != nullptr && wire::bytes_of(command) >= wire::large_bytes;
+}
+
+// REQUIRES: is_large().
+void Runner::prepare(Command command, port::Fn<void(Result<Command>)> then) {
+    struct Large {
+        Command command;
+        Result<void> prepared = {};
+    };
+    auto const large = std::make_shared<Large>(std::move(command));
+    world_.workers->run(
+        [large, output_bytes = options_.limits.output_bytes](std::stop_token const&) {
+            large->prepared = Lane::prepare(large->command, output_bytes);
+        },
+        [alive = alive_, large, then = std::move(then)](bool ran) mutable {
+            if (!*alive) return;
+            if (!ran) return then(fail(Code::overloaded, "Too many large values wait."));
+            if (!large->prepared) return then(std::unexpected(std::move(large->prepared.error())));
+            then(std::move(large->command));
+        });
+}
+
+void Runner::refuse(SessionId session, Error error, Reply reply) {
+    reply(std::unexpected(std::move(error)));
+    auto const known = lanes_.find(session);
+    if (known != lanes_.end() && known->second->may_sleep()) rested(session);
+}
+
+void Runner::posted(std::vector<port::PostRow> posts) {
+    auto const others = std::ranges::stable_partition(
+        posts, [](port::PostRow const& post) { return post.kind == "session"; });
+    std::vector<port::PostRow> outside(std::make_move_iterator(others.begin()),
+                                       std::make_move_iterator(others.end()));
+    posts.erase(others.begin(), others.end());
+    if (!posts.empty()) outbox_.add(std::move(posts));
+    if (!outside.empty() && post_sink_) post_sink_(std::move(outside));
+}
+
+void Runner::store_failed(Error const& error) {
+    outbox_.doubt();
+    // There was no memory to read a session: what rests makes room for the next attempt.
+    if (error.code == Code::overloaded) release_rested(0, 0);
+    if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
+    if (on_failed_) on_failed_();
+}
+
+void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> reply) {
+    if (draining_) return reply(std::unexpected(stopping()));
+    if (asker.idem_key.empty())
+        return create_new(std::move(create), std::move(asker), {}, std::move(reply));
+    Sha256 const digest = sha256(create.project + "\n" + asker.idem_key);
+    Bits128 key{};
+    std::copy_n(digest.begin(), key.size(), key.begin());
+    // One at a time under a key: between the question to the store and the append another could
+    // come to be.
+    if (auto const racing = creating_.find(key); racing != creating_.end()) {
+        racing->second.push_back([this, create = std::move(create), asker = std::move(asker),
+                                  reply = std::move(reply)]() mutable {
+            this->create(std::move(create), std::move(asker), std::move(reply));
+        });
+        return;
+    }
+    creating_.try_emplace(key);
+    auto finish = [this, key, reply = std::move(reply)](Result<Created> created) mutable {
+        auto waiting = creating_.extract(key);
+        reply(std::move(created));
+        for (auto& next : waiting.mapped()) next();
+    };
+    auto question = [key](port::Store& store) { return store.find_created(key); };
+    port::ask(world_.journal, std::move(question),
+              [this, key, create = std::move(create), asker = std::move(asker),
+               finish = std::move(finish)](Result<std::optional<SessionId>> found) mutable {
+                  if (!found) return finish(std::unexpected(std::move(found.error())));
+                  if (!*found)
+                      return create_new(std::move(create), std::move(asker), key,
+                                        std::move(finish));
+                  create_at(lane(**found), std::move(create), std::move(asker), std::move(finish));
+              });
+}
+
+// A repeat under an Idempotency-Key does not come here: its session has the alias already.
+void Runner::create_new(Create create, Asker asker, std::optional<Bits128> key,
+                        port::Fn<void(Result<Created>)> reply) {
+    if (create.alias.empty())
+        return create_fresh(std::move(create), std::move(asker), key, std::move(reply));
+    std::string const project = create.project;
+    std::string const alias = create.alias;
+    aliases_.claim(project, alias, {},
+                   [this, alive = alive_, create = std::move(create), asker = std::move(asker), key,
+                    reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
+                       if (!*alive) return;
+                       if (!claim) return reply(std::unexpected(std::move(claim.error())));
+                       auto released = [claim = std::move(*claim),
+                                        reply = std::move(reply)](Result<Created> created) mutable {
+                           claim.reset();
+                           reply(std::move(created));
+                       };
+                       create_fresh(std::move(create), std::move(asker), key, std::move(released));
+                   });
+}
+
+void Runner::rename(SessionId session, Change change, Asker asker, Reply reply) {
+    look(session, [this, session, change = std::move(change), asker = std::move(asker),
+                   reply = std::move(reply)](Result<std::shared_ptr<Lane>> lane) mutable {
+        if (!lane) return reply(std::unexpected(std::move(lane.error())));
+        std::string const project = (*lane)->state().project;
+        std::string const alias = *change.alias;
+        aliases_.claim(
+            project, alias, session,
+            [this, alive = alive_, session, change = std::move(change), asker = std::move(asker),
+             reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
+                if (!*alive) return;
+                if (!claim) return reply(std::unexpected(std::move(claim.error())));
+                command(session, std::move(change), std::move(asker),
+                        [claim = std::move(*claim),
+                         reply = std::move(reply)](Result<Answer> answer) mutable {
+                            claim.reset();
+                            reply(std::move(answer));
+                        });
+            });
+    });
+}
+
+void Runner::create_fresh(Create create, Asker asker, std::optional<Bits128> key,
+                          port::Fn<void(Result<Created>)> reply) {
+    SessionId const id = SessionId::make(next_number_++, dormouse::draw(random(), 0));
+    auto const lane = this->lane(id, true);
+    if (key) lane->set_create_key(*key);
+    create_at(lane, std::move(create), std::move(asker), std::move(reply));
+}
+
+void Runner::create_at(std::shared_ptr<Lane> const& lane, Create create, Asker asker,
+                       port::Fn<void(Result<Created>)> reply) {
+    SessionId const id = lane->id();
+    create.id = id;
+    enter(id, make(std::move(create), std::move(asker)),
+          [id, reply = std::move(reply)](Result<Answer> answer) mutable {
+              if (!answer) return reply(std::unexpected(std::move(answer.error())));
+              reply(Created{id, std::move(*answer)});
+          });
+}
+
+std::vector<std::pair<SessionId, std::string>> Runner::held(std::size_t limit) const {
+    std::vector<std::pair<SessionId, std::string>> out;
+    for (auto const& [id, lane] : lanes_) {
+        if (out.size() == limit) break;
+        if (auto gate = lane->missing_gate()) out.emplace_back(id, *std::move(gate));
+    }
+    for (auto const& [id, one] : held_) {
+        if (out.size() == limit) break;
+        if (!one.gate.empty()) out.emplace_back(id, one.gate);
+    }
+    std::ranges::sort(out);
+    return out;
+}
+
+void Runner::look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look) {
+    auto const lane = this->lane(session);
+    lane->look([lane, look = std::move(look)](Result<Lane const*> at) mutable {
+        if (!at) return look(std::unexpected(std::move(at.error())));
+        look(lane);
+    });
+}
+
+void Runner::read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
+    read_on(session, std::max<Seq>(from, 1), {}, std::move(done));
+}
+
+// Ends inside a look, so that the records and the lane's state are of one moment: while the journal
+// was read the lane may have gone on, or have forgotten its state.
+void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> records,
+                     port::Fn<void(Result<Read>)> done) {
+    look(session, [this, session, next, records = std::move(records),
+                   done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+        if (!lane) return done(std::unexpected(std::move(lane.error())));
+        Seq const head = (*lane)->state().head;
+        auto const& recent = (*lane)->recent();
+        bool const covered = next > head || (!recent.empty() && recent.front()->event.seq <= next);
+        if (!covered) return read_stored(session, next, head, std::move(records), std::move(done));
+        for (wire::RecordPtr const& record : recent) {
+            if (record->event.seq >= next) records.push_back(record);
+        }
+        done(Read{*lane, std::move(records)});
+    });
+}
+
+void Runner::read_stored(SessionId session, Seq next, Seq head,
+                         std::vector<wire::RecordPtr> records, port::Fn<void(Result<Read>)> done) {
+    auto question = [session, next, head](port::Store& store) {
+        return read_records(store, session, next, head);
+    };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_, session, records = std::move(records),
+               done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {
+                  if (!*alive) return;
+                  if (!read) return done(std::unexpected(std::move(read.error())));
+                  if (read->empty())
+                      return done(fail(Code::not_found, "There is nothing with this id."));
+                  std::ranges::move(*read, std::back_inserter(records));
+                  Seq const after = records.back()->event.seq + 1;
+                  read_on(session, after, std::move(records), std::move(done));
+              });
+}
+
+void Runner::read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
+    read_page(session, from, false, std::move(done));
+}
+
+void Runner::read_events(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
+    read_page(session, from, true, std::move(done));
+}
+
+void Runner::read_page(SessionId session, Seq from, bool events,
+                       port::Fn<void(Result<Read>)> done) {
+    look(session, [this, session, from, events,
+                   done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+        if (!lane) return done(std::unexpected(std::move(lane.error())));
+        if (events) from = std::max(from, (*lane)->state().base.through + 1);
+        Seq const head = (*lane)->state().head;
+        auto const& recent = (*lane)->recent();
+        bool const covered = from > head || (!recent.empty() && recent.front()->event.seq <= from);
+        if (!covered) return read_stored_page(session, from, head, std::move(done));
+        Read page{*lane, {}};
+        std::size_t bytes = 0;
+        for (wire::RecordPtr const& record : recent) {
+            if (record->event.seq < from) continue;
+            if (bytes >= page_bytes) break;
+            bytes += record->data.size();
+            page.records.push_back(record);
+        }
+        done(std::move(page));
+    });
+}
+
+void Runner::read_stored_page(SessionId session, Seq from, Seq head,
+                              port::Fn<void(Result<Read>)> done) {
+    auto question = [session, from, head](port::Store& store) {
+        return read_some_records(store, session, from, head, page_bytes);
+    };
+    using Records = std::vector<wire::RecordPtr>;
+    port::ask(
+        world_.journal, std::move(question),
+        [this, alive = alive_, session, done = std::move(done)](Result<Records> read) mutable {
+            if (!*alive) return;
+            if (!read) return done(std::unexpected(std::move(read.error())));
+            if (read->empty()) return done(fail(Code::not_found, "There is nothing with this id."));
+            look(session, [records = std::move(*read),
+                           done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+                if (!lane) return done(std::unexpected(std::move(lane.error())));
+                done(Read{std::move(*lane), std::move(records)});
+            });
+        });
+}
+
+void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
+    // News of programs come in an order that they keep.
+    bool const alone = std::holds_alternative<ToolOutcome>(outcome) ||
+                       std::holds_alternative<PollOutcome>(outcome) ||
+                       std::holds_alternative<ModelReply>(outcome);
+    Command command;
+    command.body = std::move(outcome);
+    if (!alone || !is_large(command)) return lane(session)->offer(id, std::move(command.body));
+    auto const again = std::make_shared<Command::Body>(command.body);
+    prepare(std::move(command), [this, session, id, again](Result<Command> prepared) mutable {
+        if (!prepared) return lane(session)->offer(id, std::move(*again));
+        lane(session)->offer_prepared(id, std::move(prepared->body));
+    });
+}
+
+void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) {
+    world_.loop.after(Duration(1'000),
+                      [this, alive = alive_, session, id, outcome = std::move(outcome)]() mutable {
+                          if (*alive && !failed_) offer(session, id, std::move(outcome));
+                      });
+}
+
+void Runner::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
+    if (delta_sink_) delta_sink_(session, ask, delta);
+    if (said_sink_) said_sink_(session, ask, delta);
+}
+
+// One whose session was deleted, or never was, goes with the loop's next turn: whoever was just
+// answered has let it go by then.
+void Runner::rested(SessionId session) {
+    unlist(session);
+    auto const found = lanes_.find(session);
+    if (found == lanes_.end()) return;
+    std::size_t const weight = found->second->weight();
+    rested_at_[session] = rested_.insert(rested_.end(), {session, weight});
+    rested_bytes_ += weight;
+    if (found->second->gone()) {
+        world_.loop.post([this, alive = alive_, session] {
+            auto const lane = *alive ? lanes_.find(session) : lanes_.end();
+            if (*alive && lane != lanes_.end() && lane->second->gone()) release_lane(session);
+        });
+    }
+    release_rested(options_.resident_max, options_.resident_bytes);
+}
+
+void Runner::unlist(SessionId session) {
+    auto const place = rested_at_.find(session);
+    if (place == rested_at_.end()) return;
+    rested_bytes_ -= place->second->second;
+    rested_.erase(place->second);
+    rested_at_.erase(place);
+}
+
+// Lanes beyond the limits go, longest rested first.
+void Runner::release_rested(std::size_t lanes_max, std::size_t bytes_max) {
+    for (auto it = rested_.begin(); it != rested_.end();) {
+        if (lanes_.size() <= lanes_max && rested_bytes_ <= bytes_max) return;
+        SessionId const session = (it++)->first;
+        release_lane(session);
+    }
+}
+
+// False: it stays, because it is in use. One that somebody holds (a reader whose page is on its
+// way) would else have a twin that hears of what comes, while it does not.
+bool Runner::release_lane(SessionId session) {
+    auto const found = lanes_.find(session);
+    bool const sleeps = found != lanes_.end() && found->second->may_sleep();
+    if (sleeps && found->second.use_count() > 1) return false;
+    unlist(session);
+    if (!sleeps) return false;
+    if (auto gate = found->second->missing_gate())
+        held_[session] = {*std::move(gate), found->second->next_time()};
+    // It may be on the call stack: it goes with the loop's next turn.
+    world_.loop.post([gone = std::move(found->second)] {});
+    lanes_.erase(found);
+    return true;
+}
+
+void Runner::wake_soon(SessionId session, Time at) {
+    if (at > now() + 2 * options_.scan_every) return;
+    wakes_.insert({at, session});
+    arm();
+}
+
+void Runner::arm() {
+    if (wakes_.empty()) return;
+    Time const next = wakes_.begin()->first;
+    if (armed_ && *armed_ <= next) return;
+    armed_ = next;
+    Duration const delay = std::max(Duration(0), next - now());
+    world_.loop.after(delay, [this, alive = alive_, next] {
+        if (!*alive || armed_ != next) return;
+        armed_.reset();
+        fire();
+    });
+}
+
+void Runner::fire() {
+    Time const now = this->now();
+    while (!wakes_.empty() && wakes_.begin()->first <= now) {
+        SessionId const session = wakes_.begin()->second;
+        wakes_.erase(wakes_.begin());
+        tick(session);
+    }
+    arm();
+}
+
+void Runner::tick(SessionId session) {
+    if (draining_ || failed_) return;
+    auto const held = held_.find(session);
+    if (held != held_.end() && (!held->second.next || *held->second.next > now())) return;
+    auto const resident = lanes_.find(session);
+    if (resident != lanes_.end() && !resident->second->wants_tick(now())) return;
+    // One that cannot be read is not read again each second: whoever asks for it looks anew.
+    lane(session)->receive(make(Tick{}, {}), [this, session](Result<Answer> const& answer) {
+        if (!answer && is_unreadable(answer.error()))
+            held_[session] = {{}, now() + unreadable_every};
+    });
+}
+
+void Runner::scan() {
+    if (failed_) return;
+    outbox_.scan();
+    scan_page(now() + options_.scan_every, std::nullopt);
+}
+
+void Runner::scan_page(Time until, std::optional<port::Due> after) {
+    auto question = [until, after](port::Store& store) {
+        return store.due(until, after, scan_page_size);
+    };
+    port::ask(world_.journal, std::move(question),
+              [this, alive = alive_, until](Result<std::vector<port::Due>> due) {
+                  if (!*alive) return;
+                  Time const now = this->now();
+                  for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
+                      if (one.at <= now) {
+                          tick(one.session);
+                      } else {
+                          wake_soon(one.session, one.at);
+                      }
+                  }
+                  recovered_ = recovered_ || due.has_value();
+                  if (due && due->size() == scan_page_size) return scan_page(until, due->back());
+                  world_.loop.after(options_.scan_every, [this, alive] {
+                      if (*alive) scan();
+                  });
+              });
+}
+
+void Runner::drain(port::Fn<void()> done, Duration limit) {
+    draining_ = true;
+    drain_until_ = clock_.now() + limit;
+    drained_ = std::move(done);
+    finish_drain();
+}
+
+// What runs may still bring its outcome home; what does not in time gets its verdict at the next
+// start.
+void Runner::finish_drain() {
+    bool running = !writer_.idle();
+    for (auto const& [id, lane] : lanes_) running = running || lane->effects_running() > 0;
+    if (!running || now() >= drain_until_) return world_.loop.post(std::exchange(drained_, {}));
+    world_.loop.after(Duration(20), [this, alive = alive_] {
+        if (*alive) finish_drain();
+    });
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,209 @@
+#include "runner/submission_check.h"
+
+#include "base/check.h"
+#include "base/trace.h"
+#include "json/json.h"
+#include "json/schema.h"
+#include "session/limits.h"
+#include "wire/admit.h"
+#include "wire/spill.h"
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+namespace {
+
+std::string violations_json(std::vector<json::Violation> const& violations) {
+    json::Writer out;
+    out.begin_array();
+    for (json::Violation const& violation : violations) {
+        out.begin_object()
+            .member("pointer", violation.pointer)
+            .member("message", violation.message)
+            .end_object();
+    }
+    return out.end_array().take();
+}
+
+// Where `value` does not fit; null: it does. nullopt: that takes more steps than these.
+std::optional<Json> violations_of(std::size_t steps, Json const& schema, Json const& value) {
+    if (schema.is_null()) return Json();
+    auto const violations = json::violations_within(steps, schema, value);
+    if (!violations) return std::nullopt;
+    return violations->empty() ? Json() : Json::trusted(violations_json(*violations));
+}
+
+// The submission brings a result for the call. A person who says that an attempt in doubt succeeded
+// may say what it gave.
+bool brings_result(Call const& call, Submit const& submit) {
+    bool const question = call.question && call.question->pending == submit.pending;
+    Submission const& what = submit.what;
+    if (!question) return what.kind == SubmissionKind::result;
+    return what.kind == SubmissionKind::decision && what.action == "succeeded" &&
+           !what.output.is_null();
+}
+
+std::optional<Error> tool_gone(port::Catalogue const& catalogue, Call const& call) {
+    if (catalogue.tool_schema(call.spec.tool)) return std::nullopt;
+    return Error{Code::reentry_gone, "The tool '" + call.spec.tool +
+                                         "' is not configured any more; the call continues to "
+                                         "wait."};
+}
+
+// A decision returns to who asked: the gate or the tool. A program's own tool is not configured
+// here.
+std::optional<Error> decision_misplaced(port::Catalogue const& catalogue, Call const& call) {
+    if (call.spec.ask != 0) return std::nullopt;
+    bool const by_gate = call.pause && call.pause->by_gate;
+    auto const& gates = call.spec.terms.gates;
+    if (by_gate && call.gates_passed < gates.size() &&
+        !catalogue.has_gate(gates[call.gates_passed])) {
+        return Error{Code::reentry_gone,
+                     "The gate '" + gates[call.gates_passed] +
+                         "' is not configured any more; the call continues to wait."};
+    }
+    return tool_gone(catalogue, call);
+}
+
+// A result with which the call's own tool continues.
+std::optional<Error> result_misplaced(port::Catalogue const& catalogue, Call const& call,
+                                      Submit const& submit) {
+    bool const continues = call.pause && !call.pause->by_gate && call.pending == submit.pending &&
+                           call.pause->terms.continuation == Continuation::reentry;
+    return continues ? tool_gone(catalogue, call) : std::nullopt;
+}
+
+std::optional<Error> misplaced(port::Catalogue const& catalogue, Call const& call,
+                               Submit const& submit) {
+    switch (submit.what.kind) {
+        case SubmissionKind::decision: return decision_misplaced(catalogue, call);
+        case SubmissionKind::result: return result_misplaced(catalogue, call, submit);
+        default: return std::nullopt;
+    }
+}
+
+Json refused_by_validator(std::string const& why) {
+    json::Writer out;
+    out.begin_array().begin_object().member("pointer", "").member("message", why);
+    return out.end_object().end_array().json();
+}
+
+Checked of_validator(port::ValidationResult const& result) {
+    if (!result) return {{}, result.error()};
+    if (*result) return {refused_by_validator(**result), {}};
+    return {};
+}
+
+Error bad_arguments(Json const& violations) {
+    return {Code::invalid_arguments,
+            "The edited arguments do not fit the tool; the call continues to wait.",
+            Json::trusted("{\"errors\":" + std::string(violations.text()) + "}")};
+}
+
+}  // namespace
+
+std::optional<Checked> SubmissionCheck::look(Call const& call, Submit const& submit) {
+    trace();
+    if (world_.catalogue == nullptr) return Checked{};
+    if (failed_) return Checked{{}, failed_};
+    if (auto error = misplaced(*world_.catalogue, call, submit)) return Checked{{}, error};
+    if (Schemas now = schemas(call, submit); !is_measured_by(now)) {
+        schemas_ = std::move(now);
+        measured_ = false;
+        if (!measure_soon(submit)) {
+            lacks_ = Lacks::measuring;
+            return std::nullopt;
+        }
+    }
+    if (!arguments_violations_.is_null()) return Checked{{}, bad_arguments(arguments_violations_)};
+    if (!result_violations_.is_null()) return Checked{result_violations_, {}};
+    std::string tool = validator(call, submit);
+    if (tool.empty()) return Checked{};
+    if (validated_ && tool_ == tool) return of_validator(*validated_);
+    tool_ = std::move(tool);
+    tool_input_ = call.spec.input;
+    lacks_ = Lacks::validating;
+    return std::nullopt;
+}
+
+void SubmissionCheck::work(std::shared_ptr<Submit const> submit, port::Fn<void()> done) {
+    CHECK(lacks_ != Lacks::nothing);
+    if (std::exchange(lacks_, Lacks::nothing) == Lacks::validating)
+        return validate(submit, std::move(done));
+    world_.workers->run(
+        [self = shared_from_this(), submit](std::stop_token const&) {
+            (void)self->measure(json::steps_max, *submit);
+        },
+        [self = shared_from_this(), submit, done = std::move(done)](bool ran) mutable {
+            if (!ran)
+                self->failed_ =
+                    Error{Code::overloaded, "Too many large values wait to be checked."};
+            done();
+        });
+}
+
+void SubmissionCheck::validate(std::shared_ptr<Submit const> const& submit, port::Fn<void()> done) {
+    port::OfferedResult offered{submit->pending, tool_, tool_input_, wire::whole_output(*submit)};
+    world_.catalogue->validate(
+        std::move(offered),
+        [self = shared_from_this(), done = std::move(done)](port::ValidationResult result) mutable {
+            self->validated_ = std::move(result);
+            done();
+        });
+}
+
+// The schema is the pause's. An early result, or one of a call in doubt, is measured by what the
+// tool declares.
+SubmissionCheck::Schemas SubmissionCheck::schemas(Call const& call, Submit const& submit) const {
+    Schemas out;
+    if (brings_result(call, submit)) {
+        if (call.pause) out.result = call.pause->terms.schema;
+        bool const undeclared = !call.pause || call.in_doubt;
+        if (undeclared && out.result.is_null())
+            out.result = world_.catalogue->result_schema(call.spec.tool).value_or(Json());
+    }
+    bool const edited = submit.what.kind == SubmissionKind::decision && call.spec.ask == 0 &&
+                        !submit.what.arguments.is_null();
+    if (edited) out.arguments = world_.catalogue->tool_schema(call.spec.tool).value_or(Json());
+    return out;
+}
+
+bool SubmissionCheck::is_measured_by(Schemas const& now) const {
+    return measured_ && schemas_.result.text() == now.result.text() &&
+           schemas_.arguments.text() == now.arguments.text();
+}
+
+// False: it takes more steps than these.
+bool SubmissionCheck::measure(std::size_t steps, Submit const& submit) {
+    Json const output = schemas_.result.is_null() ? Json() : wire::whole_output(submit);
+    auto of_result = violations_of(steps, schemas_.result, output);
+    auto of_arguments = violations_of(steps, schemas_.arguments, submit.what.arguments);
+    measured_ = of_result && of_arguments;
+    if (!measured_) return false;
+    result_violations_ = *std::move(of_result);
+    arguments_violations_ = *std::move(of_arguments);
+    return true;
+}
+
+bool SubmissionCheck::measure_soon(Submit const& submit) {
+    if (world_.workers == nullptr) return measure(json::steps_max, submit);
+    auto const bytes = [](Json const& schema, std::size_t value) {
+        return schema.is_null() ? 0 : schema.size() + value;
+    };
+    std::size_t const together = bytes(schemas_.result, wire::output_bytes(submit)) +
+                                 bytes(schemas_.arguments, submit.what.arguments.size());
+    return together < wire::large_bytes && measure(json::steps_soon, submit);
+}
+
+// The tool whose code judges a result that fits its schema; empty: none. A call that continues in
+// its tool is judged there.
+std::string SubmissionCheck::validator(Call const& call, Submit const& submit) const {
+    if (!brings_result(call, submit)) return {};
+    bool const continues =
+        call.pause && !call.in_doubt &&
+        (call.pause->by_gate || call.pause->terms.continuation != Continuation::tool_response);
+    return !continues && world_.catalogue->has_validator(call.spec.tool) ? call.spec.tool : "";
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,51 @@
+#pragma once
+// A catalogue of one agent whose tools declare what a test says. Validators answer when it says so.
+
+#include "port/catalogue.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dormouse::runner::testing {
+
+class TestCatalogue final : public port::Catalogue {
+public:
+    struct Asked {
+        port::OfferedResult what;
+        port::Fn<void(port::ValidationResult)> then;
+    };
+
+    [[nodiscard]] std::vector<port::AgentEntry> agents() const override {
+        return {{"demo", "model", "To play with.", "scripted", {"deploy"}}};
+    }
+    [[nodiscard]] bool has_agent(std::string const& id) const override { return id == "demo"; }
+    [[nodiscard]] std::optional<Json> tool_schema(std::string const&) const override {
+        return input;
+    }
+    [[nodiscard]] std::optional<Json> result_schema(std::string const&) const override {
+        return declared;
+    }
+    [[nodiscard]] bool has_validator(std::string const& tool) const override {
+        return validators.contains(tool);
+    }
+    void validate(port::OfferedResult what, port::Fn<void(port::ValidationResult)> then) override {
+        asked.push_back({std::move(what), std::move(then)});
+    }
+    [[nodiscard]] bool has_gate(std::string const&) const override { return true; }
+
+    // The oldest question to a validator is answered.
+    void answer(port::ValidationResult result) {
+        Asked one = std::move(asked.front());
+        asked.erase(asked.begin());
+        one.then(std::move(result));
+    }
+
+    std::optional<Json> input;     // schema of every tool's input; nullopt: there is no such tool
+    std::optional<Json> declared;  // schema of every tool's results
+    std::set<std::string> validators;
+    std::vector<Asked> asked;
+};
+
+}  // namespace dormouse::runner::testing
