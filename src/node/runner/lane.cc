@@ -375,6 +375,7 @@ void Lane::take_back(Asked asked) {
         if (may_sleep()) host_.rested(id_);
         return;
     }
+    asked.incoming.at = host_.now();
     asked.looked_up = false;
     asked.found = {};
     inbox_.push_back(std::move(asked));

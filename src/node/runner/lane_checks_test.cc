@@ -45,11 +45,14 @@ TEST_F(LaneChecks, Validator_WhileItWorks_TheSessionContinues) {
     ASSERT_EQ(catalogue.asked.size(), 1U);
     EXPECT_EQ(catalogue.asked[0].what.output.text(), R"("first")");
     EXPECT_FALSE(host.lane->may_sleep()) << "the submission waits in this lane";
+    host.loop.advance(Duration(5'000));
     EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
+    Time const changed = host.lane->recent().back()->event.at;
     catalogue.answer(std::nullopt);
     host.loop.run();
     EXPECT_EQ(answers.back(), "applied");
     EXPECT_TRUE(host.lane->state().calls.empty());
+    EXPECT_GE(host.lane->recent().back()->event.at, changed) << "time does not go back";
 }
 
 TEST_F(LaneChecks, Validator_AnotherOutcomeComesFirst_IsAConflict) {
