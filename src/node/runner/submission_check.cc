@@ -8,6 +8,8 @@
 #include "wire/admit.h"
 #include "wire/spill.h"
 
+#include <utility>
+
 namespace dormouse::runner {
 
 using namespace dormouse::session;
@@ -127,7 +129,7 @@ std::optional<Checked> SubmissionCheck::look(Call const& call, Submit const& sub
     return std::nullopt;
 }
 
-void SubmissionCheck::work(std::shared_ptr<Submit const> submit, port::Fn<void()> done) {
+void SubmissionCheck::work(std::shared_ptr<Submit const> const& submit, port::Fn<void()> done) {
     CHECK(lacks_ != Lacks::nothing);
     if (std::exchange(lacks_, Lacks::nothing) == Lacks::validating)
         return validate(submit, std::move(done));

@@ -33,7 +33,7 @@ public:
                                                        session::Submit const& submit);
     // Does what the last look() lacked; `done` comes on the loop, possibly before this returns.
     // REQUIRES: look() returned nullopt. `submit` is not changed before `done`.
-    void work(std::shared_ptr<session::Submit const> submit, port::Fn<void()> done);
+    void work(std::shared_ptr<session::Submit const> const& submit, port::Fn<void()> done);
 
 private:
     // By what the values are measured: JSON Schemas, null where nothing is.

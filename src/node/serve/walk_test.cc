@@ -50,6 +50,11 @@ void note(char const* file, char const* function) {
     if (std::ranges::find(steps, step) == steps.end()) steps.push_back(std::move(step));
 }
 
+std::vector<Step> steps() {
+    std::scoped_lock const lock(seen().mutex);
+    return seen().steps;
+}
+
 std::vector<Step> documented() {
     std::ifstream file(DORMOUSE_ARCHITECTURE);
     std::stringstream all;
@@ -100,6 +105,7 @@ protected:
     }
 
     std::string store;
+    std::string const token = "a-token-of-this-program";
     Script script;
     TypedTool<Work, Work> deploy = tool("deploy", [](Work const&) -> Outcome<Work, Pending> {
         return Pending<Work>{{"queued"}, {}};
@@ -112,24 +118,19 @@ TEST_F(WalkTest, OneLateResult_TakesTheWayOfTheDocument) {
     auto const session = runtime->create({.agent = "ops", .prompt = "deploy"}).value();
     auto const pending = runtime->rest(session, Duration(20'000)).value().pending.at(0).id;
     open();  // another process would find it so
-    auto const url = runtime->serve({.listen = "127.0.0.1:0", .token = "a-token"}).value();
+    auto const url = runtime->serve({.listen = "127.0.0.1:0", .token = token}).value();
     trace_sink = note;
     auto const answer = testing::exchange(
         url, "POST", "/async-tool/result",
-        R"({"pendingID":")" + pending.text() + R"(","result":{"output":{"target":"api"}}})",
-        "a-token");
+        R"({"pendingID":")" + pending.text() + R"(","result":{"output":{"target":"api"}}})", token);
     EXPECT_EQ(answer.status, 200) << answer.body;
     std::string const expected = lines(documented());
     EXPECT_GT(expected.size(), 100U);
-    for (int i = 0; i < 1'000; ++i) {  // the effects leave after the reply
-        std::scoped_lock const lock(seen().mutex);
-        if (lines(seen().steps) == expected) break;
+    for (int i = 0; i < 1'000 && lines(steps()) != expected; ++i)  // effects leave after the reply
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    std::scoped_lock const lock(seen().mutex);
-    EXPECT_EQ(lines(seen().steps), expected);
+    EXPECT_EQ(lines(steps()), expected);
     std::set<std::string> files;
-    for (auto const& [file, function] : seen().steps) files.insert(file);
+    for (auto const& [file, function] : steps()) files.insert(file);
     EXPECT_LE(files.size(), 15U);
 }
 
