@@ -31,9 +31,11 @@ IMPURE = re.compile(
 )
 # Libraries that only tests use.
 TEST_LIBRARIES = ('gtest', 'gmock', 'rapidcheck', 'rapidcheck.h', 'benchmark')
-# (pattern, why, layers that may all the same)
+# (pattern, why, layers that may all the same). The first are looked for in comments, too.
+IN_COMMENTS = 2
 BANNED = (
     (re.compile(r'\b(TO' r'DO|FIX' r'ME|XX' r'X|HA' r'CK)\b'), 'left over', ()),
+    (re.compile(r'\b(design/\d\d|[Ss]pec 00\d)\b'), 'not in the repository; see docs/design', ()),
     (re.compile(r'using namespace std\b(?!::\w*literals)'), 'qualify names', ()),
     (re.compile(r'\bconst_cast\b'), 'change the type', ()),
     (re.compile(r'\bstd::endl\b'), "write '\\n'", ()),
@@ -192,8 +194,8 @@ def check_words(lines, plain, layer_name, pure, emit):
             emit(number, f'over {COLUMNS_MAX} columns')
         for index, (pattern, why, allowed) in enumerate(BANNED):
             found = pattern.search(
-                line if index == 0 else code
-            )  # left-overs are found in comments too
+                line if index < IN_COMMENTS else code
+            )
             if found and layer_name not in allowed:
                 emit(number, f'{found[0]!r} is banned: {why}')
         found = pure and IMPURE.search(code)

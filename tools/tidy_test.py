@@ -57,6 +57,10 @@ class Tidy(unittest.TestCase):
         )
         self.assertIn('cycle', found[0])
 
+    def test_comments_cite_documents_of_the_repository(self):
+        self.expect('not in the repository', '// By design/' + '02, rule 3.\n')
+        self.expect_none('// By docs/design/rules.md, rule 3.\n')
+
     def test_a_layer_in_a_group_is_found_there(self):
         grouped = BUILD.replace('add_layer(io ', 'add_layer(io IN node ')
         tree = {'src/node/io/x.cc': '#include "io/a.h"\n#include "app/a.h"\n'}

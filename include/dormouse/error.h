@@ -18,7 +18,7 @@ namespace dormouse::inline v0 {
 // What the caller should do next. Part of every problem document.
 enum class Next : std::uint8_t { fix, retry, stop, reopen };
 
-// Stable codes (design: "Problem codes"). The text form is the enumerator's name.
+// Stable codes (docs/errors). The text form is the enumerator's name.
 enum class Code : std::uint8_t {
     bad_json,
     unknown_field,

@@ -14,7 +14,7 @@ namespace dormouse::agent {
 // it stands from then on: the journal holds it, and nothing else.
 [[nodiscard]] Tool todo();
 
-// background_task and its five (spec 003).
+// background_task and the five other task tools (docs/reference/tools.md).
 [[nodiscard]] std::vector<Tool> task_tools();
 
 // An agent as a tool: each call has a session of that agent. {prompt} → what it said last.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Names, parameters, defaults and limits of spec 003.
+// Names, parameters, defaults and limits of docs/reference/tools.md, "Background tasks".
 namespace dormouse::agent {
 namespace {
 

@@ -1,5 +1,5 @@
 // What a typed tool costs beyond its function: decoding, checking and encoding of a struct of about
-// 200 bytes of JSON. The aim is 2 microseconds (design/03).
+// 200 bytes of JSON. The target is 2 microseconds.
 #include <dormouse/tool.h>
 
 #include <benchmark/benchmark.h>

@@ -10,7 +10,7 @@
 
 namespace dormouse::cli {
 
-// Exit statuses (design: "Command line").
+// Exit statuses (docs/reference/cli.md, "Exit status").
 namespace status {
 inline constexpr int done = 0;
 inline constexpr int failed = 1;

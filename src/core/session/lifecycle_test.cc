@@ -1,6 +1,6 @@
 #include "session/testing/session_fixture.h"
 
-// Spec 002: every pair of a state and a move; what is not allowed is refused and names both.
+// Requirement C7: every pair of a state and a move; what is not allowed is refused and names both.
 namespace dormouse::session::testing {
 namespace {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Limits of the core (design/02, rule 13) and the relations that must hold between them.
+// Limits of the core (rule 13) and the relations that must hold between them.
 
 #include <dormouse/time.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-// Mail (spec 004): E1 to E8 as far as one session decides them.
+// Mail: requirements E1 to E8, as far as one session decides them.
 namespace dormouse::session {
 namespace {
 

@@ -9,8 +9,8 @@
 
 namespace dormouse::session {
 
-// Spec 003. `resumed`: a further run goes on; after it the task is completed again, however it
-// went.
+// Requirement D2. `resumed`: a later run is under way; after it the task is completed again,
+// however it went.
 enum class TaskStatus : std::uint8_t { running, completed, error, cancelled, resumed };
 
 [[nodiscard]] std::string_view text(TaskStatus v);

@@ -1,11 +1,10 @@
 #include "session/testing/task_fixture.h"
 
-// The parent's side of tasks: what they tell, how they are resumed, and what is said instead (spec
-// 003).
+// The parent's side of tasks: progress, resume, and the texts of refusals (requirements D1 to D7).
 namespace dormouse::session::testing {
 namespace {
 
-// Spec 003: resume.
+// Requirements D1 to D3: resume.
 
 TEST_F(TaskTest, WhatARunTellsIsSeenWithTheTaskAndWakesNobody) {
     idle_with_task();
@@ -162,7 +161,7 @@ TEST_F(TaskTest, AResumedRunThatFailsIsCompletedWithItsError) {
     EXPECT_EQ(state.tasks.at(1).error, "");
 }
 
-// Spec 003: the four texts.
+// Requirement D7: the four texts.
 
 TEST_F(TaskTest, TaskNotFound) {
     with_task();

@@ -16,10 +16,10 @@
 
 namespace dormouse::session {
 
-// Spec 002. `none`: before session_created.
+// Requirement C7. `none`: before session_created.
 enum class Lifecycle : std::uint8_t { none, active, paused, completed, error, deleted };
 
-// Spec 000, derived from state (activity() in state.h).
+// Requirement A12, derived from the state (activity() in state.h).
 enum class Activity : std::uint8_t { idle, busy, retry, waiting_async };
 
 enum class PromptMode : std::uint8_t { queue, steer, interrupt, reject };
@@ -35,8 +35,8 @@ struct Parent {
 // How a crash in mid-run is met (P4).
 enum class CrashPolicy : std::uint8_t { retry, ask, never };
 
-// Why a call waits. Which outcomes settle it, and how the session goes on, follows (the await
-// table, design/03).
+// Why a call waits. It decides which outcomes settle the call, and how the session continues
+// (docs/design/rules.md, "Pauses").
 enum class PauseReason : std::uint8_t { tool_result, user_input, approval, elicitation, handoff };
 enum class Continuation : std::uint8_t { tool_response, message, reentry };
 

@@ -1,5 +1,6 @@
 #pragma once
-// Who may come in: checked before a body is read and before routing (design/04, "Who may call").
+// Who may call: checked before a body is read and before routing (docs/reference/http.md, "Rules
+// for all routes").
 // Host names against rebinding, Origin against other pages, JSON bodies against forms, a token
 // against everybody else.
 

@@ -129,7 +129,7 @@ std::vector<Route> session_routes() {
     };
 }
 
-// Sessions in the spelling of session managers (spec 002).
+// Sessions in the spelling of ACP session managers (docs/reference/http.md).
 std::vector<Route> manager_routes() {
     return {
         {"POST",

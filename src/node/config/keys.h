@@ -92,7 +92,7 @@ struct Key {
 // Its sentence, behind the kinds that have it: "http: The method."
 [[nodiscard]] std::string meaning(Key const& key);
 
-// What the design has and this release has not: refused by name, never ignored.
+// Keys of later releases (docs/roadmap.md): refused by name, never ignored.
 [[nodiscard]] bool comes_later(std::string_view section, std::string_view name);
 // How a section is written: "[server]", "[[tool]]"; "" for the top of the file.
 [[nodiscard]] std::string heading(std::string_view section);

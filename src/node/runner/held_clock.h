@@ -1,7 +1,6 @@
 #pragma once
 // Wall time for decisions. When it has jumped ahead of monotonic time by more than a minute, the
-// old reckoning is kept for a minute, so that a clock step expires nothing at once (design/02, rule
-// 9).
+// old offset is kept for a minute, so that a clock step expires nothing at once (rule 9).
 
 #include "port/world.h"
 

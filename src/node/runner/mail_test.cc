@@ -1,7 +1,7 @@
 #include "runner/testing/mail_fixture.h"
 #include "store/memory/memory_store.h"
 
-// Mail between sessions of one runner, with crashes in between (spec 004).
+// Mail between sessions of one runner, with crashes in between (requirements E1 to E8).
 namespace dormouse::runner::testing {
 namespace {
 

@@ -1,7 +1,7 @@
 #pragma once
 // The runner owns the lanes: it opens them when something comes for their session, wakes them by
 // `wake_at`, and puts them away when they rest. One query over an index, at start and every second,
-// is recovery, expiry, retry and the answer to an append whose end is unknown (design/01).
+// is recovery, expiry, retry and the answer to an append whose end is unknown (P5).
 // Everything here runs on the loop.
 
 #include "runner/aliases.h"

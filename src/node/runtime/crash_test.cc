@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <fstream>
 
-// A program with a runtime dies by SIGKILL at each window at which the code base behind spec 001
-// lost or repeated something; the next process opens the same store. Rows of research §11.5.
+// A program with a runtime dies by SIGKILL at each window at which other systems lose or repeat
+// something; the next process opens the same store. Rows T of docs/requirements.md.
 namespace dormouse::runtime {
 namespace {
 

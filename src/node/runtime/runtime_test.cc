@@ -3,7 +3,7 @@
 
 #include <thread>
 
-// What the code base behind spec 001 tested, and what it left untested (research §7), by name.
+// The rows T of docs/requirements.md ("Tests of the source of B").
 namespace dormouse::runtime {
 namespace {
 

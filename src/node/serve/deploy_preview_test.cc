@@ -1,4 +1,4 @@
-// The source's own example (spec 000): a deployment is started, its service calls back with the
+// The example of requirement A19: a deployment is started, its service calls back with the
 // pendingID, and the session goes on. As a tool in code, over HTTP.
 #include <dormouse/dormouse.h>
 

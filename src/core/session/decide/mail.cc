@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Mail (design: who reads it when is one decision, made here, in the receiver's own order).
+// Mail: the receiver decides here, in one place and in its own order, who reads it and when.
 namespace dormouse::session {
 
 namespace {

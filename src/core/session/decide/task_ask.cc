@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// What is asked of tasks: by tools, and from outside. The texts of errors are those of spec 003.
+// Operations on tasks, by tools and from outside. Requirement D7 fixes the texts of the errors.
 namespace dormouse::session {
 
 namespace {

@@ -10,7 +10,7 @@
 #include "runner/unreadable.h"
 #include "wire/submission.h"
 
-// Outcomes for pending calls (spec 000).
+// Outcomes for pending calls (docs/reference/http.md, "Pending calls").
 namespace dormouse::server {
 
 using namespace dormouse::session;

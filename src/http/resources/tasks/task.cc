@@ -3,7 +3,7 @@
 
 #include "json/json.h"
 
-// Background tasks (spec 003): what a session's tools may do with them, for people and programs.
+// Background tasks (requirements D1 to D9): the operations of the tools, for people and programs.
 namespace dormouse::server {
 
 using namespace dormouse::session;

@@ -300,8 +300,8 @@ void receive_signed(Api& api, ExchangePtr const& x, PendingId const& pending, st
             });
 }
 
-// Without a source: the call's own secret, in the form of spec 000. Which call it is stands in the
-// body, and nothing else of that is used before the signature has been checked.
+// Without a source: the call's own secret, as docs/reference/http.md has it. The body names the
+// call, and nothing else of it is used before the signature has been checked.
 void receive_own(Api& api, ExchangePtr const& x) {
     auto const refused = [&api, x] {
         api.services().gate.count_bad_signature(x->request, "");
