@@ -155,7 +155,7 @@ public:
         event.decision = static_cast<Decision>((number >> 16) % 3);
         if (kind == Kind::begin && !exchange_.is_free()) return;  // REQUIRES of begin
         if (kind == Kind::begin) ++begun_;
-        if (kind == Kind::cancel && has_prompt()) ++outcomes_;  // its own: whoever cancels knows it
+        if (kind == Kind::cancel && has_prompt()) ++outcomes_;  // the caller needs no other
         if (kind == Kind::question || kind == Kind::screen_question) {
             event.question = ++questions_;
             unanswered_.insert(event.question);

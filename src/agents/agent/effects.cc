@@ -171,7 +171,7 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
 }
 
 // Who is asked for a program's permission, and until when, gates say: each that fits, one after the
-// other, and all must allow it. What comes of that is the program's business.
+// other, and all must allow it. The first that denies it decides, and nobody is asked.
 void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
                              AgentAsk& ask) const {
     if (!ask.own.empty()) return;  // the gates of the tool itself are asked when it is called

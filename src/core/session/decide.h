@@ -35,7 +35,7 @@ struct Decision {
     std::vector<PendingChange> pending = {};  // what the events do to the rows of pending calls
     std::vector<KeptArtifact> artifacts = {};
     std::vector<Post> posts = {};
-    std::uint64_t sessions = 0;  // so many numbers were used, from Context::next_session on
+    std::uint64_t sessions = 0;  // numbers used, from Context::next_session on
     // The post that the command brought was taken up: it is remembered with this append.
     std::optional<PostKey> took = {};
 };

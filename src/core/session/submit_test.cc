@@ -243,6 +243,19 @@ TEST_F(SubmitTest, RoleAmongTheAnswerers_OnlyCallersThatHaveIt) {
     EXPECT_EQ(said(submit(pending(1), decision(true))), "applied");
 }
 
+TEST_F(SubmitTest, PromptThatAnswersARole_OnlyCallersThatHaveIt) {
+    asks_for({pausing(PauseReason::user_input)});
+    PauseTerms question = pause_for(PauseReason::user_input);
+    question.continuation = Continuation::message;
+    question.answer.from = {"role:operate"};
+    (void)pauses(1, question);
+    roles = std::vector<std::string>{"role:answer"};
+    EXPECT_EQ(said(prompt("blue")), "not_an_answerer");
+    EXPECT_EQ(call(1).phase, CallPhase::waiting);
+    roles->push_back("role:operate");
+    EXPECT_EQ(said(prompt("blue")), "applied");
+}
+
 TEST_F(SubmitTest, CallToCheck_OnlyWhatItsValuesDecide) {
     waits_for({job()});
     auto const checks = [&](Submit what) {

@@ -1,5 +1,5 @@
 #pragma once
-// A lane drives one session. It is a turnstile: while an append is on its way the lane is shut and
+// A lane drives one session. It is an output gate: while an append is on its way it is closed, and
 // what comes waits in the inbox. When the append is durable, all that it caused leaves (answers,
 // records, effects); then all that waited is decided, in order, into one append. So state() is
 // durable whenever anyone can see it, and nothing leaves before it is.
@@ -110,7 +110,7 @@ public:
     // Checks a command and puts an output over `output_bytes` aside. It takes time by the bytes of
     // the command. Any thread. Errors: bad_value.
     [[nodiscard]] static Result<void> prepare(session::Command& command, std::size_t output_bytes);
-    // Calls back with the lane when everything before it is durable: how reads pass the turnstile.
+    // Calls back with the lane when everything before it is durable, so that reads see only that.
     // Not found is an error.
     void look(Look look);
     // Taken up by dispatch: the outcome of an effect. Offered again until it has been answered.

@@ -99,7 +99,7 @@ void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<Ses
         resting_.push_back(resting);
         loop_.after(limit, [this, resting] {
             if (!resting->lane) return;
-            // Through the turnstile: what is told is durable.
+            // A read waits for appends before it: the answer is durable.
             runner_.look(resting->lane->id(),
                          [resting](Result<std::shared_ptr<runner::Lane>>) { resting->end(); });
         });
