@@ -1,11 +1,10 @@
-# add_layer(<name> [IN <folder>] [COLD] [APART] [TESTS_TOGETHER] DEPS <name>... LINK <lib>...)
+# add_layer(<name> [IN <folder>] [TESTS_TOGETHER] DEPS <name>... LINK <lib>...)
 # declares one layer: src/<folder>/<name>.
 #
-# COLD: nothing in it is worth the time of -O2, which a first build waits for. For the same reason
-# the presets release, asan and tsan compile several sources together (DORMOUSE_TOGETHER, a "unity
-# build", a third of the time). APART: not the sources of this layer, which use one name for
-# different things. TESTS_TOGETHER: its tests too, whose fixtures take most of the time. The other
-# presets and clang-tidy compile each source by itself, so that each includes what it needs.
+# The presets release, asan and tsan compile several sources together (DORMOUSE_TOGETHER, a "unity
+# build"): a third of the time. TESTS_TOGETHER: its tests too, whose fixtures take most of the time.
+# The other presets and clang-tidy compile each source by itself, so that each includes what it
+# needs.
 #
 # An include begins with the layer's name ("session/event.h", "store/sqlite/sqlite_store.h"),
 # whatever folder of src/ groups it. A layer sees only its own headers and those of the layers that
@@ -15,7 +14,7 @@
 # <layer>_bench, built when asked for. A main.cc belongs to an executable, not to the layer: in the
 # archive it would replace the test runner's main.
 function(add_layer folder)
-  cmake_parse_arguments(ARG "COLD;APART;TESTS_TOGETHER" "IN" "DEPS;LINK;TEST_DEPS;TEST_LINK"
+  cmake_parse_arguments(ARG "TESTS_TOGETHER" "IN" "DEPS;LINK;TEST_DEPS;TEST_LINK"
                         ${ARGN})
   string(REPLACE "/" "_" target ${folder})
   list(TRANSFORM ARG_DEPS REPLACE "/" "_")
@@ -48,10 +47,7 @@ function(add_layer folder)
   target_include_directories(${target} PUBLIC ${root})
   target_compile_options(${target} PUBLIC -ffile-prefix-map=${root}/=${group}
                          -ffile-prefix-map=layers/${target}/=${group})
-  if(ARG_COLD)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  endif()
-  if(DORMOUSE_TOGETHER AND NOT ARG_APART)
+  if(DORMOUSE_TOGETHER)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
     # Said of whatever stands in an included file, which here is every source.
     target_compile_options(${target} PRIVATE
@@ -84,6 +80,8 @@ endfunction()
 
 function(add_layer_tests name sources libraries)
   add_executable(${name} ${sources})
+  set_target_properties(${name} PROPERTIES DORMOUSE_IS_TEST ON)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)  # -O2 takes a third longer
   target_link_libraries(${name} PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
 endfunction()

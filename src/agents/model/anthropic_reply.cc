@@ -12,7 +12,7 @@ using session::FinishReason;
 
 namespace {
 
-class Reader final : public ReplyReader {
+class AnthropicReader final : public ReplyReader {
 public:
     using ReplyReader::ReplyReader;
 
@@ -45,7 +45,7 @@ private:
     bool ended_ = false;
 };
 
-std::optional<ModelTrouble> Reader::take(json::View chunk) {
+std::optional<ModelTrouble> AnthropicReader::take(json::View chunk) {
     std::string const type = short_text(chunk["type"]);
     std::int64_t const index = chunk["index"].integer_or(0);
     if (type == "message_start") {
@@ -69,7 +69,7 @@ std::optional<ModelTrouble> Reader::take(json::View chunk) {
 }
 
 // Each number is the newest total. What came from the cache and went into it is not in the input's.
-void Reader::take_usage(json::View usage) {
+void AnthropicReader::take_usage(json::View usage) {
     auto const update = [&](std::string_view name, std::int64_t& to) {
         if (usage[name].integer()) to = count(usage[name]);
     };
@@ -81,7 +81,7 @@ void Reader::take_usage(json::View usage) {
     draft_.usage.cached_tokens = cache_read_;
 }
 
-void Reader::begin_block(std::int64_t index, json::View block) {
+void AnthropicReader::begin_block(std::int64_t index, json::View block) {
     std::string const type = short_text(block["type"]);
     Open open;
     if (type == "text") {
@@ -103,14 +103,14 @@ void Reader::begin_block(std::int64_t index, json::View block) {
     open_[index] = std::move(open);
 }
 
-void Reader::begin_call(Open& open, json::View block) {
+void AnthropicReader::begin_call(Open& open, json::View block) {
     auto const call = draft_.begin_call(short_text(block["id"]), short_text(block["name"]));
     if (!call) return;
     open = {Kind::call, *call, {}, {}};
     if (block["input"].size() != 0) open.input = block["input"].raw();
 }
 
-void Reader::take_delta(Open& open, json::View delta) {
+void AnthropicReader::take_delta(Open& open, json::View delta) {
     if (open.kind == Kind::text) draft_.add(open.number, delta["text"].string_or(""));
     if (open.kind == Kind::thinking) {
         draft_.add(open.number, delta["thinking"].string_or(""));
@@ -126,7 +126,7 @@ void Reader::take_delta(Open& open, json::View delta) {
     }
 }
 
-void Reader::end_block(Open const& open) {
+void AnthropicReader::end_block(Open const& open) {
     if (open.kind == Kind::call) draft_.add_arguments(open.number, open.input);
     if (open.kind == Kind::thinking && !open.signature.empty()) {
         json::Writer data;
@@ -135,7 +135,7 @@ void Reader::end_block(Open const& open) {
     }
 }
 
-ModelOutcome Reader::finish() {
+ModelOutcome AnthropicReader::finish() {
     if (stop_.empty()) return draft_.cut_off();
     if (stop_ == "max_tokens" || stop_ == "model_context_window_exceeded")
         return draft_.whole(FinishReason::length);
@@ -151,7 +151,7 @@ ModelOutcome Reader::finish() {
 
 std::unique_ptr<ReplyReader> Anthropic::reader(Provider const& provider, ToolNames const& names,
                                                ReplyDraft::Say& say) const {
-    return std::make_unique<Reader>(provider, names, say);
+    return std::make_unique<AnthropicReader>(provider, names, say);
 }
 
 }  // namespace dormouse::model

@@ -14,11 +14,10 @@ void text_block(json::Writer& out, std::string_view text) {
     out.begin_object().member("type", "text").member("text", text).end_object();
 }
 
-bool takes_pdf(std::string_view mime, bool) { return mime == "application/pdf"; }
-
-class Messages final : Transcript {
+class AnthropicMessages final : Transcript {
 public:
-    Messages(ToolNames const& names, std::string const& from, RequestSettings const& settings)
+    AnthropicMessages(ToolNames const& names, std::string const& from,
+                      RequestSettings const& settings)
         : Transcript(names, from,
                      {.id_length_max = 64,
                       .images = settings.images,
@@ -117,7 +116,7 @@ std::string Anthropic::body(agent::Question const& question, ToolNames const& na
     out.usual("model", settings_.model);
     out.usual("max_tokens", settings_.max_output_tokens.value_or(max_tokens_usual));
     if (!blank(question.instructions)) out.fixed("system", question.instructions);
-    out.fixed("messages", Messages(names, from(), settings_).write(question.view));
+    out.fixed("messages", AnthropicMessages(names, from(), settings_).write(question.view));
     auto const tool = [&](json::Writer& to, agent::ToolDeclaration const& one) {
         to.member("name", names.to_provider(one.name)).member("description", one.description);
         to.member("input_schema", object_schema(one.schema));

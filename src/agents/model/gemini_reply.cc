@@ -13,7 +13,7 @@ using session::FinishReason;
 
 namespace {
 
-class Reader final : public ReplyReader {
+class GeminiReader final : public ReplyReader {
 public:
     using ReplyReader::ReplyReader;
 
@@ -30,7 +30,7 @@ private:
     std::string finish_;  // empty: not told
 };
 
-std::optional<ModelTrouble> Reader::take(json::View chunk) {
+std::optional<ModelTrouble> GeminiReader::take(json::View chunk) {
     take_usage(chunk["usageMetadata"]);
     if (!short_text(chunk["promptFeedback"]["blockReason"]).empty()) finish_ = "PROHIBITED_CONTENT";
     chunk["candidates"].elements([&](json::View candidate) {
@@ -44,7 +44,7 @@ std::optional<ModelTrouble> Reader::take(json::View chunk) {
     return draft_.failed();
 }
 
-void Reader::take_usage(json::View usage) {
+void GeminiReader::take_usage(json::View usage) {
     if (usage.kind() != json::Kind::object) return;
     std::int64_t const thought = count(usage["thoughtsTokenCount"]);
     draft_.usage = {count(usage["promptTokenCount"]),
@@ -61,13 +61,13 @@ Json signature_data(json::View part, bool on_text) {
     return out.end_object().json();
 }
 
-void Reader::take_part(json::View part) {
+void GeminiReader::take_part(json::View part) {
     if (part["functionCall"].kind() == json::Kind::object) return take_call(part);
     if (part["text"].string()) take_text(part);
 }
 
 // A part with a signature stays a part of its own: its signature is of it alone.
-void Reader::take_text(json::View part) {
+void GeminiReader::take_text(json::View part) {
     std::string text = part["text"].string_or("");
     bool const is_thought = part["thought"].boolean_or(false);
     auto const kind = is_thought ? Delta::Kind::reasoning : Delta::Kind::text;
@@ -85,7 +85,7 @@ void Reader::take_text(json::View part) {
 }
 
 // Arguments come whole.
-void Reader::take_call(json::View part) {
+void GeminiReader::take_call(json::View part) {
     json::View const said = part["functionCall"];
     auto const call = draft_.begin_call(short_text(said["id"]), short_text(said["name"]));
     if (!call) return;
@@ -96,7 +96,7 @@ void Reader::take_call(json::View part) {
     draft_.keep_for_call(*call, json::View(data));
 }
 
-ModelOutcome Reader::finish() {
+ModelOutcome GeminiReader::finish() {
     if (finish_.empty()) return draft_.cut_off();
     if (finish_ == "FUNCTION_CALL" && draft_.calls().empty()) return draft_.without_calls();
     // The other word is not Google's, but of servers that speak as it does.
@@ -115,7 +115,7 @@ ModelOutcome Reader::finish() {
 
 std::unique_ptr<ReplyReader> Gemini::reader(Provider const& provider, ToolNames const& names,
                                             ReplyDraft::Say& say) const {
-    return std::make_unique<Reader>(provider, names, say);
+    return std::make_unique<GeminiReader>(provider, names, say);
 }
 
 }  // namespace dormouse::model

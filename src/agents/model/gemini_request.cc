@@ -16,9 +16,9 @@ bool takes_media(std::string_view mime, bool) {
     return mime == "application/pdf" || mime.starts_with("audio/") || mime.starts_with("video/");
 }
 
-class Contents final : Transcript {
+class GeminiContents final : Transcript {
 public:
-    Contents(ToolNames const& names, std::string const& from, RequestSettings const& settings)
+    GeminiContents(ToolNames const& names, std::string const& from, RequestSettings const& settings)
         : Transcript(names, from,
                      {.id_length_max = 64,
                       .images = settings.images,
@@ -141,7 +141,7 @@ std::string Gemini::body(agent::Question const& question, ToolNames const& names
     RequestBody out(settings_.extra);
     if (!blank(question.instructions))
         out.fixed("systemInstruction", instruction(question.instructions));
-    out.fixed("contents", Contents(names, from(), settings_).write(question.view));
+    out.fixed("contents", GeminiContents(names, from(), settings_).write(question.view));
     if (!question.tools.empty()) out.fixed("tools", declarations(question, names));
     out.section("generationConfig", "maxOutputTokens", settings_.max_output_tokens);
     return out.take();

@@ -11,7 +11,7 @@ using session::FinishReason;
 
 namespace {
 
-class Reader final : public ReplyReader {
+class OllamaReader final : public ReplyReader {
 public:
     using ReplyReader::ReplyReader;
 
@@ -30,7 +30,7 @@ private:
     bool done_ = false;
 };
 
-std::optional<ModelTrouble> Reader::take(json::View chunk) {
+std::optional<ModelTrouble> OllamaReader::take(json::View chunk) {
     json::View const message = chunk["message"];
     draft_.add(thinking_, message["thinking"].string_or(""));
     draft_.add(text_, message["content"].string_or(""));
@@ -47,7 +47,7 @@ std::optional<ModelTrouble> Reader::take(json::View chunk) {
 }
 
 // Arguments come whole, as an object; some servers in front of it write them as a string.
-void Reader::take_call(json::View said) {
+void OllamaReader::take_call(json::View said) {
     json::View const function = said["function"];
     auto const call = draft_.begin_call(short_text(said["id"]), short_text(function["name"]));
     if (!call) return;
@@ -59,7 +59,7 @@ void Reader::take_call(json::View said) {
     }
 }
 
-ModelOutcome Reader::finish() {
+ModelOutcome OllamaReader::finish() {
     if (!done_) return draft_.cut_off();
     if (!draft_.text_of(thinking_).empty()) {
         Json const marked = Json::trusted("{}");  // that it came from here is all there is to know
@@ -75,7 +75,7 @@ ModelOutcome Reader::finish() {
 
 std::unique_ptr<ReplyReader> Ollama::reader(Provider const& provider, ToolNames const& names,
                                             ReplyDraft::Say& say) const {
-    return std::make_unique<Reader>(provider, names, say);
+    return std::make_unique<OllamaReader>(provider, names, say);
 }
 
 }  // namespace dormouse::model

@@ -5,9 +5,9 @@ namespace dormouse::model {
 
 namespace {
 
-class Messages final : Transcript {
+class OllamaMessages final : Transcript {
 public:
-    Messages(ToolNames const& names, std::string const& from, RequestSettings const& settings)
+    OllamaMessages(ToolNames const& names, std::string const& from, RequestSettings const& settings)
         : Transcript(names, from, {.id_length_max = 64, .images = settings.images}) {}
 
     Json write(agent::Question const& question) {
@@ -81,7 +81,7 @@ private:
 std::string Ollama::body(agent::Question const& question, ToolNames const& names) const {
     RequestBody out(settings_.extra);
     out.usual("model", settings_.model);
-    out.fixed("messages", Messages(names, from(), settings_).write(question));
+    out.fixed("messages", OllamaMessages(names, from(), settings_).write(question));
     if (!question.tools.empty()) out.fixed("tools", function_tools(question, names));
     out.fixed("stream", true);
     out.section("options", "num_predict", settings_.max_output_tokens);

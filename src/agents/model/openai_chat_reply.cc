@@ -12,7 +12,7 @@ using session::FinishReason;
 
 namespace {
 
-class Reader final : public ReplyReader {
+class OpenAiChatReader final : public ReplyReader {
 public:
     using ReplyReader::ReplyReader;
 
@@ -34,7 +34,7 @@ private:
     bool refused_ = false;
 };
 
-std::optional<ModelTrouble> Reader::take(json::View chunk) {
+std::optional<ModelTrouble> OpenAiChatReader::take(json::View chunk) {
     take_usage(chunk["usage"]);
     chunk["choices"].elements([&](json::View choice) {
         if (choice["index"].integer_or(0) != 0) return;
@@ -45,7 +45,7 @@ std::optional<ModelTrouble> Reader::take(json::View chunk) {
     return draft_.failed();
 }
 
-void Reader::take_delta(json::View said) {
+void OpenAiChatReader::take_delta(json::View said) {
     for (std::string_view const name : {"reasoning_content", "reasoning"})
         draft_.add(reasoning_, said[name].string_or(""));
     draft_.add(text_, said["content"].string_or(""));
@@ -58,7 +58,7 @@ void Reader::take_delta(json::View said) {
     });
 }
 
-void Reader::take_usage(json::View usage) {
+void OpenAiChatReader::take_usage(json::View usage) {
     if (usage.kind() != json::Kind::object) return;
     json::View const details = usage["prompt_tokens_details"]["cached_tokens"];
     draft_.usage = {count(usage["prompt_tokens"]), count(usage["completion_tokens"]),
@@ -68,7 +68,7 @@ void Reader::take_usage(json::View usage) {
 
 // Fragments of a call share its index. Some servers give none, or 0 to all: a fragment with another
 // id begins another call.
-std::optional<std::size_t> Reader::call_for(json::View piece) {
+std::optional<std::size_t> OpenAiChatReader::call_for(json::View piece) {
     std::string id = short_text(piece["id"]);
     auto const index = piece["index"].integer();
     auto const same = [&](std::int64_t other) { return !index || other == *index; };
@@ -88,7 +88,7 @@ std::optional<std::size_t> Reader::call_for(json::View piece) {
     return next;
 }
 
-void Reader::take_call(json::View piece) {
+void OpenAiChatReader::take_call(json::View piece) {
     auto const call = call_for(piece);
     if (!call) return;
     json::View const function = piece["function"];
@@ -96,7 +96,7 @@ void Reader::take_call(json::View piece) {
     draft_.add_arguments(*call, function["arguments"].string_or(""));
 }
 
-ModelOutcome Reader::finish() {
+ModelOutcome OpenAiChatReader::finish() {
     if (finish_.empty()) return draft_.cut_off();
     if (finish_ == "length") return draft_.whole(FinishReason::length);
     if (finish_ == "content_filter") return draft_.whole(FinishReason::refusal);
@@ -112,7 +112,7 @@ ModelOutcome Reader::finish() {
 
 std::unique_ptr<ReplyReader> OpenAiChat::reader(Provider const& provider, ToolNames const& names,
                                                 ReplyDraft::Say& say) const {
-    return std::make_unique<Reader>(provider, names, say);
+    return std::make_unique<OpenAiChatReader>(provider, names, say);
 }
 
 }  // namespace dormouse::model

@@ -5,17 +5,19 @@ namespace dormouse::model {
 
 namespace {
 
-bool takes_pdf(std::string_view mime, bool is_here) { return is_here && mime == "application/pdf"; }
+bool takes_pdf_data(std::string_view mime, bool is_here) {
+    return is_here && mime == "application/pdf";
+}
 
-class Messages final : Transcript {
+class OpenAiChatMessages final : Transcript {
 public:
     // Reasoning is not given back: providers that want theirs sign it, and this interface does not.
-    Messages(ToolNames const& names, RequestSettings const& settings)
+    OpenAiChatMessages(ToolNames const& names, RequestSettings const& settings)
         : Transcript(names, "",
                      {.id_length_max = 40,
                       .plain_ids = false,
                       .images = settings.images,
-                      .takes_file = settings.files ? takes_pdf : takes_no_file}) {}
+                      .takes_file = settings.files ? takes_pdf_data : takes_no_file}) {}
 
     Json write(agent::Question const& question) {
         out_.begin_array();
@@ -89,7 +91,7 @@ private:
 std::string OpenAiChat::body(agent::Question const& question, ToolNames const& names) const {
     RequestBody out(settings_.extra);
     out.usual("model", settings_.model);
-    out.fixed("messages", Messages(names, settings_).write(question));
+    out.fixed("messages", OpenAiChatMessages(names, settings_).write(question));
     if (!question.tools.empty()) out.fixed("tools", function_tools(question, names));
     out.fixed("stream", true);
     out.usual("stream_options", Json::trusted(R"({"include_usage":true})"));

@@ -12,7 +12,7 @@ using session::FinishReason;
 
 namespace {
 
-class Reader final : public ReplyReader {
+class OpenAiResponsesReader final : public ReplyReader {
 public:
     using ReplyReader::ReplyReader;
 
@@ -43,7 +43,7 @@ private:
     bool refused_ = false;
 };
 
-std::optional<ModelTrouble> Reader::take(json::View chunk) {
+std::optional<ModelTrouble> OpenAiResponsesReader::take(json::View chunk) {
     std::string const type = short_text(chunk["type"]);
     std::int64_t const index = chunk["output_index"].integer_or(0);
     if (type == "response.output_item.added") {
@@ -59,7 +59,8 @@ std::optional<ModelTrouble> Reader::take(json::View chunk) {
     return failed ? failed : draft_.failed();
 }
 
-std::optional<ModelTrouble> Reader::take_end(std::string_view type, json::View chunk) {
+std::optional<ModelTrouble> OpenAiResponsesReader::take_end(std::string_view type,
+                                                            json::View chunk) {
     json::View const response = chunk["response"];
     if (type == "error") return provider_.failed_midway(chunk.raw());
     if (type == "response.failed") return provider_.failed_midway(response.raw());
@@ -73,7 +74,7 @@ std::optional<ModelTrouble> Reader::take_end(std::string_view type, json::View c
     return std::nullopt;
 }
 
-void Reader::begin_item(std::int64_t index, json::View item) {
+void OpenAiResponsesReader::begin_item(std::int64_t index, json::View item) {
     std::string const type = short_text(item["type"]);
     Open open;
     if (type == "message") {
@@ -87,7 +88,7 @@ void Reader::begin_item(std::int64_t index, json::View item) {
     open_[index] = open;
 }
 
-void Reader::take_delta(std::string_view type, Open const& open, json::View chunk) {
+void OpenAiResponsesReader::take_delta(std::string_view type, Open const& open, json::View chunk) {
     bool const refusal = type == "response.refusal.delta";
     if (open.kind == Kind::message && (refusal || type == "response.output_text.delta")) {
         refused_ |= refusal;
@@ -104,13 +105,13 @@ void Reader::take_delta(std::string_view type, Open const& open, json::View chun
 }
 
 // What an item is when it is through; deltas may have told it already.
-void Reader::end_item(Open const& open, json::View item) {
+void OpenAiResponsesReader::end_item(Open const& open, json::View item) {
     if (open.kind == Kind::message) end_message(open.number, item);
     if (open.kind == Kind::reasoning) end_reasoning(open.number, item);
     if (open.kind == Kind::call) end_call(open.number, item);
 }
 
-void Reader::end_message(std::size_t block, json::View item) {
+void OpenAiResponsesReader::end_message(std::size_t block, json::View item) {
     bool const told = !draft_.text_of(block).empty();
     item["content"].elements([&](json::View content) {
         bool const refusal = content["type"].string_or("") == "refusal";
@@ -124,7 +125,7 @@ void Reader::end_message(std::size_t block, json::View item) {
 }
 
 // What is given back: all of it but its status, which is not taken.
-void Reader::end_reasoning(std::size_t block, json::View item) {
+void OpenAiResponsesReader::end_reasoning(std::size_t block, json::View item) {
     if (draft_.text_of(block).empty()) {
         item["summary"].elements(
             [&](json::View part) { draft_.add(block, part["text"].string_or("")); });
@@ -139,14 +140,14 @@ void Reader::end_reasoning(std::size_t block, json::View item) {
     draft_.keep(block, json::View(data.text()));
 }
 
-void Reader::end_call(std::size_t call, json::View item) {
+void OpenAiResponsesReader::end_call(std::size_t call, json::View item) {
     ReplyDraft::Call& known = draft_.calls()[call];
     draft_.name_call(call, short_text(item["name"]));
     if (known.id.empty()) known.id = short_text(item["call_id"]);
     if (known.arguments.empty()) draft_.add_arguments(call, item["arguments"].string_or(""));
 }
 
-ModelOutcome Reader::finish() {
+ModelOutcome OpenAiResponsesReader::finish() {
     if (status_.empty()) return draft_.cut_off();
     if (status_ == "response.incomplete") {
         if (why_ == "max_output_tokens") return draft_.whole(FinishReason::length);
@@ -162,7 +163,7 @@ ModelOutcome Reader::finish() {
 std::unique_ptr<ReplyReader> OpenAiResponses::reader(Provider const& provider,
                                                      ToolNames const& names,
                                                      ReplyDraft::Say& say) const {
-    return std::make_unique<Reader>(provider, names, say);
+    return std::make_unique<OpenAiResponsesReader>(provider, names, say);
 }
 
 }  // namespace dormouse::model

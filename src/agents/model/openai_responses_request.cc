@@ -7,11 +7,10 @@ namespace dormouse::model {
 
 namespace {
 
-bool takes_pdf(std::string_view mime, bool) { return mime == "application/pdf"; }
-
-class Items final : Transcript {
+class OpenAiResponsesItems final : Transcript {
 public:
-    Items(ToolNames const& names, std::string const& from, RequestSettings const& settings)
+    OpenAiResponsesItems(ToolNames const& names, std::string const& from,
+                         RequestSettings const& settings)
         : Transcript(names, from,
                      {.id_length_max = 64,
                       .images = settings.images,
@@ -118,7 +117,7 @@ std::string OpenAiResponses::body(agent::Question const& question, ToolNames con
     RequestBody out(settings_.extra);
     out.usual("model", settings_.model);
     if (!question.instructions.empty()) out.fixed("instructions", question.instructions);
-    out.fixed("input", Items(names, from(), settings_).write(question.view));
+    out.fixed("input", OpenAiResponsesItems(names, from(), settings_).write(question.view));
     auto const tool = [&](json::Writer& to, agent::ToolDeclaration const& one) {
         to.member("type", "function").member("name", names.to_provider(one.name));
         to.member("description", one.description);

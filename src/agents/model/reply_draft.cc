@@ -12,7 +12,7 @@ using session::FinishReason;
 
 namespace {
 
-constexpr std::size_t name_max = 256;  // bytes of a call's id and tool
+constexpr std::size_t id_or_tool_max = 256;  // bytes of a call's id and tool
 
 std::string bytes(std::size_t limit) { return std::to_string(limit) + " bytes"; }
 
@@ -20,7 +20,7 @@ std::string bytes(std::size_t limit) { return std::to_string(limit) + " bytes"; 
 
 std::string short_text(json::View value) {
     std::string text = value.string_or("");
-    if (text.size() > name_max) text.resize(name_max);
+    if (text.size() > id_or_tool_max) text.resize(id_or_tool_max);
     return text;
 }
 

@@ -50,6 +50,9 @@ struct Content {
 // Which files that are no text a protocol has a place for.
 using TakesFile = bool (*)(std::string_view mime, bool is_here);
 [[nodiscard]] inline bool takes_no_file(std::string_view, bool) { return false; }
+[[nodiscard]] inline bool takes_pdf(std::string_view mime, bool) {
+    return mime == "application/pdf";
+}
 
 struct Rules {
     std::size_t id_length_max = 40;

@@ -12,6 +12,8 @@
 
 namespace dormouse::json {
 
+inline constexpr Rule no_rule{};
+
 // Where a walk through a value is, and what it found wrong there.
 class Walk {
 public:

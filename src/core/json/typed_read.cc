@@ -19,8 +19,6 @@ using detail::Type;
 
 namespace {
 
-constexpr Rule no_rule{};
-
 std::string_view word(Kind kind) {
     switch (kind) {
         case Kind::null: return "null";

@@ -12,8 +12,6 @@ using detail::Type;
 
 namespace {
 
-constexpr Rule no_rule{};
-
 class SchemaWriter {
 public:
     // The keywords of a type, inside an object that is open.

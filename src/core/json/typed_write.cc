@@ -12,8 +12,6 @@ using detail::Type;
 
 namespace {
 
-constexpr Rule no_rule{};
-
 // A null stands where something had no form, so that the text stays JSON; it is not handed out.
 class Scribe {
 public:
