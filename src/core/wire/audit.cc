@@ -1,7 +1,7 @@
 #include "wire/audit.h"
 
 #include "json/json.h"
-#include "wire/event_json.h"
+#include "wire/part_fields.h"
 
 namespace dormouse::wire {
 
@@ -76,6 +76,11 @@ struct LineOf {
 
 }  // namespace
 
+template <>
+inline constexpr auto rows<AuditTrim> =
+    std::tuple(field("lines", &AuditTrim::lines), field("through", &AuditTrim::through),
+               field("hash", &AuditTrim::hash));
+
 std::optional<std::string> audit_line(SessionId const& session, Event const& event) {
     return std::visit(LineOf{session, event}, event.body);
 }
@@ -83,9 +88,9 @@ std::optional<std::string> audit_line(SessionId const& session, Event const& eve
 std::string trimmed_line(AuditTrim const& trim, Time at, Actor const& by) {
     json::Writer out;
     out.begin_object().member("type", trimmed).member("at", to_ms(at)).key("by").begin_object();
-    out.member("type", text(by.type)).member("name", by.name).end_object();
-    out.member("lines", trim.lines).member("through", trim.through);
-    return out.member("hash", digest_text(trim.hash)).end_object().take();
+    out.member("type", text(by.type)).member("name", by.name);
+    write_all(rows<AuditTrim>, out.end_object(), trim, {});
+    return out.end_object().take();
 }
 
 std::optional<AuditTrim> read_trimmed(std::string_view line) {
@@ -94,9 +99,7 @@ std::optional<AuditTrim> read_trimmed(std::string_view line) {
     if (!checked) return std::nullopt;
     json::View const view(*checked);
     if (view["type"].string_or("") != trimmed) return std::nullopt;
-    return AuditTrim{static_cast<std::uint64_t>(view["lines"].integer_or(0)),
-                     static_cast<std::uint64_t>(view["through"].integer_or(0)),
-                     read_digest(view["hash"])};
+    return Form<AuditTrim>::read(view, {});
 }
 
 std::optional<Time> line_time(std::string_view line) {

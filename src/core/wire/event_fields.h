@@ -1,0 +1,363 @@
+#pragma once
+// The fields of each event's `data`, in the order in which they are written. A journal keeps what
+// older releases wrote, so a new field is a maybe() whose default means what was before it.
+
+#include "session/event.h"
+#include "wire/part_fields.h"
+
+namespace dormouse::wire {
+
+// The id that the event itself gives to what it brings: of its session and its number. Not read.
+struct OwnId {
+    std::string_view name;
+    std::string_view prefix;
+    template <class E> void write(json::Writer& out, E const&, Whose const& whose) const {
+        out.member(name, numbered_id(prefix, whose.session, whose.seq));
+    }
+    template <class E> void read(Members&, E&, Whose const&) const {}
+};
+inline constexpr OwnId own_message{"messageID", "msg_"};
+
+// The number of a message, task or mail of this session.
+template <char... Prefix> struct NumberForm {
+    static constexpr char prefix[] = {Prefix..., '_', '\0'};
+    static void write(json::Writer& out, std::uint64_t number, Whose const& whose) {
+        out.value(numbered_id(prefix, whose.session, number));
+    }
+    [[nodiscard]] static std::optional<std::uint64_t> read(json::View view, Whose const&) {
+        auto const id = parse_numbered(prefix, view.string_or(""));
+        return id ? std::optional(id->number) : std::nullopt;
+    }
+};
+using MessageForm = NumberForm<'m', 's', 'g'>;
+using TaskForm = NumberForm<'t', 's', 'k'>;
+using MailForm = NumberForm<'m', 'a', 'i', 'l'>;
+
+// callID, pendingID, and the generation of all but the first pause of a call.
+void write_pause_id(json::Writer& out, PendingId const& pending);
+[[nodiscard]] PendingId read_pause_id(Members& from);
+
+template <class E> struct PauseId {
+    PendingId E::* member;
+    void write(json::Writer& out, E const& from, Whose const&) const {
+        write_pause_id(out, from.*member);
+    }
+    void read(Members& from, E& to, Whose const&) const { to.*member = read_pause_id(from); }
+};
+template <class E> PauseId(PendingId E::*) -> PauseId<E>;
+
+// The same, and the receipt.
+struct ReceiptRow {
+    static void write(json::Writer& out, Receipt const& receipt, Whose const& whose);
+    [[nodiscard]] static Receipt read(Members& from, Whose const& whose);
+
+    template <class E> static void write(json::Writer& out, E const& from, Whose const& whose) {
+        write(out, from.receipt, whose);
+    }
+    template <class E> static void read(Members& from, E& to, Whose const& whose) {
+        to.receipt = read(from, whose);
+    }
+};
+
+template <> inline constexpr auto rows<Parent> = std::tuple(maybe("depth", &Parent::depth, 1));
+struct ParentRow {
+    static void write(json::Writer& out, SessionCreated const& from, Whose const& whose);
+    static void read(Members& from, SessionCreated& to, Whose const& whose);
+};
+template <>
+inline constexpr auto rows<SessionCreated> = std::tuple(
+    field("projectID", &SessionCreated::project), field("agentID", &SessionCreated::agent),
+    maybe("alias", &SessionCreated::alias), maybe("title", &SessionCreated::title),
+    maybe("cwd", &SessionCreated::cwd), maybe("labels", &SessionCreated::labels),
+    field("by", &SessionCreated::by), maybe("idem", &SessionCreated::idem), ParentRow());
+
+template <>
+inline constexpr auto rows<InputReceived> = std::tuple(
+    own_message, field("turn", &InputReceived::turn), field("parts", &InputReceived::parts),
+    field("source", &InputReceived::source), maybe("when", &InputReceived::when),
+    field("by", &InputReceived::by), maybe("answers", &InputReceived::answers),
+    maybe("idem", &InputReceived::idem), maybe("run", &InputReceived::run),
+    maybe<TaskForm>("taskID", &InputReceived::task), maybe("typedAt", &InputReceived::typed_at),
+    maybe("answer", &InputReceived::answer), maybe("behind", &InputReceived::behind));
+
+template <>
+inline constexpr auto rows<InputDropped> =
+    std::tuple(field<MessageForm>("messageID", &InputDropped::input),
+               field("why", &InputDropped::why), maybe("reason", &InputDropped::reason));
+
+template <>
+inline constexpr auto rows<TurnStarted> =
+    std::tuple(field("input", &TurnStarted::input), field("cause", &TurnStarted::cause),
+               Inline(&TurnStarted::terms), maybe("again", &TurnStarted::again));
+
+template <>
+inline constexpr auto rows<ModelRequested> =
+    std::tuple(field("step", &ModelRequested::step), field("attempt", &ModelRequested::attempt),
+               field("viewSeq", &ModelRequested::view_seq), field("epoch", &ModelRequested::epoch));
+
+struct PartsForm : Form<Json> {
+    [[nodiscard]] static bool left_out(Json const& parts) { return parts.text() == "[]"; }
+    [[nodiscard]] static std::optional<Json> read(json::View view, Whose const&) {
+        return view.exists() ? view.copy() : Json::trusted("[]");
+    }
+};
+// The calls with their numbers, which follow the first one's.
+struct CallsRow {
+    static void write(json::Writer& out, ModelReplied const& from, Whose const& whose);
+    static void read(Members& from, ModelReplied& to, Whose const& whose);
+};
+template <>
+inline constexpr auto rows<ModelReplied> = std::tuple(
+    own_message, field("step", &ModelReplied::step), field("attempt", &ModelReplied::attempt),
+    maybe("finishReason", &ModelReplied::finish), maybe<PartsForm>("parts", &ModelReplied::parts),
+    CallsRow(), field("usage", &ModelReplied::usage));
+
+template <>
+inline constexpr auto rows<ModelFailed> =
+    std::tuple(field("step", &ModelFailed::step), field("attempt", &ModelFailed::attempt),
+               field("error", &ModelFailed::error), maybe("retryAt", &ModelFailed::retry_at));
+
+template <>
+inline constexpr auto rows<ToolStarted> =
+    std::tuple(PauseId(&ToolStarted::pending), maybe("attempt", &ToolStarted::attempt, 1),
+               field("epoch", &ToolStarted::epoch));
+
+template <>
+inline constexpr auto rows<ToolFinished> = std::tuple(
+    field<CallForm>("callID", &ToolFinished::call), maybe("attempt", &ToolFinished::attempt, 1),
+    only([](ToolFinished const& e) { return e.error_reason.has_value(); },
+         field("error", &ToolFinished::error),
+         maybe("reason", &ToolFinished::error_reason, ErrorReason::failed)),
+    only([](ToolFinished const& e) { return !e.error_reason; },
+         field("output", &ToolFinished::output), maybe("title", &ToolFinished::title),
+         maybe("metadata", &ToolFinished::metadata)));
+
+template <>
+inline constexpr auto rows<ToolFailed> =
+    std::tuple(field<CallForm>("callID", &ToolFailed::call), field("attempt", &ToolFailed::attempt),
+               field("error", &ToolFailed::error), field("retryAt", &ToolFailed::retry_at));
+
+template <>
+inline constexpr auto rows<CallPaused> =
+    std::tuple(PauseId(&CallPaused::pending), Inline(&CallPaused::terms),
+               maybe("timeout", &CallPaused::deadline));
+
+template <>
+inline constexpr auto rows<GateAsked> =
+    std::tuple(PauseId(&GateAsked::pending), field("gate", &GateAsked::gate),
+               Inline(&GateAsked::terms), maybe("timeout", &GateAsked::deadline));
+
+struct AllowForm {
+    static void write(json::Writer& out, bool allowed, Whose const&) {
+        out.value(allowed ? "allow" : "deny");
+    }
+    [[nodiscard]] static std::optional<bool> read(json::View view, Whose const&) {
+        return view.string_or("") == "allow";
+    }
+};
+template <>
+inline constexpr auto rows<GateDecided> = std::tuple(
+    field<CallForm>("callID", &GateDecided::call), field("gate", &GateDecided::gate),
+    field<AllowForm>("verdict", &GateDecided::allowed), maybe("message", &GateDecided::message),
+    maybe("arguments", &GateDecided::input), Derived([](GateDecided& e) {
+        if (e.input) e.input_digest = sha256(json::canonical(*e.input));
+    }));
+
+template <>
+inline constexpr auto rows<GateMissing> =
+    std::tuple(field<CallForm>("callID", &GateMissing::call), field("gate", &GateMissing::gate));
+template <>
+inline constexpr auto rows<GateBack> =
+    std::tuple(field<CallForm>("callID", &GateBack::call), field("gate", &GateBack::gate));
+
+template <>
+inline constexpr auto rows<Submitted> =
+    std::tuple(ReceiptRow(), Inline(&Submitted::what),
+               Derived([](Submitted& e) { e.what.digest = e.receipt.digest; }));
+
+template <>
+inline constexpr auto rows<Voted> =
+    std::tuple(PauseId(&Voted::pending),
+               nested("vote", field("by", &Voted::by), field("approved", &Voted::approved),
+                      field("digest", &Voted::digest)),
+               Inline(&Voted::what), Derived([](Voted& e) { e.what.digest = e.digest; }));
+
+template <>
+inline constexpr auto rows<DeadlineNear> =
+    std::tuple(PauseId(&DeadlineNear::pending), maybe("timeout", &DeadlineNear::deadline));
+template <>
+inline constexpr auto rows<Reminded> =
+    std::tuple(PauseId(&Reminded::pending), field("number", &Reminded::number),
+               maybe("next", &Reminded::next));
+template <>
+inline constexpr auto rows<Reassigned> =
+    std::tuple(PauseId(&Reassigned::pending), field("from", &Reassigned::answerers),
+               maybe("timeout", &Reassigned::deadline));
+template <>
+inline constexpr auto rows<Polled> =
+    std::tuple(PauseId(&Polled::pending), field("next", &Polled::next),
+               maybe("failures", &Polled::failures), maybe("error", &Polled::error));
+template <>
+inline constexpr auto rows<Progressed> =
+    std::tuple(PauseId(&Progressed::pending), maybe("key", &Progressed::key),
+               field("payload", &Progressed::payload));
+template <>
+inline constexpr auto rows<Claimed> = std::tuple(
+    PauseId(&Claimed::pending), field("by", &Claimed::by), field("until", &Claimed::until));
+template <>
+inline constexpr auto rows<Expired> =
+    std::tuple(ReceiptRow(), maybe("reason", &Expired::reason, ErrorReason::expired));
+
+// The receipt, of a call that had a pendingID; of others the callID.
+struct CancelledRow {
+    static void write(json::Writer& out, Cancelled const& from, Whose const& whose);
+    static void read(Members& from, Cancelled& to, Whose const& whose);
+};
+template <>
+inline constexpr auto rows<Cancelled> =
+    std::tuple(CancelledRow(), field("mayHaveRun", &Cancelled::may_have_run),
+               field("why", &Cancelled::why), maybe("reason", &Cancelled::reason));
+
+template <>
+inline constexpr auto rows<InDoubt> =
+    std::tuple(PauseId(&InDoubt::pending), field("policy", &InDoubt::policy),
+               maybe("question", &InDoubt::question), maybe("timeout", &InDoubt::deadline),
+               maybe("why", &InDoubt::why), maybe("remindAfter", &InDoubt::remind_after),
+               maybe("remindEvery", &InDoubt::remind_every));
+
+template <>
+inline constexpr auto rows<Note> =
+    std::tuple(field<CallForm>("callID", &Note::call), field("generation", &Note::generation),
+               field("about", &Note::about), field("digest", &Note::digest),
+               field("number", &Note::number), field("text", &Note::text));
+
+template <>
+inline constexpr auto rows<TurnEnded> =
+    std::tuple(field("finishReason", &TurnEnded::finish), field("usage", &TurnEnded::usage),
+               maybe("error", &TurnEnded::error), maybe("reason", &TurnEnded::reason));
+
+template <> inline constexpr auto rows<TurnChecked> = std::tuple();
+template <> inline constexpr auto rows<TurnTold> = std::tuple();
+template <>
+inline constexpr auto rows<StatusChanged> =
+    std::tuple(field("from", &StatusChanged::from), field("to", &StatusChanged::to),
+               field("why", &StatusChanged::why));
+template <>
+inline constexpr auto rows<Forked> =
+    std::tuple(maybe("from", &Forked::from), field("seq", &Forked::seq),
+               field("messageCount", &Forked::message_count), field("messages", &Forked::messages));
+template <>
+inline constexpr auto rows<SessionChanged> =
+    std::tuple(maybe("title", &SessionChanged::title), maybe("alias", &SessionChanged::alias),
+               maybe("labels", &SessionChanged::labels));
+template <> inline constexpr auto rows<SessionEnded> = std::tuple(field("by", &SessionEnded::by));
+template <>
+inline constexpr auto rows<SessionDeleted> = std::tuple(field("by", &SessionDeleted::by));
+template <>
+inline constexpr auto rows<Repaired> =
+    std::tuple(field("what", &Repaired::what), field("by", &Repaired::by));
+
+template <>
+inline constexpr auto rows<ArtifactEmitted> = std::tuple(
+    OwnId{"artifactID", "art_"}, field("name", &ArtifactEmitted::name),
+    field("mime", &ArtifactEmitted::mime), field("bytes", &ArtifactEmitted::bytes),
+    field("digest", &ArtifactEmitted::digest), maybe<CallForm>("callID", &ArtifactEmitted::call));
+
+template <>
+inline constexpr auto rows<TaskStarted> = std::tuple(
+    field<TaskForm>("taskID", &TaskStarted::task), field("sessionID", &TaskStarted::child),
+    field("agentID", &TaskStarted::agent), field("description", &TaskStarted::description),
+    field("parts", &TaskStarted::parts), maybe("queued", &TaskStarted::queued),
+    maybe("notify", &TaskStarted::notify), maybe<CallForm>("callID", &TaskStarted::call),
+    field("by", &TaskStarted::by), maybe("idem", &TaskStarted::idem),
+    maybe("mark", &TaskStarted::mark), maybe("fork", &TaskStarted::fork));
+
+template <>
+inline constexpr auto rows<TaskChanged> = std::tuple(
+    field<TaskForm>("taskID", &TaskChanged::task), field("status", &TaskChanged::status),
+    field("run", &TaskChanged::run), maybe("parts", &TaskChanged::parts),
+    only([](TaskChanged const& e) { return !e.parts.is_null(); }, field("by", &TaskChanged::by)),
+    maybe("queued", &TaskChanged::queued), maybe("begins", &TaskChanged::begins),
+    maybe("stops", &TaskChanged::stops), maybe("gone", &TaskChanged::gone),
+    maybe("notify", &TaskChanged::notify), maybe("result", &TaskChanged::result),
+    maybe("error", &TaskChanged::error), maybe("idem", &TaskChanged::idem),
+    maybe("progress", &TaskChanged::progress), maybe("reason", &TaskChanged::reason));
+
+template <>
+inline constexpr auto rows<RunReported> =
+    std::tuple(field("run", &RunReported::run), field("text", &RunReported::text));
+template <>
+inline constexpr auto rows<TaskCleared> =
+    std::tuple(field<TaskForm>("taskID", &TaskCleared::task), field("why", &TaskCleared::why));
+template <>
+inline constexpr auto rows<HistoryCut> = std::tuple(
+    field("through", &HistoryCut::through), field("messages", &HistoryCut::messages),
+    field("artifactBytes", &HistoryCut::artifact_bytes), field("turn", &HistoryCut::turn),
+    field("call", &HistoryCut::call), field("by", &HistoryCut::by));
+
+// Left out: the mail begins its conversation.
+struct SentConversationRow {
+    static void write(json::Writer& out, MailSent const& from, Whose const& whose) {
+        if (from.conversation != MailId{whose.session, whose.seq})
+            out.member("conversation", text(from.conversation));
+    }
+    static void read(Members& from, MailSent& to, Whose const& whose) {
+        to.conversation = Form<MailId>::read(from["conversation"], whose)
+                              .value_or(MailId{whose.session, whose.seq});
+    }
+};
+template <>
+inline constexpr auto rows<MailSent> = std::tuple(
+    OwnId{"mailID", "mail_"}, field("to", &MailSent::to), field("text", &MailSent::text),
+    maybe("replyTo", &MailSent::reply_to), SentConversationRow(), maybe("hops", &MailSent::hops),
+    maybe("wake", &MailSent::wake), field("by", &MailSent::by), maybe("idem", &MailSent::idem),
+    maybe("expires", &MailSent::expires));
+template <>
+inline constexpr auto rows<MailExpired> = std::tuple(field("numbers", &MailExpired::numbers));
+template <>
+inline constexpr auto rows<MailReceived> =
+    std::tuple(own_message, field("number", &MailReceived::number), Inline(&MailReceived::mail),
+               maybe("hold", &MailReceived::hold), maybe("until", &MailReceived::until),
+               maybe("idem", &MailReceived::idem));
+template <>
+inline constexpr auto rows<MailReleased> =
+    std::tuple(field("numbers", &MailReleased::numbers), field("by", &MailReleased::by));
+template <>
+inline constexpr auto rows<MailBounced> = std::tuple(
+    own_message, field<MailForm>("mailID", &MailBounced::mail),
+    field<OneOfForm<MailTarget>>("to", &MailBounced::to), field("error", &MailBounced::error));
+
+template <>
+inline constexpr auto rows<AgentPrompted> =
+    std::tuple(field("step", &AgentPrompted::step), field("attempt", &AgentPrompted::attempt),
+               field("viewSeq", &AgentPrompted::view_seq), field("epoch", &AgentPrompted::epoch),
+               field("marker", &AgentPrompted::marker));
+template <>
+inline constexpr auto rows<AgentAttached> =
+    std::tuple(field("acpSessionID", &AgentAttached::acp_session),
+               field("how", &AgentAttached::how), maybe("program", &AgentAttached::program),
+               maybe("told", &AgentAttached::told), maybe("mode", &AgentAttached::mode));
+template <>
+inline constexpr auto rows<AgentDetached> =
+    std::tuple(field("error", &AgentDetached::error), maybe("retryAt", &AgentDetached::retry_at),
+               maybe("died", &AgentDetached::died), maybe("lost", &AgentDetached::lost));
+template <>
+inline constexpr auto rows<AgentUpdate> =
+    std::tuple(field("attempt", &AgentUpdate::attempt), field("number", &AgentUpdate::number),
+               maybe<MessageForm>("messageID", &AgentUpdate::message), Inline(&AgentUpdate::what));
+template <>
+inline constexpr auto rows<AgentReplied> =
+    std::tuple(field("step", &AgentReplied::step), field("attempt", &AgentReplied::attempt),
+               maybe("finishReason", &AgentReplied::finish), field("usage", &AgentReplied::usage));
+template <>
+inline constexpr auto rows<AgentAsked> = std::tuple(
+    PauseId(&AgentAsked::pending), field("step", &AgentAsked::step),
+    field<MessageForm>("messageID", &AgentAsked::message), field("call", &AgentAsked::spec),
+    Inline(&AgentAsked::terms), maybe("timeout", &AgentAsked::deadline));
+template <>
+inline constexpr auto rows<AgentGranted> =
+    std::tuple(maybe<CallForm>("callID", &AgentGranted::call),
+               field("attempt", &AgentGranted::attempt), field("ask", &AgentGranted::ask),
+               field("toolCallID", &AgentGranted::tool_call), maybe("own", &AgentGranted::own));
+
+}  // namespace dormouse::wire

@@ -1,0 +1,192 @@
+#pragma once
+// The fields of what several events, the snapshot and outbox messages share.
+
+#include "session/mail.h"
+#include "session/program.h"
+#include "wire/fields.h"
+#include "wire/names.h"
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;  // codecs alone include this
+
+// Milliseconds, or "none": a deadline that never comes.
+template <> struct Form<Duration> {
+    static void write(json::Writer& out, Duration value, Whose const& whose);
+    [[nodiscard]] static std::optional<Duration> read(json::View view, Whose const& whose);
+};
+template <> struct Form<Sha256> {
+    static void write(json::Writer& out, Sha256 const& value, Whose const& whose);
+    [[nodiscard]] static std::optional<Sha256> read(json::View view, Whose const& whose);
+};
+template <> struct Form<Actor> {
+    static void write(json::Writer& out, Actor const& by, Whose const&) {
+        out.value(actor_text(by));
+    }
+    [[nodiscard]] static std::optional<Actor> read(json::View view, Whose const&) {
+        auto const text = view.string();
+        return text ? std::optional(parse_actor(*text)) : std::nullopt;
+    }
+};
+template <> struct Form<InputSource> {
+    static void write(json::Writer& out, InputSource source, Whose const&) {
+        out.value(source_text(source));
+    }
+    [[nodiscard]] static std::optional<InputSource> read(json::View view, Whose const&) {
+        return parse_source(view.string_or(""));
+    }
+};
+// An id that has a text of its own.
+template <class Id> struct IdForm {
+    static void write(json::Writer& out, Id const& id, Whose const&) { out.value(id.text()); }
+    [[nodiscard]] static std::optional<Id> read(json::View view, Whose const&) {
+        return Id::parse(view.string_or(""));
+    }
+};
+template <> struct Form<SessionId> : IdForm<SessionId> {};
+template <> struct Form<PendingId> : IdForm<PendingId> {};
+template <> struct Form<MailId> {
+    static void write(json::Writer& out, MailId const& id, Whose const&) { out.value(text(id)); }
+    [[nodiscard]] static std::optional<MailId> read(json::View view, Whose const&) {
+        return parse_mail_id(view.string_or(""));
+    }
+};
+
+// An array of exactly one.
+template <class T> struct OneOfForm {
+    static void write(json::Writer& out, T const& value, Whose const& whose) {
+        out.begin_array();
+        Form<T>::write(out, value, whose);
+        out.end_array();
+    }
+    [[nodiscard]] static std::optional<T> read(json::View view, Whose const& whose) {
+        auto list = Form<std::vector<T>>::read(view, whose);
+        return list->empty() ? std::nullopt : std::optional(std::move(list->back()));
+    }
+};
+
+// "call_7"
+struct CallForm {
+    static void write(json::Writer& out, CallNo call, Whose const&) { out.value(call_text(call)); }
+    [[nodiscard]] static std::optional<CallNo> read(json::View view, Whose const&) {
+        return parse_call(view.string_or(""));
+    }
+};
+
+template <>
+inline constexpr auto rows<Trouble> =
+    std::tuple(field("code", &Trouble::code), field("message", &Trouble::message));
+
+template <>
+inline constexpr auto rows<Usage> = std::tuple(field("inputTokens", &Usage::input_tokens),
+                                               field("outputTokens", &Usage::output_tokens),
+                                               maybe("cachedTokens", &Usage::cached_tokens),
+                                               maybe("reasoningTokens", &Usage::reasoning_tokens));
+
+template <>
+inline constexpr auto rows<Join> =
+    std::tuple(maybe("joinN", &Join::n), maybe("joinCancelsRest", &Join::cancel_rest));
+
+template <>
+inline constexpr auto rows<TurnTerms> =
+    std::tuple(Inline(&TurnTerms::join), maybe("toolConcurrency", &TurnTerms::tool_concurrency, 8),
+               maybe("stepLimit", &TurnTerms::step_limit, 50), maybe("digest", &TurnTerms::digest),
+               maybe("before", &TurnTerms::before), maybe("after", &TurnTerms::after),
+               maybe("program", &TurnTerms::program, OnRestart::ask));
+
+template <>
+inline constexpr auto rows<AnswerTerms> = std::tuple(
+    maybe("need", &AnswerTerms::need, 1), maybe("forbidRequester", &AnswerTerms::forbid_requester),
+    maybe("from", &AnswerTerms::from));
+
+// Left out when it is the reason's own.
+struct ContinuationRow {
+    static void write(json::Writer& out, PauseTerms const& from, Whose const&) {
+        if (from.continuation != default_continuation(from.reason))
+            out.member("continuation", text(from.continuation));
+    }
+    static void read(Members& from, PauseTerms& to, Whose const& whose) {
+        to.continuation = Form<Continuation>::read(from["continuation"], whose)
+                              .value_or(default_continuation(to.reason));
+    }
+};
+
+template <>
+inline constexpr auto rows<PauseTerms> = std::tuple(
+    field("reason", &PauseTerms::reason), ContinuationRow(),
+    maybe("placeholder", &PauseTerms::placeholder), maybe("message", &PauseTerms::message),
+    maybe("form", &PauseTerms::form), maybe("schema", &PauseTerms::schema),
+    maybe("externalRef", &PauseTerms::external_ref), maybe("within", &PauseTerms::timeout),
+    maybe("estimatedDuration", &PauseTerms::estimated),
+    maybe("onDeadline", &PauseTerms::on_deadline), maybe("state", &PauseTerms::state),
+    maybe("metadata", &PauseTerms::metadata), maybe("webhookURL", &PauseTerms::webhook_url),
+    maybe("warnBefore", &PauseTerms::warn_before), maybe("remindAfter", &PauseTerms::remind_after),
+    maybe("remindEvery", &PauseTerms::remind_every), maybe("escalateTo", &PauseTerms::escalate_to),
+    maybe("pollEvery", &PauseTerms::poll_every), maybe("task", &PauseTerms::task),
+    Inline(&PauseTerms::answer));
+
+template <>
+inline constexpr auto rows<ToolTerms> = std::tuple(
+    maybe("crash", &ToolTerms::crash, CrashPolicy::never), maybe("mayPause", &ToolTerms::may_pause),
+    maybe("gates", &ToolTerms::gates), maybe("pauseTimeout", &ToolTerms::pause_timeout),
+    maybe("timeLimit", &ToolTerms::time_limit, ToolTerms().time_limit),
+    maybe("webhookURL", &ToolTerms::webhook_url));
+
+template <>
+inline constexpr auto rows<CallSpec> = std::tuple(
+    maybe("modelID", &CallSpec::model_id), field("tool", &CallSpec::tool),
+    field("input", &CallSpec::input), Inline(&CallSpec::terms),
+    maybe("refused", &CallSpec::refused), maybe("ask", &CallSpec::ask),
+    only([](CallSpec const& spec) { return spec.ask != 0; },
+         field("askAttempt", &CallSpec::ask_attempt)),
+    maybe("shown", &CallSpec::shown), maybe("then", &CallSpec::then),
+    maybe("atOnce", &CallSpec::at_once),
+    Derived([](CallSpec& spec) { spec.input_digest = sha256(json::canonical(spec.input)); }));
+
+// One of `error`, `decision` and `result`.
+struct SubmissionRow {
+    static void write(json::Writer& out, Submission const& from, Whose const& whose);
+    static void read(Members& from, Submission& to, Whose const& whose);
+};
+template <> inline constexpr auto rows<Submission> = std::tuple(SubmissionRow());
+
+// Its time and number are the event's, and its pendingID is beside it.
+template <>
+inline constexpr auto rows<Receipt> =
+    std::tuple(field("kind", &Receipt::kind), field("status", &Receipt::status),
+               field("digest", &Receipt::digest), field("by", &Receipt::by),
+               maybe("via", &Receipt::via), maybe("deliveryID", &Receipt::delivery_id));
+
+template <>
+inline constexpr auto rows<MailTarget> =
+    std::tuple(field("sessionID", &MailTarget::session), maybe("alias", &MailTarget::alias));
+
+// Left out: the mail begins its conversation.
+struct ConversationRow {
+    static void write(json::Writer& out, Mail const& from, Whose const&) {
+        if (from.conversation != from.id) out.member("conversation", text(from.conversation));
+    }
+    static void read(Members& from, Mail& to, Whose const& whose) {
+        json::View const found = from["conversation"];
+        to.conversation =
+            found.exists() ? Form<MailId>::read(found, whose).value_or(MailId()) : to.id;
+    }
+};
+
+template <>
+inline constexpr auto rows<Mail> = std::tuple(
+    field("mailID", &Mail::id), field("projectID", &Mail::project), maybe("from", &Mail::from),
+    maybe("fromAlias", &Mail::from_alias), maybe("toAlias", &Mail::to_alias),
+    field("text", &Mail::text), maybe("replyTo", &Mail::reply_to), ConversationRow(),
+    maybe("hops", &Mail::hops), maybe("wake", &Mail::wake), field("by", &Mail::by),
+    field("sent", &Mail::sent), maybe("expires", &Mail::expires));
+
+template <>
+inline constexpr auto rows<News> =
+    std::tuple(field("kind", &News::kind, NewsKind::plan), maybe("begins", &News::begins),
+               only([](News const& news) { return news.kind == NewsKind::tool; },
+                    field("toolCallID", &News::tool_call), field("status", &News::status),
+                    maybe("title", &News::title)),
+               field("body", &News::body));
+
+}  // namespace dormouse::wire
