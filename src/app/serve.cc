@@ -189,7 +189,7 @@ std::function<void(SessionId const&, std::string const&)> warnings_from(
 }
 
 // Everything that lives as long as the server, in the order in which it depends on each other.
-class Server {
+class Server : private runner::Observer {
 public:
     Server(World& world, cli::ServeOptions const& options, config::Config config,
            agent::Registry registry, Slots slots, Secrets const& secrets, port::Store& store,
@@ -215,7 +215,13 @@ public:
                    .limits = session_limits(config_),
                    .mail = mail_policies(config_),
                    .completed_after = config_.retention.completed_after,
-                   .audit_after = config_.retention.audit_after}),
+                   .audit_after = config_.retention.audit_after,
+                   .outgoing =
+                       [outgoing = pump_options().outgoing](auto const& state, auto records,
+                                                            auto const& changes) {
+                           return webhook::posts_of(outgoing, state, records, changes);
+                       }},
+                  *this),
           gate_(gate_options(config_, secrets), clock_),
           api_({loop_,
                 journal_,
@@ -256,11 +262,6 @@ public:
             log_.warn(why, {{"sessionID", session.text()}});
         };
         for (port::TokenRow const& row : secrets.stored) gate_.tokens().add(row);
-        runner_.on_outgoing([outgoing = pump_options().outgoing](auto const& state, auto records,
-                                                                 auto const& changes) {
-            return webhook::posts_of(outgoing, state, records, changes);
-        });
-        runner_.on_post([this](auto const& /*posts*/) { pump_.wake(); });
         metrics_.models = [this] { return agent::model_loads(registry_, effects_.models()); };
         metrics_.connections = [this] {
             auto const counts = http_.counts();
@@ -268,7 +269,7 @@ public:
         };
     }
 
-    ~Server() {
+    ~Server() override {
         validators_.on_judged({});
         slots_.mail->mailer = nullptr;
         *slots_.programs = {};
@@ -283,10 +284,6 @@ public:
         if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
         address_url_ = url_of(*port);
         io::Signals const signals(loop_, [this](int) { stop(0); }, [this] { reload(); });
-        runner_.on_failed([this] { fail_stop(); });
-        runner_.on_swept([this](std::size_t deleted) {
-            log_.info("completed sessions deleted", {{"sessions", std::to_string(deleted)}});
-        });
         runner_.start();
         api_.webhooks().start();
         pump_.start();
@@ -299,6 +296,29 @@ public:
     }
 
 private:
+    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
+        api_.delta(session, ask, delta);
+    }
+    void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
+        api_.appended(lane, records);
+    }
+    void posted() override { pump_.wake(); }
+    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
+        api_.delivered(key, answer);
+    }
+    void swept(std::size_t sessions) override {
+        log_.info("completed sessions deleted", {{"sessions", std::to_string(sessions)}});
+    }
+    // P10: after a failed sync nothing is written any more; a new process reads what the disk
+    // really holds.
+    void failed() override {
+        log_.error(
+            "a write to the disk failed; stopping, so that a new start reads what is really there");
+        http_.stop_accepting();
+        http_.shutdown(Duration(500), [this] { loop_.stop(); });
+        status_ = 1;
+    }
+
     // The address under which people know the server is always allowed.
     static server::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
         server::GateOptions out;
@@ -496,16 +516,6 @@ private:
         http_.stop_accepting();
         http_.close_streams("retry: 1000\nevent: bye\ndata: {\"reason\":\"draining\"}\n\n");
         runner_.drain([this] { http_.shutdown(shutdown_limit, [this] { loop_.stop(); }); });
-    }
-
-    // P10: after a failed sync nothing is written any more; a new process reads what the disk
-    // really holds.
-    void fail_stop() {
-        log_.error(
-            "a write to the disk failed; stopping, so that a new start reads what is really there");
-        http_.stop_accepting();
-        http_.shutdown(Duration(500), [this] { loop_.stop(); });
-        status_ = 1;
     }
 
     io::AsioLoop& loop_;

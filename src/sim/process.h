@@ -14,7 +14,7 @@
 
 namespace dormouse::sim {
 
-class Process {
+class Process : private runner::Observer {
 public:
     // What lives longer than a process.
     struct Outside {
@@ -27,6 +27,7 @@ public:
         agent::MailSlot& mail;
         Knobs const& knobs;
         Bug bug;
+        std::function<void()> failed;  // a sync failed
     };
 
     explicit Process(Outside const& outside)
@@ -40,20 +41,14 @@ public:
           witness_(agents_, outside.durable, outside.findings, outside.started, epoch(outside.bug)),
           planted_effects_(outside.world, witness_, outside.bug),
           runner_({planted_loop_, outside.world, outside.world, planted_journal_, planted_effects_},
-                  options(outside)),
+                  options(outside), *this),
           cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs)),
           post_(planted_loop_, planted_journal_, runner_),
-          mail_(outside.mail) {
+          mail_(outside.mail),
+          failed_(outside.failed) {
         mail_.mailer = &post_;
-        runner_.on_append(
-            [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
-                cutter_.appended(lane, records);
-            });
     }
-    ~Process() {
-        mail_.mailer = nullptr;
-        runner_.on_append({});
-    }
+    ~Process() override { mail_.mailer = nullptr; }
     Process(Process const&) = delete;
     Process& operator=(Process const&) = delete;
 
@@ -68,6 +63,17 @@ public:
     void break_down() { journal_.break_down(); }
 
 private:
+    void delta(SessionId, session::AskModel const&, port::Delta const&) override {}
+    void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
+        cutter_.appended(lane, records);
+    }
+    void posted() override {}
+    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
+        post_.delivered(key, answer);
+    }
+    void swept(std::size_t) override {}
+    void failed() override { failed_(); }
+
     [[nodiscard]] Epoch epoch(Bug bug) const {
         return bug == Bug::epoch_not_counted ? 1 : store_.epoch();
     }
@@ -99,6 +105,7 @@ private:
     runner::HistoryCutter cutter_;
     runner::Postmaster post_;
     agent::MailSlot& mail_;
+    std::function<void()> const failed_;
 };
 
 }  // namespace dormouse::sim

@@ -41,14 +41,14 @@ private:
     [[nodiscard]] runner::Runner* up() { return process_ ? &process_->runner() : nullptr; }
 
     void open() {
-        process_ =
-            std::make_unique<Process>(Process::Outside{world_, disk_, durable_, findings_, started_,
-                                                       *registry_, *mail_, knobs_, settings_.bug});
-        up()->on_failed(
-            [this] {  // as main does: the process ends, and its supervisor starts another
-                world_.outside(Duration(1),
-                               [this] { kill(world_.between(Duration(1), Duration(500))); });
-            });
+        // As main does: the process ends, and its supervisor starts another.
+        auto failed = [this] {
+            world_.outside(Duration(1),
+                           [this] { kill(world_.between(Duration(1), Duration(500))); });
+        };
+        process_ = std::make_unique<Process>(Process::Outside{world_, disk_, durable_, findings_,
+                                                              started_, *registry_, *mail_, knobs_,
+                                                              settings_.bug, std::move(failed)});
         up()->start();
         waiting_.clear();
     }

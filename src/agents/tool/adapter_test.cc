@@ -3,6 +3,7 @@
 #include "agent/effects.h"
 #include "json/json.h"
 #include "runner/runner.h"
+#include "runner/testing/observer.h"
 #include "runner/testing/world.h"
 #include "session/testing/build.h"
 #include "store/memory/memory_store.h"
@@ -79,7 +80,7 @@ protected:
         options.epoch = journal.store->epoch();
         options.next_session_number = journal.store->next_session_number();
         runner = std::make_unique<runner::Runner>(
-            runner::Runner::World{loop, clock, entropy, journal, effects}, options);
+            runner::Runner::World{loop, clock, entropy, journal, effects}, options, observer);
         runner->start();
         loop.run();
     }
@@ -146,6 +147,7 @@ protected:
                                  [this] { return clock.now(); }}};
     std::shared_ptr<ScriptedModel> model = std::make_shared<ScriptedModel>();
     std::vector<std::string> names;
+    world::TestObserver observer;
     std::unique_ptr<runner::Runner> runner;
     SessionId id;
 };

@@ -118,20 +118,6 @@ Api::Api(Services services)
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep),
       routes_(all_routes()) {
-    services_.runner.on_delta(
-        [this](SessionId session, session::AskModel const& ask, port::Delta const& delta) {
-            streams_->delta(session, ask, delta);
-        });
-    services_.runner.on_append(
-        [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
-            changes_->note(lane, records, services_.runner.now());
-            streams_->appended(lane.id(), records);
-            feed_streams_->appended();
-            webhooks_->appended(lane, records);
-            services_.metrics.appended(records, services_.runner.now());
-            log_appended(services_.log, lane.id(), records);
-            cutter_.appended(lane, records);
-        });
     cutter_.on_cut([this](SessionId session, runner::CutReport const& cut) {
         services_.log.info("oldest messages removed", {{"session", session.text()},
                                                        {"messages", std::to_string(cut.messages)},
@@ -139,9 +125,20 @@ Api::Api(Services services)
     });
 }
 
-Api::~Api() {
-    services_.runner.on_delta({});
-    services_.runner.on_append({});
+Api::~Api() = default;
+
+void Api::delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) {
+    streams_->delta(session, ask, delta);
+}
+
+void Api::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
+    changes_->note(lane, records, services_.runner.now());
+    streams_->appended(lane.id(), records);
+    feed_streams_->appended();
+    webhooks_->appended(lane, records);
+    services_.metrics.appended(records, services_.runner.now());
+    log_appended(services_.log, lane.id(), records);
+    cutter_.appended(lane, records);
 }
 
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {

@@ -95,6 +95,13 @@ public:
     explicit Api(Services services);
     ~Api() override;
 
+    // As those of runner::Observer: the runner's observer calls them.
+    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
+    void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records);
+    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) {
+        mail_.delivered(key, answer);
+    }
+
     void handle(HttpRequest request, std::shared_ptr<Responder> responder) override;
     [[nodiscard]] std::size_t body_limit(std::string_view method,
                                          std::string_view path) const override;

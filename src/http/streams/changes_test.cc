@@ -13,17 +13,17 @@ using Journal = runner::testing::TestJournal<store::MemoryStore, store::MemoryDi
 class ChangesTest : public runner::testing::RunnerTestOn<Journal> {
 protected:
     ChangesTest() { follow(); }
-    ~ChangesTest() override { runner->on_append({}); }
+    ~ChangesTest() override { observer.on_append = {}; }
 
     void follow() {
         changes = std::make_unique<Changes>(runner->now());
-        runner->on_append(
-            [this](runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
-                changes->note(lane, records, runner->now());
-            });
+        observer.on_append = [this](runner::Lane const& lane,
+                                    std::vector<wire::RecordPtr> const& records) {
+            changes->note(lane, records, runner->now());
+        };
     }
     void restart_all() {
-        runner->on_append({});
+        observer.on_append = {};
         restart();
         follow();
     }

@@ -413,22 +413,24 @@ TEST_F(Cuts, SessionsAreCutByThemselvesWhenTheirTurnsEnd) {
     HistoryCutter cutter(*runner, loop, journal, {.messages = 10});
     std::uint64_t gone = 0;
     cutter.on_cut([&](SessionId, CutReport const& cut) { gone += cut.messages; });
-    runner->on_append(
-        [&](Lane const& lane, Records const& records) { cutter.appended(lane, records); });
+    observer.on_append = [&](Lane const& lane, Records const& records) {
+        cutter.appended(lane, records);
+    };
     SessionId const session = talk(12);
     State const now = stored(session);
     EXPECT_LT(now.messages - now.base.messages, 10u);
     EXPECT_EQ(gone, now.base.messages);
-    runner->on_append({});
+    observer.on_append = {};
 }
 
 class CutsByThemselves : public Cuts {
 protected:
-    void TearDown() override { runner->on_append({}); }
+    void TearDown() override { observer.on_append = {}; }
     void keep(Keep const& what) {
         cutter.emplace(*runner, loop, journal, what);
-        runner->on_append(
-            [this](Lane const& lane, Records const& records) { cutter->appended(lane, records); });
+        observer.on_append = [this](Lane const& lane, Records const& records) {
+            cutter->appended(lane, records);
+        };
     }
     std::optional<HistoryCutter> cutter;
 };

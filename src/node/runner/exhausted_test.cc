@@ -39,9 +39,9 @@ TEST_F(Exhausted, Answer_FindsNoMemory_WhatWasTakenStays) {
 TEST_F(Exhausted, AppendIsNotTold_SessionIsReadAgain) {
     SessionId const session = new_session();
     bool fails = true;
-    runner->on_append([&](Lane const&, std::vector<wire::RecordPtr> const&) {
+    observer.on_append = [&](Lane const&, std::vector<wire::RecordPtr> const&) {
         if (std::exchange(fails, false)) throw std::bad_alloc();
-    });
+    };
     EXPECT_EQ(ask(session, prompt("please")), "overloaded") << "whether it was taken is not known";
     EXPECT_EQ(stored(session).turns, 1u);
     EXPECT_EQ(ask(session, prompt("more")), "applied");

@@ -11,7 +11,8 @@ namespace dormouse::runner {
 
 using namespace dormouse::session;
 
-Outbox::Outbox(World world, Send send) : world_(world), send_(std::move(send)) {}
+Outbox::Outbox(World world, Send send, Delivered on_delivered)
+    : world_(world), send_(std::move(send)), on_delivered_(std::move(on_delivered)) {}
 
 void Outbox::add(std::vector<port::PostRow> posts) {
     if (settled_ != doubts_) return;  // the scan brings them, in order with what came before them
@@ -82,9 +83,8 @@ void Outbox::attempt(Pair const& pair) {
                   if (!*alive) return;
                   if (!row) return again(pair, false);
                   if (*row) return deliver(pair);
-                  if (told_)
-                      told_({key.from, key.seq, key.n},
-                            Answer{.outcome = Answer::Outcome::duplicate});
+                  on_delivered_({key.from, key.seq, key.n},
+                                Answer{.outcome = Answer::Outcome::duplicate});
                   next(pair, false);
               });
 }
@@ -122,7 +122,7 @@ void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
                        answer.error().code != Code::inbox_full;
     if (later) return again(pair, is_unreadable(answer.error()));
     port::PostKey const& key = queues_.at(pair).front().key;
-    if (told_) told_({key.from, key.seq, key.n}, answer);
+    on_delivered_({key.from, key.seq, key.n}, answer);
     if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
     send_back(pair, answer.error());
 }

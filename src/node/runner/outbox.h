@@ -23,11 +23,10 @@ public:
         port::Loop& loop;
         port::Journal& journal;
     };
+    // Called with the outcome of each message, as far as this process knows it.
+    using Delivered = std::function<void(session::PostKey const&, Result<session::Answer> const&)>;
     // Everything in `world` outlives this.
-    Outbox(World world, Send send);
-    // What became of each, as far as this process sees it.
-    using Told = std::function<void(session::PostKey const&, Result<session::Answer> const&)>;
-    void on_delivered(Told told) { told_ = std::move(told); }
+    Outbox(World world, Send send, Delivered on_delivered);
     ~Outbox() { *alive_ = false; }
     Outbox(Outbox const&) = delete;
     Outbox& operator=(Outbox const&) = delete;
@@ -89,7 +88,7 @@ private:
     std::map<Pair, Unreadable> unreadable_;
     std::uint64_t attempts_ = 0;
     std::size_t on_their_way_ = 0;
-    Told told_;
+    Delivered on_delivered_;
     // Nothing is delivered out of memory before a scan that began after the newest doubt has seen
     // all.
     std::uint64_t doubts_ = 1;

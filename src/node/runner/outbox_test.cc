@@ -148,8 +148,9 @@ protected:
     // What is added stands in the store, as after the append that sends it.
     class StoringOutbox : public Outbox {
     public:
-        StoringOutbox(TestLoop& loop, Journal& journal, Send send)
-            : Outbox({loop, journal}, std::move(send)), disk_(*journal.disk) {}
+        StoringOutbox(TestLoop& loop, Journal& journal, Send send, Delivered on_delivered)
+            : Outbox({loop, journal}, std::move(send), std::move(on_delivered)),
+              disk_(*journal.disk) {}
         void add(std::vector<port::PostRow> posts) {
             for (port::PostRow const& post : posts) disk_.posts.emplace(post.key, post);
             Outbox::add(std::move(posts));
@@ -159,14 +160,21 @@ protected:
         store::MemoryDisk& disk_;
     };
     StoringOutbox outbox{
-        loop, journal, [this](SessionId to, Command::Body body, Actor const&, Lane::Reply reply) {
+        loop, journal,
+        [this](SessionId to, Command::Body body, Actor const&, Lane::Reply reply) {
             if (auto const* c = std::get_if<Deliver>(&body)) {
                 sent.push_back(std::to_string(c->key.seq) + "->" + std::to_string(to.number()));
             } else {
                 sent.push_back("back " + std::to_string(std::get<Undelivered>(body).key.seq));
             }
             replies.push_back(std::move(reply));
+        },
+        [this](PostKey const& key, Result<Answer> const& answer) {
+            delivered.push_back(
+                std::to_string(key.seq) +
+                (answer ? " taken" : " " + std::string(info(answer.error().code).text)));
         }};
+    std::vector<std::string> delivered;
 
 private:
     bool stored_ = false;
@@ -299,15 +307,7 @@ TEST_F(OutboxAlone, AScanDoesNotSendAgainWhatIsOnItsWay) {
 // An append takes it up, whatever is answered.
 class OutboxInDoubt : public OutboxAlone {
 protected:
-    OutboxInDoubt() {
-        outbox.on_delivered([this](PostKey const& key, Result<Answer> const& answer) {
-            told.push_back(std::to_string(key.seq) +
-                           (answer ? " taken" : " " + std::string(info(answer.error().code).text)));
-        });
-    }
     void take_up(Seq seq) { journal.disk->posts.erase({numbered(1), seq, 0}); }
-
-    std::vector<std::string> told;
 };
 
 TEST_F(OutboxInDoubt, TakenUpByAnAppendOfUnknownEnd_IsNotSentAgain) {
@@ -316,7 +316,7 @@ TEST_F(OutboxInDoubt, TakenUpByAnAppendOfUnknownEnd_IsNotSentAgain) {
     answer(fail(Code::store_unavailable, "planted"));
     loop.advance(Duration(1'000));
     EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "2->2"}));
-    EXPECT_EQ(told, std::vector<std::string>{"1 taken"});
+    EXPECT_EQ(delivered, std::vector<std::string>{"1 taken"});
 }
 
 TEST_F(OutboxInDoubt, SentBackByAnAppendOfUnknownEnd_IsNotSentAgain) {
@@ -326,7 +326,7 @@ TEST_F(OutboxInDoubt, SentBackByAnAppendOfUnknownEnd_IsNotSentAgain) {
     answer(fail(Code::store_unavailable, "planted"));
     loop.advance(Duration(1'000));
     EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "back 1", "2->2"}));
-    EXPECT_EQ(told.front(), "1 not_found");
+    EXPECT_EQ(delivered.front(), "1 not_found");
 }
 
 TEST_F(OutboxInDoubt, TakenUpSinceTheScanRead_IsNotSentAgain) {

@@ -116,15 +116,7 @@ std::pair<Status, std::string> fate_of(Result<Answer> const& answer) {
 }  // namespace
 
 Postmaster::Postmaster(port::Loop& loop, port::Journal& journal, Runner& runner)
-    : loop_(loop), journal_(journal), runner_(runner) {
-    runner_.on_delivered(
-        [this](PostKey const& key, Result<Answer> const& answer) { told(key, answer); });
-}
-
-Postmaster::~Postmaster() {
-    *alive_ = false;
-    runner_.on_delivered({});
-}
+    : loop_(loop), journal_(journal), runner_(runner) {}
 
 void Postmaster::resolve(std::string const& project, std::vector<std::string> const& others,
                          port::Letter const& letter, std::optional<SessionId> except,
@@ -254,7 +246,7 @@ void Postmaster::recall(Ptr const& sending, Seq seq) {
     });
 }
 
-void Postmaster::told(PostKey const& key, Result<Answer> const& answer) {
+void Postmaster::delivered(PostKey const& key, Result<Answer> const& answer) {
     auto const all = sending_;
     for (Ptr const& sending : all) {
         if (sending->from != key.from) continue;

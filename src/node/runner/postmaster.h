@@ -20,7 +20,7 @@ class Postmaster final : public port::Mailer {
 public:
     // All outlive this, and the loop runs nothing of its own after it is gone.
     Postmaster(port::Loop& loop, port::Journal& journal, Runner& runner);
-    ~Postmaster() override;
+    ~Postmaster() override { *alive_ = false; }
     Postmaster(Postmaster const&) = delete;
     Postmaster& operator=(Postmaster const&) = delete;
 
@@ -35,6 +35,8 @@ public:
     };
     void hand_in(std::string const& project, port::Letter letter, Asker asker,
                  port::Fn<void(Result<std::vector<Handed>>)> done);
+    // As Observer::delivered(): the runner's observer calls it.
+    void delivered(session::PostKey const& key, Result<session::Answer> const& answer);
 
 private:
     using Names = std::vector<MailReceiver>;
@@ -48,7 +50,6 @@ private:
     void send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker);
     void sent(Ptr const& sending, Result<session::Answer> answer);
     void recall(Ptr const& sending, Seq seq);
-    void told(session::PostKey const& key, Result<session::Answer> const& answer);
     void finish(Ptr const& sending);
 
     port::Loop& loop_;

@@ -104,7 +104,7 @@ void Runner::sweep(std::vector<SessionId> const& completed) {
                 [this, alive = alive_, batch](Result<Answer> const& answer) {
                     if (answer) ++batch->deleted;
                     if (--batch->open > 0 || !*alive) return;
-                    if (batch->deleted > 0 && on_swept_) on_swept_(batch->deleted);
+                    if (batch->deleted > 0) observer_.swept(batch->deleted);
                     sweep_again(batch->deleted == sweep_size ? Duration(0) : sweep_every_max);
                 });
     }

@@ -12,7 +12,7 @@ protected:
     Retention() {
         completed_after = std::chrono::hours(1);
         restart();
-        runner->on_swept([this](std::size_t deleted) { swept.push_back(deleted); });
+        observer.on_swept = [this](std::size_t deleted) { swept.push_back(deleted); };
         runner->start();
     }
     SessionId completed_session() {

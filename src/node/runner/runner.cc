@@ -18,16 +18,21 @@ constexpr Duration unreadable_every{60'000};  // an entry of held_ without a gat
 
 }  // namespace
 
-Runner::Runner(World world, Options options)
+Runner::Runner(World world, Options options, Observer& observer)
     : world_(world),
       options_(std::move(options)),
       clock_(world.clock),
       writer_(world.loop, world.journal),
       next_number_(options_.next_session_number),
-      outbox_({world.loop, world.journal},
-              [this](SessionId to, Command::Body body, Actor by, Reply reply) {
-                  command(to, std::move(body), {std::move(by)}, std::move(reply));
-              }),
+      observer_(observer),
+      outbox_(
+          {world.loop, world.journal},
+          [this](SessionId to, Command::Body body, Actor by, Reply reply) {
+              command(to, std::move(body), {std::move(by)}, std::move(reply));
+          },
+          [this](PostKey const& key, Result<Answer> const& answer) {
+              observer_.delivered(key, answer);
+          }),
       aliases_(world.journal) {}
 
 Runner::~Runner() {
@@ -125,11 +130,10 @@ void Runner::refuse(SessionId session, Error error, Reply reply) {
 void Runner::posted(std::vector<port::PostRow> posts) {
     auto const others = std::ranges::stable_partition(
         posts, [](port::PostRow const& post) { return post.kind == "session"; });
-    std::vector<port::PostRow> outside(std::make_move_iterator(others.begin()),
-                                       std::make_move_iterator(others.end()));
+    bool const outside = !others.empty();
     posts.erase(others.begin(), others.end());
     if (!posts.empty()) outbox_.add(std::move(posts));
-    if (!outside.empty() && post_sink_) post_sink_(std::move(outside));
+    if (outside) observer_.posted();
 }
 
 void Runner::store_failed(Error const& error) {
@@ -137,7 +141,7 @@ void Runner::store_failed(Error const& error) {
     // There was no memory to read a session: what rests makes room for the next attempt.
     if (error.code == Code::overloaded) release_rested(0, 0);
     if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
-    if (on_failed_) on_failed_();
+    observer_.failed();
 }
 
 void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> reply) {
@@ -368,11 +372,6 @@ void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) 
                       [this, alive = alive_, session, id, outcome = std::move(outcome)]() mutable {
                           if (*alive && !failed_) offer(session, id, std::move(outcome));
                       });
-}
-
-void Runner::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
-    if (delta_sink_) delta_sink_(session, ask, delta);
-    if (said_sink_) said_sink_(session, ask, delta);
 }
 
 // One whose session was deleted, or never was, goes with the loop's next turn: whoever was just

@@ -6,7 +6,7 @@
 
 #include "runner/aliases.h"
 #include "runner/held_clock.h"
-#include "runner/lane.h"
+#include "runner/observer.h"
 #include "runner/outbox.h"
 #include "runner/verify.h"
 #include "wire/audit.h"
@@ -49,6 +49,11 @@ struct Options {
     std::optional<Duration> completed_after = {};
     // Lines of the audit that are so old are removed; nullopt: none.
     std::optional<Duration> audit_after = {};
+    // What a command's events send to receivers that are not sessions. Pure; empty: nothing.
+    std::function<std::vector<port::PostRow>(session::State const&,
+                                             std::span<wire::RecordPtr const>,
+                                             std::vector<session::PendingChange> const&)>
+        outgoing = {};
 };
 
 // The old lines at the beginning of the audit. The newest line of all is never one of them.
@@ -84,8 +89,9 @@ public:
         port::Workers* workers = nullptr;
         port::Catalogue* catalogue = nullptr;  // null: values of submissions are not checked
     };
-    // Everything in `world` outlives this; the loop runs nothing of this runner's after it is gone.
-    Runner(World world, Options options);
+    // `observer` and everything in `world` outlive this; the loop runs nothing of this runner's
+    // after it is gone.
+    Runner(World world, Options options, Observer& observer);
     ~Runner() override;
 
     // Begins to scan: from now on what is owed gets done.
@@ -149,38 +155,17 @@ public:
     [[nodiscard]] bool failed() const { return failed_; }
     [[nodiscard]] HeldClock const& clock() const { return clock_; }
 
-    // Provisional text of replies that are coming, for streams.
-    using DeltaSink = std::function<void(SessionId, session::AskModel const&, port::Delta const&)>;
-    void on_delta(DeltaSink sink) { delta_sink_ = std::move(sink); }
-    // The same once more, for the program that holds the runner.
-    void on_said(DeltaSink sink) { said_sink_ = std::move(sink); }
-    // Every append of every session, as soon as it is durable.
-    using AppendSink = std::function<void(Lane const&, std::vector<wire::RecordPtr> const&)>;
-    void on_append(AppendSink sink) { append_sink_ = std::move(sink); }
-    // Tells what a command's events send to others than sessions. Pure.
-    using Outgoing = std::function<std::vector<port::PostRow>(
-        session::State const&, std::span<wire::RecordPtr const>,
-        std::vector<session::PendingChange> const&)>;
-    void on_outgoing(Outgoing outgoing) { outgoing_ = std::move(outgoing); }
-    // What sessions have sent to others than sessions, as soon as it is durable.
-    using PostSink = std::function<void(std::vector<port::PostRow>)>;
-    void on_post(PostSink sink) { post_sink_ = std::move(sink); }
     // Other projects to which sessions of this one may write.
     [[nodiscard]] std::vector<std::string> const& mail_projects(std::string const& project) const {
         static std::vector<std::string> const none;
         auto const found = options_.mail.find(project);
         return found == options_.mail.end() ? none : found->second.to;
     }
-    // What became of posts to sessions, as far as this process has tried.
-    void on_delivered(Outbox::Told told) { outbox_.on_delivered(std::move(told)); }
     // Lines of the audit from before `until`, the oldest `audit_page` of them: what there is, or is
     // gone when it is not `dry_run`. What was removed stands in a new line.
     static constexpr std::uint64_t audit_page = 10'000;
     void trim_audit(Time until, bool dry_run, Asker const& asker,
                     port::Fn<void(Result<OldAudit>)> done);
-    // How many sessions retention has just deleted, after each batch that deleted some.
-    void on_swept(std::function<void(std::size_t)> swept) { on_swept_ = std::move(swept); }
-    void on_failed(std::function<void()> failed) { on_failed_ = std::move(failed); }
 
 private:
     [[nodiscard]] Random random() override { return world_.entropy.random(); }
@@ -206,12 +191,13 @@ private:
     void store_failed(Error const& error) override;
     void wake_soon(SessionId session, Time at) override;
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
-        if (append_sink_) append_sink_(lane, records);
+        observer_.appended(lane, records);
     }
     [[nodiscard]] std::vector<port::PostRow> outgoing(
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) override {
-        return outgoing_ ? outgoing_(state, records, changes) : std::vector<port::PostRow>();
+        return options_.outgoing ? options_.outgoing(state, records, changes)
+                                 : std::vector<port::PostRow>();
     }
     void posted(std::vector<port::PostRow> posts) override;
     [[nodiscard]] std::uint64_t next_session() const override { return next_number_; }
@@ -220,7 +206,9 @@ private:
     void release_rested(std::size_t lanes_max, std::size_t bytes_max);
     void unlist(SessionId session);
     bool release_lane(SessionId session);
-    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
+    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
+        observer_.delta(session, ask, delta);
+    }
 
     [[nodiscard]] std::shared_ptr<Lane> lane(SessionId session, bool fresh = false);
     void create_new(session::Create create, Asker asker, std::optional<Bits128> key,
@@ -287,15 +275,9 @@ private:
     bool failed_ = false;
     Time drain_until_{};
     port::Fn<void()> drained_;
-    DeltaSink delta_sink_;
-    DeltaSink said_sink_;
-    AppendSink append_sink_;
-    PostSink post_sink_;
-    Outgoing outgoing_;
+    Observer& observer_;
     Outbox outbox_;
     Aliases aliases_;
-    std::function<void()> on_failed_;
-    std::function<void(std::size_t)> on_swept_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -36,7 +36,7 @@ class LargeCommandTest : public RunnerTestOn<Journal> {
 protected:
     LargeCommandTest() {
         runner = std::make_unique<Runner>(
-            Runner::World{loop, clock, entropy, journal, effects, &workers}, Options());
+            Runner::World{loop, clock, entropy, journal, effects, &workers}, Options(), observer);
     }
 
     void command(SessionId session, Command::Body body) {

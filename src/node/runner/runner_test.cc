@@ -342,7 +342,7 @@ TEST_F(Draining, DoesNotWaitForEverForAToolThatHangs) {
 
 TEST_F(Failing, AFailedSyncIsToldOnceAndEndsTheScan) {
     int told = 0;
-    runner->on_failed([&] { ++told; });
+    observer.on_failed = [&] { ++told; };
     runner->start();
     SessionId const session = waiting_session(Duration(5'000));
     journal.fault = Fault::lost;
@@ -359,7 +359,7 @@ TEST_F(Failing, AFailedSyncIsToldOnceAndEndsTheScan) {
 
 TEST_F(Failing, ASyncThatFailsWhileAnOutcomeIsTakenIsToldToo) {
     int told = 0;
-    runner->on_failed([&] { ++told; });
+    observer.on_failed = [&] { ++told; };
     SessionId const session = new_session();
     (void)ask(session, prompt("hello"));
     journal.fault = Fault::lost;
@@ -371,10 +371,10 @@ TEST_F(Failing, ASyncThatFailsWhileAnOutcomeIsTakenIsToldToo) {
 
 TEST_F(Waking, ProvisionalTextGoesToWhoeverAskedForIt) {
     Strings heard;
-    runner->on_delta([&](SessionId, AskModel const& ask, port::Delta const& delta) {
+    observer.on_delta = [&](SessionId, AskModel const& ask, port::Delta const& delta) {
         heard.push_back(std::to_string(ask.step) + "." + std::to_string(ask.attempt) + " " +
                         delta.text);
-    });
+    };
     (void)ask(new_session(), prompt("hello"));
     effects.asked.back().delta({port::Delta::Kind::text, "wel"});
     EXPECT_EQ(heard, Strings{"1.1 wel"});

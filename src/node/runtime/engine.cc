@@ -99,7 +99,13 @@ Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
               {.epoch = store_->epoch(),
                .next_session_number = store_->next_session_number(),
                .resident_max = settings_.resident_sessions,
-               .completed_after = settings_.completed_after}) {}
+               .completed_after = settings_.completed_after,
+               .outgoing =
+                   [this](auto const& state, auto records, auto const& changes) {
+                       return attached_ ? attached_->outgoing(state, records, changes)
+                                        : std::vector<port::PostRow>();
+                   }},
+              *this) {}
 
 Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings) {
     if (auto right = check_numbers(settings); !right)
@@ -110,9 +116,6 @@ Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings
         std::unique_ptr<Engine> engine(new Engine(std::move(settings), *std::move(store)));
         if (auto ready = engine->assemble(); !ready)
             return std::unexpected(std::move(ready.error()));
-        engine->runner_.on_said(
-            [e = engine.get()](SessionId session, session::AskModel const&,
-                               port::Delta const& delta) { e->heard(session, delta); });
         engine->runner_.start();
         io::NoSignals const none;
         engine->thread_ = std::thread([&loop = engine->loop_] { loop.run(); });

@@ -42,24 +42,28 @@ struct Inside {
     std::function<std::vector<port::ModelLoad>()> models;
 };
 
-// What else runs on a runtime's loop, and is shut down with it: the HTTP server.
-class Attached {
+// What else runs on a runtime's loop, and is shut down with it: the HTTP server. It observes the
+// runner beside the runtime.
+class Attached : public runner::Observer {
 public:
-    virtual ~Attached() = default;
     // Takes no more requests.
     virtual void stop_accepting() = 0;
     // Nothing is asked of the runner any more: ends, then calls `done`.
     virtual void end(port::Fn<void()> done) = 0;
     // "http://host:port/c/…": takes the outcome of that call.
     [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
+    // As runner::Options::outgoing.
+    [[nodiscard]] virtual std::vector<port::PostRow> outgoing(
+        session::State const& state, std::span<wire::RecordPtr const> records,
+        std::vector<session::PendingChange> const& changes) const = 0;
 };
 
 }  // namespace runtime
 
-class Runtime::Engine {
+class Runtime::Engine : private runner::Observer {
 public:
     [[nodiscard]] static Result<std::unique_ptr<Engine>> open(Settings settings);
-    ~Engine();
+    ~Engine() override;
 
     // See Runtime::close().
     bool close(Duration limit);
@@ -128,7 +132,22 @@ private:
     void let_go();
     void pump(std::shared_ptr<Follow> const& follow);
     void hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events);
-    void heard(SessionId session, port::Delta const& delta);
+    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
+    void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
+        if (attached_) attached_->appended(lane, records);
+    }
+    void posted() override {
+        if (attached_) attached_->posted();
+    }
+    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
+        if (attached_) attached_->delivered(key, answer);
+    }
+    void swept(std::size_t sessions) override {
+        if (attached_) attached_->swept(sessions);
+    }
+    void failed() override {
+        if (attached_) attached_->failed();
+    }
     void join(std::shared_ptr<Family> const& family, SessionId session, Seq after,
               runtime::Reply<void> joined);
     void join_child(std::shared_ptr<Family> const& family, SessionId child, Duration wait);

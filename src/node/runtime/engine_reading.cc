@@ -194,8 +194,11 @@ void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vect
         });
 }
 
-// Text that a model is saying. Who has ended is forgotten on the way.
-void Runtime::Engine::heard(SessionId session, port::Delta const& delta) {
+// Provisional text of a model, for the server and for the followers of the session. Followers that
+// have ended are removed on the way.
+void Runtime::Engine::delta(SessionId session, session::AskModel const& ask,
+                            port::Delta const& delta) {
+    if (attached_) attached_->delta(session, ask, delta);
     auto const found = listeners_.find(session);
     if (found == listeners_.end() || delta.kind != port::Delta::Kind::text) return;
     std::erase_if(found->second, [&](std::weak_ptr<Follow> const& weak) {

@@ -137,7 +137,6 @@ public:
                 .workers = &inside.bodies}),
           processes_(inside.loop),
           webhooks_(inside.loop, {.active_max = webhook::Pump::at_once}),
-          runner_(inside.runner),
           count_by_(inside.count_by),
           pump_({inside.loop, inside.clock, inside.entropy, inside.journal, webhooks_, processes_},
                 pump_options(settings)),
@@ -151,11 +150,7 @@ public:
         };
     }
 
-    ~Serving() override {
-        count_by_(nullptr);
-        runner_.on_outgoing({});
-        runner_.on_post({});
-    }
+    ~Serving() override { count_by_(nullptr); }
     Serving(Serving const&) = delete;
     Serving& operator=(Serving const&) = delete;
 
@@ -170,10 +165,6 @@ public:
         std::string at = "http://" + (v6 ? "[" + address_.host + "]" : address_.host) + ":" +
                          std::to_string(*port);
         if (url_.empty()) url_ = at;
-        runner_.on_outgoing([](auto const& state, auto records, auto const& changes) {
-            return webhook::posts_of({}, state, records, changes);
-        });
-        runner_.on_post([this](auto const& /*posts*/) { pump_.wake(); });
         pump_.start();
         return at;
     }
@@ -187,6 +178,24 @@ public:
     [[nodiscard]] std::string callback_url(PendingId const& pending) const override {
         return url_ + "/c/" + gate_.capabilities().token(pending);
     }
+    [[nodiscard]] std::vector<port::PostRow> outgoing(
+        session::State const& state, std::span<wire::RecordPtr const> records,
+        std::vector<session::PendingChange> const& changes) const override {
+        return webhook::posts_of({}, state, records, changes);
+    }
+
+    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
+        api_.delta(session, ask, delta);
+    }
+    void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
+        api_.appended(lane, records);
+    }
+    void posted() override { pump_.wake(); }
+    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
+        api_.delivered(key, answer);
+    }
+    void swept(std::size_t /*sessions*/) override {}
+    void failed() override {}
 
 private:
     webhook::Pump::Options pump_options(ServeSettings const& settings) {
@@ -207,7 +216,6 @@ private:
     server::Api api_;
     NoProcesses processes_;
     io::CurlHttpClient webhooks_;  // receivers may hang, and nobody else waits behind them
-    runner::Runner& runner_;
     std::function<void(port::Meter*)> const count_by_;
     webhook::Pump pump_;
     server::HttpServer http_;

@@ -34,6 +34,20 @@ private:
     std::vector<HttpReply>& replies_;
 };
 
+// As the server's observer does.
+inline void report_to(Api& api, runner::testing::TestObserver& observer) {
+    observer.on_delta = [&api](SessionId session, session::AskModel const& ask,
+                               port::Delta const& delta) { api.delta(session, ask, delta); };
+    observer.on_append = [&api](runner::Lane const& lane,
+                                std::vector<wire::RecordPtr> const& records) {
+        api.appended(lane, records);
+    };
+    observer.on_delivered = [&api](session::PostKey const& key,
+                                   Result<session::Answer> const& answer) {
+        api.delivered(key, answer);
+    };
+}
+
 class ApiTest : public runner::testing::RunnerTestOn<Journal> {
 protected:
     using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -114,7 +128,7 @@ protected:
                     R"({"pendingID":")" + pending + R"(","result":{"output":)" + output + "}}");
     }
 
-    ApiTest() : RunnerTestOn<Journal>(true) {}
+    ApiTest() : RunnerTestOn<Journal>(true) { report_to(api, observer); }
 
     std::string const sessions = "/api/projects/default/sessions";
     Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10, std::string(32, 'k')}, clock};

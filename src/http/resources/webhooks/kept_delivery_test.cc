@@ -24,6 +24,8 @@ using KeepingJournal = runner::testing::TestJournal<store::MemoryStore, store::M
 
 class KeptDelivery : public runner::testing::RunnerTestOn<KeepingJournal> {
 protected:
+    KeptDelivery() { report_to(api, observer); }
+
     // A source sends what no call waits for.
     std::string keep() {
         begin_keep();

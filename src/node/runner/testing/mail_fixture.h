@@ -18,12 +18,17 @@ protected:
     using Base::effects;
     using Base::journal;
     using Base::loop;
+    using Base::observer;
     using Base::restart;
     using Base::runner;
 
     RunnerMailOn() { begin(); }
 
     void begin() {
+        observer.on_delivered = [this](session::PostKey const& key,
+                                       Result<session::Answer> const& answer) {
+            if (post) post->delivered(key, answer);
+        };
         post = std::make_unique<Postmaster>(loop, journal, *runner);
         runner->start();
         loop.run();

@@ -3,6 +3,7 @@
 
 #include "runner/runner.h"
 #include "runner/testing/catalogue.h"
+#include "runner/testing/observer.h"
 #include "runner/testing/world.h"
 #include "session/testing/given.h"
 
@@ -26,7 +27,7 @@ protected:
         options.audit_after = audit_after;
         runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects,
                                                         nullptr, checks ? &catalogue : nullptr},
-                                          options);
+                                          options, observer);
     }
     // Another process on the same data. What the old one ran is gone with it.
     void restart(std::size_t resident_max = 4'096) {
@@ -94,6 +95,7 @@ protected:
     Journal journal{loop};
     TestEffects effects;
     TestCatalogue catalogue;
+    TestObserver observer;
     bool const checks;  // values of submissions, by the catalogue
     std::unique_ptr<Runner> runner;
     std::size_t resident_bytes = std::size_t{256} << 20;  // of the next open(); so below

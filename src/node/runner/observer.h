@@ -1,0 +1,26 @@
+#pragma once
+// What a runner reports to its owner. Each function is called on the loop and returns at once.
+
+#include "runner/lane.h"
+
+namespace dormouse::runner {
+
+class Observer {
+public:
+    virtual ~Observer() = default;
+    // Provisional text of a reply that is still coming.
+    virtual void delta(SessionId session, session::AskModel const& ask,
+                       port::Delta const& delta) = 0;
+    // An append of a session, as soon as it is durable.
+    virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
+    // Messages to receivers that are not sessions are durable: they can be sent.
+    virtual void posted() = 0;
+    // The outcome of a message between sessions, as far as this process knows it.
+    virtual void delivered(session::PostKey const& key, Result<session::Answer> const& answer) = 0;
+    // Retention has deleted so many sessions; called after each batch that deleted some.
+    virtual void swept(std::size_t sessions) = 0;
+    // A sync failed: this process writes nothing more (P10). Called once.
+    virtual void failed() = 0;
+};
+
+}  // namespace dormouse::runner
