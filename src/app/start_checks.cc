@@ -78,10 +78,11 @@ Result<void> refuse_exposed_data(config::Config const& config, std::string const
     return {};
 }
 
-void look_for_forgotten(port::Journal& journal, agent::Registry const& registry,
+void look_for_forgotten(port::Part<port::MaintenanceStore> sessions,
+                        agent::Registry const& registry,
                         std::function<void(std::string const&)> tell) {
-    auto question = [](port::Store& store) { return store.all_sessions(0, rows_max); };
-    port::ask(journal, std::move(question),
+    auto question = [](port::MaintenanceStore& store) { return store.all_sessions(0, rows_max); };
+    port::ask(sessions, std::move(question),
               [&registry, tell = std::move(tell)](Result<std::vector<port::SessionRow>> rows) {
                   std::string const text = rows ? forgotten_text(registry, *rows) : std::string();
                   if (!text.empty()) tell(text);

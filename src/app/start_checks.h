@@ -22,7 +22,8 @@ namespace dormouse::app {
 
 // Looks among the oldest sessions for those whose agents are not in the registry any more, and
 // reports one sentence if there are some. The registry outlives the journal.
-void look_for_forgotten(port::Journal& journal, agent::Registry const& registry,
+void look_for_forgotten(port::Part<port::MaintenanceStore> sessions,
+                        agent::Registry const& registry,
                         std::function<void(std::string const&)> tell);
 
 }  // namespace dormouse::app

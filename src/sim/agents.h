@@ -39,7 +39,7 @@ private:
     World& world_;
 };
 
-class Agents final : public port::Effects {
+class Agents final : public port::Effects, public port::AgentTerms {
 public:
     // All outlive this.
     Agents(World& world, agent::Registry const& registry, AgentFaults const& faults)
@@ -53,9 +53,24 @@ public:
                   port::Outcome done) override;
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
+    // The simulated agents have no interceptors, external agents and limits by project.
+    void ask_turn(port::TurnRequest request, port::Outcome done) override {
+        done(session::TurnOutcome{request.ask.turn, request.ask.ended});
+    }
+    void tell_agent(SessionId, std::string const&, session::TellAgent const&) override {}
     void stop(SessionId session, session::EffectId id) override;
+    void ended(SessionId, std::string const&) override {}
+    [[nodiscard]] std::optional<Time> model_until(SessionId, session::EffectId) const override {
+        return std::nullopt;
+    }
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return inner_.has_gate(gate);
+    }
+    [[nodiscard]] std::optional<std::uint64_t> view_tokens(std::string const&) const override {
+        return std::nullopt;
+    }
+    [[nodiscard]] std::string refusal(std::string const&, std::string const&) const override {
+        return {};
     }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);

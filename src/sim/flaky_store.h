@@ -23,11 +23,6 @@ public:
         return {appends.size(), fail(Code::internal, "a reader does not commit")};
     }
 
-    [[nodiscard]] Result<void> update_posts(
-        std::span<port::PostUpdate const> /*updates*/) override {
-        return fail(Code::internal, "a reader does not write");
-    }
-
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override {
         return ask([&] { return store_.load(session); });
     }
@@ -110,10 +105,6 @@ public:
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override {
         return ask([&] { return store_.post(key); });
     }
-    // REQUIRES: nobody writes through the reader.
-    [[nodiscard]] Result<void> change_tokens(port::TokenChange const&) override {
-        return fail(Code::internal, "a reader does not write");
-    }
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override {
         return ask([&] { return store_.tokens(); });
     }
@@ -124,8 +115,59 @@ public:
     [[nodiscard]] Result<void> ping() override {
         return ask([&] { return store_.ping(); });
     }
+    [[nodiscard]] Result<std::vector<port::SessionHead>> heads(std::uint64_t after,
+                                                               std::uint32_t limit) override {
+        return ask([&] { return store_.heads(after, limit); });
+    }
+    [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session) override {
+        return ask([&] { return store_.session_bytes(session); });
+    }
+    [[nodiscard]] Result<std::uint64_t> journal_bytes(SessionId session) override {
+        return ask([&] { return store_.journal_bytes(session); });
+    }
+    [[nodiscard]] Result<std::vector<port::DuePost>> due_by_target(Time until,
+                                                                   std::string const& after,
+                                                                   std::uint32_t each,
+                                                                   std::uint32_t limit) override {
+        return ask([&] { return store_.due_by_target(until, after, each, limit); });
+    }
+    [[nodiscard]] Result<std::vector<port::PostRow>> list_posts(
+        port::PostFilter const& filter) override {
+        return ask([&] { return store_.list_posts(filter); });
+    }
+    [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override {
+        return ask([&] { return store_.project_of(session); });
+    }
+    [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit) override {
+        return ask([&] { return store_.count_given_up(until, limit); });
+    }
+    [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
+                                                            Generation generation) override {
+        return ask([&] { return store_.secret(session, call, generation); });
+    }
+    [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override {
+        return ask([&] { return store_.delivered(key); });
+    }
+    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override {
+        return ask([&] { return store_.kept(limit); });
+    }
+    // REQUIRES of those below: nobody writes through the reader.
+    [[nodiscard]] Result<void> drop_delivered(Time) override { return read_only(); }
+    [[nodiscard]] Result<void> drop_given_up(Time, std::uint32_t) override { return read_only(); }
+    [[nodiscard]] Result<void> keep(port::KeptRow const&) override { return read_only(); }
+    [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const>) override { return read_only(); }
+    [[nodiscard]] Result<void> trim_audit(std::uint64_t, std::string const&) override {
+        return read_only();
+    }
+    [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const>) override {
+        return read_only();
+    }
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const&) override {
+        return read_only();
+    }
 
 private:
+    static Result<void> read_only() { return fail(Code::internal, "a reader does not write"); }
     template <class Question> [[nodiscard]] auto ask(Question question) -> decltype(question()) {
         if (fails_()) return fail(Code::store_unavailable, "the simulated store does not answer");
         return question();

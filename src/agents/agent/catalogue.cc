@@ -51,7 +51,8 @@ Result<std::string> RegistryCatalogue::folder(std::string const& agent,
 
 void RegistryCatalogue::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) {
     Agent const* const found = registry_.agent(ask.agent);
-    if (!found || !found->program) return Catalogue::open_door(std::move(ask), std::move(then));
+    if (!found || !found->program)
+        return then(fail(Code::wrong_kind, "The session's agent has no screen of its own."));
     found->program->open_door(std::move(ask), std::move(then));
 }
 

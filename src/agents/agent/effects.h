@@ -14,7 +14,7 @@ struct Surroundings {
     std::function<Time()> now = {};
 };
 
-class AgentEffects final : public port::Effects {
+class AgentEffects final : public port::Effects, public port::AgentTerms {
 public:
     // All outlive this. On the loop.
     AgentEffects(Registry const& registry, port::Workers& workers, Surroundings surroundings = {})

@@ -80,7 +80,8 @@ protected:
         options.epoch = journal.store->epoch();
         options.next_session_number = journal.store->next_session_number();
         runner = std::make_unique<runner::Runner>(
-            runner::Runner::World{loop, clock, entropy, journal, effects}, options, observer);
+            runner::Runner::World{loop, clock, entropy, journal, effects, effects}, options,
+            observer);
         runner->start();
         loop.run();
     }

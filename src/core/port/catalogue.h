@@ -73,48 +73,42 @@ struct UnaskedEntry {
     std::string why;
 };
 
-class Catalogue {
+// The configured agents.
+class AgentCatalogue {
 public:
-    virtual ~Catalogue() = default;
+    virtual ~AgentCatalogue() = default;
     [[nodiscard]] virtual std::vector<AgentEntry> agents() const = 0;
     [[nodiscard]] virtual bool has_agent(std::string const& id) const = 0;
     // For sessions of `agent`; nullopt: there is none.
-    [[nodiscard]] virtual std::optional<CallsEntry> calls(std::string const& /*agent*/) const {
-        return std::nullopt;
-    }
+    [[nodiscard]] virtual std::optional<CallsEntry> calls(std::string const& agent) const = 0;
     // The folder that `cwd` (empty: none is named) stands for in sessions of `agent`; "" for agents
     // that work in none. Error: it may not work there.
-    [[nodiscard]] virtual Result<std::string> folder(std::string const& /*agent*/,
-                                                     std::string const& /*cwd*/) const {
-        return std::string();
-    }
+    [[nodiscard]] virtual Result<std::string> folder(std::string const& agent,
+                                                     std::string const& cwd) const = 0;
     // Wakes the program without a prompt when it sleeps, and holds it awake for the lease. `then`
-    // may be called before this returns. Error: it has no screen, or can not be woken.
-    virtual void open_door(DoorAsk ask,  // NOLINT(*-value-param): kept
-                           Fn<void(Result<DoorEntry>)> then) {
-        (void)ask;
-        then(fail(Code::wrong_kind, "The session's agent has no screen of its own."));
-    }
+    // may be called before this returns. Error: it has no screen, or cannot be woken.
+    virtual void open_door(DoorAsk ask, Fn<void(Result<DoorEntry>)> then) = 0;
     // Of programs that run now.
-    [[nodiscard]] virtual std::vector<UnaskedEntry> unasked() const { return {}; }
-    // What it says of itself; empty: nothing.
-    [[nodiscard]] virtual std::string tool_description(std::string const& /*tool*/) const {
-        return {};
-    }
+    [[nodiscard]] virtual std::vector<UnaskedEntry> unasked() const = 0;
+};
+
+// What the configured tools and gates declare.
+class ToolCatalogue {
+public:
+    virtual ~ToolCatalogue() = default;
+    // Empty: it has none.
+    [[nodiscard]] virtual std::string tool_description(std::string const& tool) const = 0;
     // JSON Schema of the tool's input; nullopt: there is no such tool (any more).
     [[nodiscard]] virtual std::optional<Json> tool_schema(std::string const& tool) const = 0;
     // JSON Schema of its results; nullopt: it declares none, or there is no such tool.
-    [[nodiscard]] virtual std::optional<Json> result_schema(std::string const& /*tool*/) const {
-        return std::nullopt;
-    }
+    [[nodiscard]] virtual std::optional<Json> result_schema(std::string const& tool) const = 0;
     // Some code of the tool's judges results besides its schema.
-    [[nodiscard]] virtual bool has_validator(std::string const& /*tool*/) const { return false; }
+    [[nodiscard]] virtual bool has_validator(std::string const& tool) const = 0;
     // Asks it where it may block; `then` comes on the loop. REQUIRES: has_validator(what.tool).
-    virtual void validate(OfferedResult /*what*/,  // NOLINT(*-value-param)
-                          Fn<void(ValidationResult)> then) {
-        then(std::nullopt);
-    }
+    virtual void validate(OfferedResult what, Fn<void(ValidationResult)> then) = 0;
     [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;
 };
+
+class Catalogue : public AgentCatalogue, public ToolCatalogue {};
 
 }  // namespace dormouse::port

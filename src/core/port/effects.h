@@ -56,36 +56,31 @@ public:
     virtual void poll_tool(SessionId session, session::EffectId id, std::string agent,
                            session::PollTool poll, Outcome done) = 0;
     // Without interceptors every turn may begin.
-    virtual void ask_turn(TurnRequest request, Outcome done) {  // NOLINT(*-value-param): kept
-        done(session::TurnOutcome{request.ask.turn, request.ask.ended});
-    }
+    virtual void ask_turn(TurnRequest request, Outcome done) = 0;
     // To the program that is prompted. Without outcome.
-    virtual void tell_agent(SessionId /*session*/, std::string const& /*agent*/,
-                            session::TellAgent const& /*what*/) {}
+    virtual void tell_agent(SessionId session, std::string const& agent,
+                            session::TellAgent const& what) = 0;
     virtual void stop(SessionId session, session::EffectId id) = 0;
     // The session ended: what is kept running for it may end. Perhaps more than once.
-    virtual void ended(SessionId /*session*/, std::string const& /*agent*/) {}
+    virtual void ended(SessionId session, std::string const& agent) = 0;
     // Until when a request to a model that was asked for may take: for ever while it waits for its
-    // turn. nullopt: as long as is usual.
-    [[nodiscard]] virtual std::optional<Time> model_until(SessionId /*session*/,
-                                                          session::EffectId /*id*/) const {
-        return std::nullopt;
-    }
-    // Asked when a session is loaded: for a gate that is not there its calls wait.
-    [[nodiscard]] virtual bool has_gate(std::string const& /*gate*/) const { return true; }
+    // turn. nullopt: the default time.
+    [[nodiscard]] virtual std::optional<Time> model_until(SessionId session,
+                                                          session::EffectId id) const = 0;
+};
 
-    // How many tokens of a session's past the agent's model is shown; nullopt: all that there are.
+// What a session must know of its agent to decide. Called from the loop.
+class AgentTerms {
+public:
+    virtual ~AgentTerms() = default;
+    // Asked when a session is loaded: calls wait for a gate that is not configured.
+    [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;
+    // How many tokens of a session's past the agent's model is shown; nullopt: all of them.
     [[nodiscard]] virtual std::optional<std::uint64_t> view_tokens(
-        std::string const& /*agent*/) const {
-        return std::nullopt;
-    }
-
+        std::string const& agent) const = 0;
     // Why this agent takes no session of that project; empty: it does, or there is no such agent.
-    [[nodiscard]] virtual std::string refusal(std::string const& /*agent*/,
-                                              std::string const& /*project*/) const {
-        return {};
-    }
-
+    [[nodiscard]] virtual std::string refusal(std::string const& agent,
+                                              std::string const& project) const = 0;
     // nullopt: there is no agent of this name (any more).
     [[nodiscard]] virtual std::optional<session::TurnTerms> terms(
         std::string const& agent) const = 0;

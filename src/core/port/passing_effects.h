@@ -1,6 +1,6 @@
 #pragma once
-// Effects that stand before others and pass all on. Whoever counts, checks or spoils some of them
-// overrides those, and forgets none of the rest. On the loop.
+// Effects that pass everything on to others. A class that counts, checks or spoils some of them
+// overrides those. On the loop.
 
 #include "port/effects.h"
 
@@ -40,20 +40,6 @@ public:
     [[nodiscard]] std::optional<Time> model_until(SessionId session,
                                                   session::EffectId id) const override {
         return to_.model_until(session, id);
-    }
-    [[nodiscard]] bool has_gate(std::string const& gate) const override {
-        return to_.has_gate(gate);
-    }
-    [[nodiscard]] std::optional<std::uint64_t> view_tokens(
-        std::string const& agent) const override {
-        return to_.view_tokens(agent);
-    }
-    [[nodiscard]] std::string refusal(std::string const& agent,
-                                      std::string const& project) const override {
-        return to_.refusal(agent, project);
-    }
-    [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
-        return to_.terms(agent);
     }
 
 private:

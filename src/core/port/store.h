@@ -1,6 +1,8 @@
 #pragma once
 // What a store author writes: a plain blocking class of rows and bytes. It decodes nothing but its
-// own rows.
+// own rows. One object implements all of it, because one append writes rows of most parts at once;
+// each user takes the part that it needs. No function has a default: a store that forgets one does
+// not compile.
 //
 // Threads: commit(), update_posts(), change_tokens(), keep() and drop_kept() are called by one
 // thread at a time (the writer); all other members by one thread at a time (the reader), at the
@@ -9,306 +11,21 @@
 // (the disk), fail_stop (a sync failed: nothing is ever written again by this object), internal
 // (damage found: the row and file are named in `detail`).
 
-#include <dormouse/error.h>
-#include <dormouse/id.h>
-#include <dormouse/time.h>
-
-#include "port/audit.h"
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
+#include "port/store_rows.h"
 
 namespace dormouse::port {
 
-// The events of one append, packed by wire/record.h. Opaque here. Checksummed by the store with its
-// key.
-struct Frame {
-    Seq first = 0;            // sequence number of its first event
-    std::uint32_t count = 0;  // number of events in it
-    std::string bytes;
-};
-
-// What lists show of a session without reading its journal. Written when one of these fields
-// changes.
-struct SessionRow {
-    SessionId id;
-    std::string project;
-    std::string agent;
-    std::string alias;   // empty: none
-    std::string title;   // empty: none
-    std::string status;  // active, paused, completed, error, deleted
-    Time created{};
-    Time updated{};  // when this row was last written
-};
-
-// A session and its newest event.
-struct SessionHead {
-    SessionId session;
-    Seq head = 0;
-    friend bool operator==(SessionHead const&, SessionHead const&) = default;
-};
-
-enum class PendingStatus : std::uint8_t { waiting, completed, failed, expired, cancelled };
-
-// One pause of one call (table pending_tool_calls). Content stays in the journal: `paused` and
-// `settled` are the events that hold it.
-struct PendingRow {
-    CallNo call = 0;
-    Generation generation = 0;
-    PendingStatus status = PendingStatus::waiting;
-    std::string tool;
-    Time created{};
-    std::optional<Time> timeout;    // deadline
-    Seq paused = 0;                 // tool_started, call_paused or gate_asked that opened it
-    Seq settled = 0;                // the settling event (its receipt); 0 while open
-    std::string external_ref = {};  // what the job calls itself; empty: nothing
-
-    friend bool operator==(PendingRow const&, PendingRow const&) = default;
-};
-
-// What is closed is found by key. Never changed once written. `key` is short bytes (at most 64).
-struct KeyRow {
-    std::string key;
-    Seq seq = 0;
-    friend bool operator==(KeyRow const&, KeyRow const&) = default;
-};
-
-struct SnapshotRow {
-    Seq seq = 0;               // the state after this event
-    std::uint32_t format = 0;  // version of the encoding of `state`
-    std::string state;
-};
-
-// Bytes that are too large for a record, kept under the event that names them.
-struct ArtifactRow {
-    Seq seq = 0;
-    std::shared_ptr<std::string const> bytes;  // never null
-};
-
-// What a session sends and does not wait for. Stored with the append that sends it.
-struct PostKey {
-    SessionId from;
-    Seq seq = 0;  // the event that sends it
-    std::uint32_t n = 0;
-    friend auto operator<=>(PostKey const&, PostKey const&) = default;
-};
-
-// `dead` and `disabled` are tried no more, `delivered` is kept for whoever asks what became of it.
-enum class PostState : std::uint8_t { pending, delivered, dead, disabled };
-
-struct PostRow {
-    PostKey key;
-    std::string kind;    // who delivers it: "session", "webhook"
-    std::string target;  // the id of a session, a URL
-    std::string body;    // opaque here. Checksummed by the store with its key.
-    // The session that its delivery makes. Its number is taken from now on.
-    std::optional<SessionId> makes = {};
-    PostState state = PostState::pending;
-    Time created{};
-    Time next_at{};  // while it is pending: when it is to be tried; given up: since when
-    std::uint32_t attempts = 0;
-    std::int32_t last_status = 0;  // of HTTP; 0: none
-    std::string last_error = {};
-    std::optional<Time> delivered = {};
-    friend bool operator==(PostRow const&, PostRow const&) = default;
-};
-
-// A post to somebody who is no session, whose time has come.
-struct DuePost {
-    PostKey key;
-    std::string target;
-    std::uint32_t attempts = 0;  // that failed
-    friend bool operator==(DuePost const&, DuePost const&) = default;
-};
-
-// What became of a post. Nothing else of its row ever changes.
-struct PostUpdate {
-    PostKey key;
-    bool gone = false;  // its row goes; the rest says nothing
-    PostState state = PostState::pending;
-    Time next_at{};
-    std::uint32_t attempts = 0;
-    std::int32_t last_status = 0;
-    std::string last_error = {};
-    std::optional<Time> delivered = {};
-};
-
-// What lists show of posts to others than sessions.
-struct PostFilter {
-    std::string project = {};
-    std::optional<PostState> state = {};  // nullopt: all
-    std::optional<PostKey> before = {};   // page: smaller keys only
-    std::uint32_t limit = 50;
-};
-
-// What signs the webhooks of one pause and is in no record. Replaces an older one.
-struct SecretRow {
-    CallNo call = 0;
-    Generation generation = 0;
-    std::string secret;
-};
-
-// A delivery of a source that has been taken. `digest`: of its body.
-struct DeliveredRow {
-    Bits128 key{};
-    Bits128 digest{};
-};
-
-// A signed payload for which no call was there, kept until one comes.
-struct KeptRow {
-    DeliveredRow delivery;
-    std::string delivery_id;
-    Time at{};
-    std::string source;
-    std::string project;
-    std::string reference;  // the externalRef that its call will have
-    std::string body;
-};
-
-// What stays of a session's oldest frames, which go: a frame in the place of the last of them,
-// which it has the place of. With them go the closed pending rows up to `through`, keys up to it
-// whose first byte is in `keys`, secrets of calls up to `call`, and artifacts up to it that are not
-// kept.
-struct BaseRow {
-    Frame frame;
-    Seq through = 0;
-    CallNo call = 0;
-    std::string keys;
-    std::vector<Seq> artifacts;  // that stay
-};
-
-// One session's append: whole or not at all. Fails alone with conflict when the session's head is
-// not `after`.
-struct Append {
-    SessionId session;
-    Epoch epoch = 0;
-    Seq after = 0;  // the head that it was decided on
-    Frame frame;    // frame.first == after + 1
-    // The earliest time at which the session owes something; nullopt: it sleeps. Written only when
-    // `wake_changed`.
-    std::optional<Time> wake_at;
-    bool wake_changed = true;
-    std::optional<SessionRow> row;
-    // Fails alone with alias_taken when another session that aliases() lists has row->alias.
-    bool claims_alias = false;
-    std::vector<PendingRow> pending;  // inserted or replaced by (call, generation)
-    std::vector<KeyRow> keys;
-    std::vector<ArtifactRow> artifacts;
-    std::vector<PostRow> posts;       // key.from == session; they stay when the session goes
-    std::vector<PostKey> taken = {};  // posts that it receives or gets back: their rows go
-    std::vector<SecretRow> secrets = {};
-    // Remembered for every session; none of them is kept any more. Those that are known stay.
-    std::vector<DeliveredRow> delivered = {};
-    // `pending` and `keys` are all that there are after event `anew_after`: what stood there goes
-    // first.
-    bool rows_anew = false;
-    Seq anew_after = 0;
-    std::optional<BaseRow> base = {};     // REQUIRES: base->frame is before this append's
-    std::optional<SnapshotRow> snapshot;  // replaces an older one
-    std::vector<std::string> audit;       // lines that are added to the audit
-    std::optional<Bits128> create_key;    // remembered with the session for find_created()
-    // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and
-    // create_key.
-    bool erase = false;
-};
-
-struct Loaded {
-    std::optional<SessionRow>
-        row;  // nullopt: no such session (or another session under this number)
-    std::optional<SnapshotRow> snapshot;
-    std::vector<Frame> tail;  // frames after the snapshot's seq (all, without one), in order
-    bool wake_known = false;  // `wake_at` below is what is stored
-    std::optional<Time> wake_at;
-};
-
-struct Due {
-    Time at{};
-    SessionId session;
-};
-
-struct PendingFilter {
-    std::string project = {};
-    std::vector<PendingStatus> statuses = {};  // empty: all
-    std::string tool = {};                     // empty: all
-    std::optional<SessionId> session = {};
-    std::string external_ref = {};  // empty: all. REQUIRES: `session` is not given with it.
-    // Page: rows before this one in the order newest session first, then call and generation
-    // descending.
-    std::optional<PendingId> before = {};  // nonce ignored
-    std::uint32_t limit = 50;
-};
-
-// The calls that wait, of all projects.
-struct OpenPending {
-    std::uint64_t count = 0;  // at most the limit that was asked for
-    std::optional<Time> oldest;
-    friend bool operator==(OpenPending const&, OpenPending const&) = default;
-};
-
-struct PendingListed {
-    SessionId session;
-    PendingRow row;
-};
-
-// The appends of all sessions in the order of their commits, numbered from 1; only the newest are
-// kept. What follows a project goes on from a number.
-struct FeedRow {
-    std::uint64_t n = 0;
-    SessionId session;
-    Frame frame;           // no bytes when `deleted`; count 0: the append cannot be read
-    bool deleted = false;  // the append that deleted the session; frame.first is its event
-    Time at{};             // when `deleted`
-};
-struct FeedPage {
-    std::vector<FeedRow> rows;  // of the project that was asked for
-    std::uint64_t next = 0;     // where to go on: everything up to this number has been looked at
-    bool more = false;          // there is something after `next`
-    bool gone =
-        false;  // rows after the number asked for are not kept any more; nothing else is set
-};
-
-// A secret that lets somebody in, and what for. The secret itself is nowhere: only its digest.
-struct TokenRow {
-    std::string id;
-    std::string kind;                        // token, link (spent once), cookie
-    std::string name;                        // who it is for
-    std::string role;                        // admin, operate, answer, read
-    std::vector<std::string> projects = {};  // empty: all
-    std::vector<std::string> agents = {};    // that may be started; empty: the usual ones; "*": all
-    Sha256 secret{};                         // of the secret's bytes
-    Time created{};
-    std::optional<Time> expires = {};
-
-    friend bool operator==(TokenRow const&, TokenRow const&) = default;
-};
-
-// Whole or not at all, with its line in the audit.
-struct TokenChange {
-    std::optional<TokenRow> put = {};  // inserted, or replaces the row with its id
-    std::string drop = {};             // an id; empty: none. No such row: conflict, nothing is done
-    std::string audit = {};            // a line; empty: none
-};
-
-class Store {
+// Appends, and what they stored of one session.
+class JournalStore {
 public:
-    virtual ~Store() = default;
-
+    virtual ~JournalStore() = default;
     // How often this store was opened, counted durably: the epoch of this owner. From 1.
     [[nodiscard]] virtual Epoch epoch() const = 0;
     // One more than the largest session number ever used, or taken by a post. Read once, at start.
     [[nodiscard]] virtual std::uint64_t next_session_number() = 0;
-
     // One transaction and one sync for all; results in the order of `appends`, each standing or
     // falling alone.
     [[nodiscard]] virtual std::vector<Result<void>> commit(std::span<Append const> appends) = 0;
-
-    // One transaction and one sync for all. A row that is not there is passed over.
-    [[nodiscard]] virtual Result<void> update_posts(std::span<PostUpdate const> updates) = 0;
-
     [[nodiscard]] virtual Result<Loaded> load(SessionId session) = 0;
     // Frames that hold events from `from` on, in order, until `max_bytes` of content are reached
     // (at least one frame when there is one). The first frame may begin before `from`.
@@ -319,48 +36,8 @@ public:
                                                           std::span<std::string const> keys) = 0;
     [[nodiscard]] virtual Result<std::optional<PendingRow>> pending(SessionId session, CallNo call,
                                                                     Generation generation) = 0;
-    // Sessions with wake_at <= until, by (time, number), after the pair given; at most `limit`.
-    [[nodiscard]] virtual Result<std::vector<Due>> due(Time until, std::optional<Due> after,
-                                                       std::uint32_t limit) = 0;
-    // The earliest wake_at of all.
-    [[nodiscard]] virtual Result<std::optional<Time>> next_due() = 0;
-    // Newest first; `before`: only sessions with a smaller number (0: from the newest). Deleted
-    // ones are left out.
-    [[nodiscard]] virtual Result<std::vector<SessionRow>> sessions(std::string const& project,
-                                                                   std::uint64_t before,
-                                                                   std::uint32_t limit) = 0;
-    // Every session of every project by number, oldest first, deleted ones too: for verify and
-    // doctor.
-    [[nodiscard]] virtual Result<std::vector<SessionRow>> all_sessions(std::uint64_t after,
-                                                                       std::uint32_t limit) = 0;
-    // Sessions of the project that have an alias and are neither completed nor deleted, by alias
-    // and number; with `alias` only those that have that one.
-    [[nodiscard]] virtual Result<std::vector<SessionRow>> aliases(std::string const& project,
-                                                                  std::string const& alias,
-                                                                  std::uint32_t limit) = 0;
-    // Sessions in status "completed" whose row was last written at `at` or before, oldest first.
-    [[nodiscard]] virtual Result<std::vector<SessionId>> completed_until(Time at,
-                                                                         std::uint32_t limit) = 0;
-    // Sessions by number, oldest first, without deleted ones. For retention.
-    [[nodiscard]] virtual Result<std::vector<SessionHead>> heads(std::uint64_t /*after*/,
-                                                                 std::uint32_t /*limit*/) {
-        return std::vector<SessionHead>();
-    }
-    // What deleting the session would free: its journal, snapshot and artifacts. For retention.
-    [[nodiscard]] virtual Result<std::uint64_t> session_bytes(SessionId /*session*/) { return 0; }
-    // Of its journal alone. For retention.
-    [[nodiscard]] virtual Result<std::uint64_t> journal_bytes(SessionId /*session*/) { return 0; }
     [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
         PendingFilter const& filter) = 0;
-    // Counts waiting calls until there are `limit` of them: for metrics.
-    [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
-    // Sessions of all projects in which a call waits, each once and in an order of the store's own;
-    // looks at `calls` of these calls, from behind the session `after` on: for doctor.
-    [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(
-        std::optional<SessionId> after, std::uint32_t calls) = 0;
-    // Every pending row and key of one session in key order: for verify.
-    [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
-    [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
     // What an append stored with this event; nullopt: nothing.
     [[nodiscard]] virtual Result<std::optional<std::string>> artifact(SessionId session,
                                                                       Seq seq) = 0;
@@ -370,14 +47,48 @@ public:
                                                                             Seq seq,
                                                                             std::uint64_t offset,
                                                                             std::size_t count) = 0;
-    // Appends of the project after number `after` (0: from the oldest that is kept), until
-    // `max_bytes` of content or a bounded number of rows of all projects have been read.
-    [[nodiscard]] virtual Result<FeedPage> feed(std::string const& project, std::uint64_t after,
-                                                std::size_t max_bytes) = 0;
-    // The number of the newest append; 0: none yet.
-    [[nodiscard]] virtual Result<std::uint64_t> feed_head() = 0;
     [[nodiscard]] virtual Result<std::optional<SessionId>> find_created(
         Bits128 const& create_key) = 0;
+    // Every pending row and key of one session in key order: for verify.
+    [[nodiscard]] virtual Result<std::vector<PendingRow>> pending_rows(SessionId session) = 0;
+    [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
+    // Of its journal alone. For retention.
+    [[nodiscard]] virtual Result<std::uint64_t> journal_bytes(SessionId session) = 0;
+    // Sessions with wake_at <= until, by (time, number), after the pair given; at most `limit`.
+    [[nodiscard]] virtual Result<std::vector<Due>> due(Time until, std::optional<Due> after,
+                                                       std::uint32_t limit) = 0;
+    // The earliest wake_at of all.
+    [[nodiscard]] virtual Result<std::optional<Time>> next_due() = 0;
+};
+
+// What lists show of many sessions without reading their journals.
+class ListStore {
+public:
+    virtual ~ListStore() = default;
+    // Newest first; `before`: only sessions with a smaller number (0: from the newest). Deleted
+    // ones are left out.
+    [[nodiscard]] virtual Result<std::vector<SessionRow>> sessions(std::string const& project,
+                                                                   std::uint64_t before,
+                                                                   std::uint32_t limit) = 0;
+    // Sessions of the project that have an alias and are neither completed nor deleted, by alias
+    // and number; with `alias` only those that have that one.
+    [[nodiscard]] virtual Result<std::vector<SessionRow>> aliases(std::string const& project,
+                                                                  std::string const& alias,
+                                                                  std::uint32_t limit) = 0;
+    // Counts waiting calls until there are `limit` of them: for metrics.
+    [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
+    // Sessions of all projects in which a call waits, each once and in an order of the store's own;
+    // looks at `calls` of these calls, from behind the session `after` on: for doctor.
+    [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(
+        std::optional<SessionId> after, std::uint32_t calls) = 0;
+    // The project of a session, also of one that has been deleted.
+    [[nodiscard]] virtual Result<std::optional<std::string>> project_of(SessionId session) = 0;
+};
+
+// Messages that sessions send and do not wait for, and the secrets that sign them.
+class OutboxStore {
+public:
+    virtual ~OutboxStore() = default;
     // Pending posts of the kind with next_at <= until, by (next_at, sender's number, seq, n), at
     // most `limit`.
     [[nodiscard]] virtual Result<std::vector<PostRow>> due_posts(std::string const& kind,
@@ -386,67 +97,102 @@ public:
     // Pending posts to others than sessions with next_at <= until: of each target the `each`
     // earliest, targets in order from behind `after` on, until there are `limit` rows. So one with
     // many hides nobody.
-    [[nodiscard]] virtual Result<std::vector<DuePost>> due_by_target(Time /*until*/,
-                                                                     std::string const& /*after*/,
-                                                                     std::uint32_t /*each*/,
-                                                                     std::uint32_t /*limit*/) {
-        return std::vector<DuePost>();
-    }
+    [[nodiscard]] virtual Result<std::vector<DuePost>> due_by_target(Time until,
+                                                                     std::string const& after,
+                                                                     std::uint32_t each,
+                                                                     std::uint32_t limit) = 0;
     [[nodiscard]] virtual Result<std::optional<PostRow>> post(PostKey const& key) = 0;
     // By key, largest first. The project is its sender's.
-    [[nodiscard]] virtual Result<std::vector<PostRow>> list_posts(PostFilter const& /*filter*/) {
-        return std::vector<PostRow>();
-    }
-    // The project of a session, also of one that has been deleted.
-    [[nodiscard]] virtual Result<std::optional<std::string>> project_of(SessionId /*session*/) {
-        return std::nullopt;
-    }
+    [[nodiscard]] virtual Result<std::vector<PostRow>> list_posts(PostFilter const& filter) = 0;
+    // One transaction and one sync for all. A row that is not there is passed over.
+    [[nodiscard]] virtual Result<void> update_posts(std::span<PostUpdate const> updates) = 0;
     // Forgets what was delivered before `until`; writes, as update_posts() does.
-    [[nodiscard]] virtual Result<void> drop_delivered(Time /*until*/) { return {}; }
+    [[nodiscard]] virtual Result<void> drop_delivered(Time until) = 0;
     // Posts to others than sessions that were given up before `until`, counted up to `limit`.
-    [[nodiscard]] virtual Result<std::uint64_t> count_given_up(Time /*until*/,
-                                                               std::uint32_t /*limit*/) {
-        return 0;
-    }
+    [[nodiscard]] virtual Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit) = 0;
     // Forgets `limit` of them; writes, as update_posts() does.
-    [[nodiscard]] virtual Result<void> drop_given_up(Time /*until*/, std::uint32_t /*limit*/) {
-        return {};
-    }
+    [[nodiscard]] virtual Result<void> drop_given_up(Time until, std::uint32_t limit) = 0;
     // The secret of a pause; nullopt: it has none.
-    [[nodiscard]] virtual Result<std::optional<std::string>> secret(SessionId /*session*/,
-                                                                    CallNo /*call*/,
-                                                                    Generation /*generation*/) {
-        return std::nullopt;
-    }
+    [[nodiscard]] virtual Result<std::optional<std::string>> secret(SessionId session, CallNo call,
+                                                                    Generation generation) = 0;
+};
+
+// Deliveries of webhook sources: those that were taken, and those that wait for their call.
+class InboundStore {
+public:
+    virtual ~InboundStore() = default;
     // The digest of a delivery that was taken or is kept; nullopt: it never came.
-    [[nodiscard]] virtual Result<std::optional<Bits128>> delivered(Bits128 const& /*key*/) {
-        return std::nullopt;
-    }
+    [[nodiscard]] virtual Result<std::optional<Bits128>> delivered(Bits128 const& key) = 0;
     // All that is kept, oldest first; at most `limit`.
-    [[nodiscard]] virtual Result<std::vector<KeptRow>> kept(std::uint32_t /*limit*/) {
-        return std::vector<KeptRow>();
-    }
+    [[nodiscard]] virtual Result<std::vector<KeptRow>> kept(std::uint32_t limit) = 0;
     // Writes, as commit() does: called by the writer. Keeps a delivery; conflict: it is known.
-    [[nodiscard]] virtual Result<void> keep(KeptRow const& /*row*/) {
-        return fail(Code::internal, "this store keeps no deliveries");
-    }
+    [[nodiscard]] virtual Result<void> keep(KeptRow const& row) = 0;
     // Forgets these of the kept ones; writes, as keep() does.
-    [[nodiscard]] virtual Result<void> drop_kept(std::span<Bits128 const> /*keys*/) { return {}; }
-    // Called on the writer's thread, like commit(); durable when it returns.
-    [[nodiscard]] virtual Result<void> change_tokens(TokenChange const& change) = 0;
+    [[nodiscard]] virtual Result<void> drop_kept(std::span<Bits128 const> keys) = 0;
+};
+
+// Who may call.
+class AccessStore {
+public:
+    virtual ~AccessStore() = default;
     // By id.
     [[nodiscard]] virtual Result<std::vector<TokenRow>> tokens() = 0;
+    // Called on the writer's thread, like commit(); durable when it returns.
+    [[nodiscard]] virtual Result<void> change_tokens(TokenChange const& change) = 0;
+};
+
+// The audit: lines in the order of the commits.
+class AuditStore {
+public:
+    virtual ~AuditStore() = default;
     // Lines of the audit after `after`, in order.
     [[nodiscard]] virtual Result<std::vector<AuditRow>> audit(std::uint64_t after,
                                                               std::uint32_t limit) = 0;
     // Removes the lines up to `through` and adds one that says so, as one; writes, as commit()
     // does. REQUIRES: there is a line after `through`.
-    [[nodiscard]] virtual Result<void> trim_audit(std::uint64_t /*through*/,
-                                                  std::string const& /*line*/) {
-        return {};
-    }
+    [[nodiscard]] virtual Result<void> trim_audit(std::uint64_t through,
+                                                  std::string const& line) = 0;
+};
+
+// The newest appends of all sessions, in the order of their commits.
+class FeedStore {
+public:
+    virtual ~FeedStore() = default;
+    // Appends of the project after number `after` (0: from the oldest that is kept), until
+    // `max_bytes` of content or a bounded number of rows of all projects have been read.
+    [[nodiscard]] virtual Result<FeedPage> feed(std::string const& project, std::uint64_t after,
+                                                std::size_t max_bytes) = 0;
+    // The number of the newest append; 0: none yet.
+    [[nodiscard]] virtual Result<std::uint64_t> feed_head() = 0;
+};
+
+// For verify, retention and readiness: all sessions, and whether the store serves.
+class MaintenanceStore {
+public:
+    virtual ~MaintenanceStore() = default;
+    // Every session of every project by number, oldest first, deleted ones too: for verify and
+    // doctor.
+    [[nodiscard]] virtual Result<std::vector<SessionRow>> all_sessions(std::uint64_t after,
+                                                                       std::uint32_t limit) = 0;
+    // Sessions by number, oldest first, without deleted ones. For retention.
+    [[nodiscard]] virtual Result<std::vector<SessionHead>> heads(std::uint64_t after,
+                                                                 std::uint32_t limit) = 0;
+    // Sessions in status "completed" whose row was last written at `at` or before, oldest first.
+    [[nodiscard]] virtual Result<std::vector<SessionId>> completed_until(Time at,
+                                                                         std::uint32_t limit) = 0;
+    // What deleting the session would free: its journal, snapshot and artifacts. For retention.
+    [[nodiscard]] virtual Result<std::uint64_t> session_bytes(SessionId session) = 0;
     // A cheap question that fails while the store cannot serve: /readyz.
     [[nodiscard]] virtual Result<void> ping() = 0;
 };
+
+class Store : public JournalStore,
+              public ListStore,
+              public OutboxStore,
+              public InboundStore,
+              public AccessStore,
+              public AuditStore,
+              public FeedStore,
+              public MaintenanceStore {};
 
 }  // namespace dormouse::port

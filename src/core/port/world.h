@@ -61,4 +61,30 @@ template <class Question, class Done> void ask(Journal& journal, Question questi
                  [answer, done = std::move(done)]() mutable { done(std::move(**answer)); });
 }
 
+// The part of a journal's store that its holder may use, for example Part<AuditStore>. A value: a
+// copy asks the same store.
+template <class Of> class Part {
+public:
+    Part(Journal& journal) : journal_(&journal) {}  // NOLINT(*-explicit-*): a store has each part
+    void write(Fn<Result<void>(Of&)> work, Fn<void(Result<void>)> done) const {
+        journal_->write([work = std::move(work)](Store& store) mutable { return work(store); },
+                        std::move(done));
+    }
+    template <class Question, class Done> void ask(Question question, Done done) const {
+        port::ask(
+            *journal_,
+            [question = std::move(question)](Store& store) mutable {
+                return question(static_cast<Of&>(store));
+            },
+            std::move(done));
+    }
+
+private:
+    Journal* journal_;
+};
+template <class Of, class Question, class Done>
+void ask(Part<Of> const& part, Question question, Done done) {
+    part.ask(std::move(question), std::move(done));
+}
+
 }  // namespace dormouse::port

@@ -81,7 +81,7 @@ void check_sessions(std::shared_ptr<Sessions> const& s);
 // Its row, of a session that cannot be read; nullopt: there is none.
 void find_row(Api& api, SessionId const& session,
               port::Fn<void(Result<std::optional<port::SessionRow>>)> then) {
-    auto question = [session](port::Store& store) {
+    auto question = [session](port::MaintenanceStore& store) {
         return store.all_sessions(session.number() - 1, 1);
     };
     port::ask(

@@ -72,7 +72,7 @@ private:
 
 }  // namespace
 
-Result<std::vector<PendingId>> changed_in_feed(port::Store& store, std::string const& project,
+Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store, std::string const& project,
                                                Time since) {
     auto const head = store.feed_head();
     if (!head) return std::unexpected(head.error());

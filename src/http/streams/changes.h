@@ -63,7 +63,7 @@ private:
 // pending calls that changed in an append that is behind `since`, by the order of the feed. An
 // append is, when it or one before it has a time that is not before `since`, or when the clock has
 // stepped back before it: then its own time says nothing. Too many rather than too few. Blocks.
-[[nodiscard]] Result<std::vector<PendingId>> changed_in_feed(port::Store& store,
+[[nodiscard]] Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store,
                                                              std::string const& project,
                                                              Time since);
 

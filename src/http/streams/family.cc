@@ -7,7 +7,7 @@
 
 namespace dormouse::server {
 
-Result<void> Family::keep(port::Store& store, std::vector<port::FeedRow>& rows) {
+Result<void> Family::keep(port::JournalStore& store, std::vector<port::FeedRow>& rows) {
     if (known_.size() > known_max) known_.clear();
     std::vector<port::FeedRow> kept;
     for (port::FeedRow& row : rows) {
@@ -20,7 +20,7 @@ Result<void> Family::keep(port::Store& store, std::vector<port::FeedRow>& rows) 
     return {};
 }
 
-Result<bool> Family::has(port::Store& store, SessionId session, int depth) {
+Result<bool> Family::has(port::JournalStore& store, SessionId session, int depth) {
     if (session == root_) return true;
     if (auto const found = known_.find(session); found != known_.end()) return found->second;
     if (depth > static_cast<int>(session::limits::task_depth_max)) return false;

@@ -14,10 +14,10 @@ public:
 
     // The rows of its members stay. Where reading may block; one call at a time. A session that was
     // deleted before any row of it was looked at is nobody's.
-    [[nodiscard]] Result<void> keep(port::Store& store, std::vector<port::FeedRow>& rows);
+    [[nodiscard]] Result<void> keep(port::JournalStore& store, std::vector<port::FeedRow>& rows);
 
 private:
-    [[nodiscard]] Result<bool> has(port::Store& store, SessionId session, int depth);
+    [[nodiscard]] Result<bool> has(port::JournalStore& store, SessionId session, int depth);
     void learn(port::FeedRow const& row);
 
     static constexpr std::size_t known_max = 10'000;

@@ -1,6 +1,7 @@
 #include "io/store_thread.h"
 
 #include "io/loop.h"
+#include "store/memory/memory_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,10 +14,8 @@ namespace dormouse::io {
 namespace {
 
 // A store that fails appends with an odd head, and notes on which threads it was called.
-class OddStore final : public port::Store {
+class OddStore final : public store::MemoryStore {
 public:
-    Epoch epoch() const override { return 1; }
-    std::uint64_t next_session_number() override { return 1; }
     std::vector<Result<void>> commit(std::span<port::Append const> appends) override {
         commit_thread = std::this_thread::get_id();
         if (hold_commits.valid()) hold_commits.wait();
@@ -35,55 +34,6 @@ public:
         if (updates.empty()) return fail(Code::conflict, "none");
         return {};
     }
-    Result<port::Loaded> load(SessionId) override { return port::Loaded{}; }
-    Result<std::vector<port::Frame>> page(SessionId, Seq, std::size_t) override { return {}; }
-    Result<std::vector<Seq>> lookup(SessionId, std::span<std::string const>) override { return {}; }
-    Result<std::optional<port::PendingRow>> pending(SessionId, CallNo, Generation) override {
-        return {};
-    }
-    Result<std::vector<port::Due>> due(Time, std::optional<port::Due>, std::uint32_t) override {
-        return {};
-    }
-    Result<std::optional<Time>> next_due() override { return {}; }
-    Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId>,
-                                                    std::uint32_t) override {
-        return {};
-    }
-    Result<port::OpenPending> open_pending(std::uint32_t) override { return {}; }
-    Result<std::vector<port::SessionRow>> sessions(std::string const&, std::uint64_t,
-                                                   std::uint32_t) override {
-        return {};
-    }
-    Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t, std::uint32_t) override {
-        return {};
-    }
-    Result<std::vector<port::SessionRow>> aliases(std::string const&, std::string const&,
-                                                  std::uint32_t) override {
-        return {};
-    }
-    Result<std::vector<SessionId>> completed_until(Time, std::uint32_t) override { return {}; }
-    Result<std::vector<port::PendingListed>> list_pending(port::PendingFilter const&) override {
-        return {};
-    }
-    Result<std::vector<port::PendingRow>> pending_rows(SessionId) override { return {}; }
-    Result<std::vector<port::KeyRow>> key_rows(SessionId) override { return {}; }
-    Result<std::optional<std::string>> artifact(SessionId, Seq) override { return std::nullopt; }
-    Result<std::optional<std::string>> artifact_piece(SessionId, Seq, std::uint64_t,
-                                                      std::size_t) override {
-        return std::nullopt;
-    }
-    Result<port::FeedPage> feed(std::string const&, std::uint64_t, std::size_t) override {
-        return {};
-    }
-    Result<std::uint64_t> feed_head() override { return 0; }
-    Result<void> change_tokens(port::TokenChange const&) override { return {}; }
-    Result<std::vector<port::TokenRow>> tokens() override { return {}; }
-    Result<std::vector<port::AuditRow>> audit(std::uint64_t, std::uint32_t) override { return {}; }
-    Result<std::optional<SessionId>> find_created(Bits128 const&) override { return {}; }
-    Result<std::vector<port::PostRow>> due_posts(std::string const&, Time, std::uint32_t) override {
-        return {};
-    }
-    Result<std::optional<port::PostRow>> post(port::PostKey const&) override { return {}; }
     Result<void> ping() override {
         read_thread = std::this_thread::get_id();
         return {};

@@ -23,9 +23,11 @@ void Aliases::ask(Key const& key, SessionId self, port::Fn<void(Result<Claim>)> 
     Claim claim(nullptr, [alive = std::weak_ptr(self_), key](void*) {
         if (auto const aliases = alive.lock()) (*aliases)->release(key);
     });
-    auto question = [key](port::Store& store) { return store.aliases(key.first, key.second, 2); };
+    auto question = [key](port::ListStore& store) {
+        return store.aliases(key.first, key.second, 2);
+    };
     port::ask(
-        journal_, std::move(question),
+        lists_, std::move(question),
         [key, self, claim = std::move(claim),
          done = std::move(done)](Result<std::vector<port::SessionRow>> found) mutable {
             if (!found) return done(std::unexpected(std::move(found.error())));

@@ -13,7 +13,7 @@ namespace dormouse::runner {
 
 class Aliases {
 public:
-    explicit Aliases(port::Journal& journal) : journal_(journal) {}
+    explicit Aliases(port::Part<port::ListStore> lists) : lists_(lists) {}
 
     // Nobody else takes the alias as long as it is kept.
     using Claim = std::shared_ptr<void>;
@@ -28,7 +28,7 @@ private:
     void ask(Key const& key, SessionId self, port::Fn<void(Result<Claim>)> done);
     void release(Key const& key);
 
-    port::Journal& journal_;
+    port::Part<port::ListStore> lists_;
     std::map<Key, std::vector<port::Fn<void()>>> claimed_;  // and who waits
     std::shared_ptr<Aliases*> self_ = std::make_shared<Aliases*>(this);
 };

@@ -18,7 +18,7 @@ struct Grave {
 };
 
 // Whose task the session works on, as far as its first record can be read.
-std::optional<Parent> parent_of(port::Store& store, SessionId session) {
+std::optional<Parent> parent_of(port::JournalStore& store, SessionId session) {
     auto const frames = store.page(session, 1, 1);  // the first one alone
     if (!frames || frames->empty()) return std::nullopt;
     auto const records = wire::unpack(session, frames->front().first, frames->front().bytes);

@@ -217,7 +217,7 @@ Cut make_cut(Walk& walk, HistoryBase const& now) {
 }
 
 // From the journal's beginning until it is done.
-Result<std::optional<Walk>> walk(port::Store& store, State const& now, TooMuch const& much) {
+Result<std::optional<Walk>> walk(port::JournalStore& store, State const& now, TooMuch const& much) {
     std::optional<Walk> walk;
     for (Seq next = 1; next <= now.head && !(walk && walk->done());) {
         auto const frames = store.page(now.id, next, walk_bytes);
@@ -241,7 +241,7 @@ Result<std::optional<Walk>> walk(port::Store& store, State const& now, TooMuch c
 
 }  // namespace
 
-Result<Plan> plan_cut(port::Store& store, SessionId session, Keep const& keep, Time now) {
+Result<Plan> plan_cut(port::JournalStore& store, SessionId session, Keep const& keep, Time now) {
     auto const read = read_session(store, session);
     if (!read) return std::unexpected(read.error());
     State const& state = read->state;
@@ -274,7 +274,8 @@ struct HistoryCutter::Job {
     port::Fn<void(Result<CutReport>)> done;
 };
 
-HistoryCutter::HistoryCutter(Runner& runner, port::Loop& loop, port::Journal& journal, Keep keep)
+HistoryCutter::HistoryCutter(Runner& runner, port::Loop& loop,
+                             port::Part<port::JournalStore> journal, Keep keep)
     : runner_(runner), loop_(loop), journal_(journal), keep_(keep) {}
 
 HistoryCutter::~HistoryCutter() { *alive_ = false; }
@@ -339,7 +340,7 @@ void HistoryCutter::cut(SessionId session, Keep const& keep, bool dry_run, Asker
 
 void HistoryCutter::step(std::shared_ptr<Job> const& job) {
     auto make = [session = job->session, keep = job->keep, now = runner_.now()](
-                    port::Store& store) { return plan_cut(store, session, keep, now); };
+                    port::JournalStore& store) { return plan_cut(store, session, keep, now); };
     port::ask(journal_, std::move(make), [this, alive = alive_, job](Result<Plan> plan) {
         if (!*alive) return;
         if (!plan) return job->done(std::unexpected(std::move(plan.error())));

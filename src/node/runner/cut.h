@@ -42,7 +42,7 @@ struct Plan {
 // if one turn does; once its journal has more than `keep.bytes`, the oldest turns until it has a
 // tenth less; and all turns that ended more than `keep.age` before `now`. Of very many turns a
 // part, so that the next plan goes on. The newest turn always stays. Reads; blocks.
-[[nodiscard]] Result<Plan> plan_cut(port::Store& store, SessionId session, Keep const& keep,
+[[nodiscard]] Result<Plan> plan_cut(port::JournalStore& store, SessionId session, Keep const& keep,
                                     Time now);
 
 struct CutReport {
@@ -54,7 +54,8 @@ struct CutReport {
 class HistoryCutter {
 public:
     // What is named outlives this. `keep`: of each session, unasked.
-    HistoryCutter(Runner& runner, port::Loop& loop, port::Journal& journal, Keep keep);
+    HistoryCutter(Runner& runner, port::Loop& loop, port::Part<port::JournalStore> journal,
+                  Keep keep);
     ~HistoryCutter();
     HistoryCutter(HistoryCutter const&) = delete;
     HistoryCutter& operator=(HistoryCutter const&) = delete;
@@ -83,7 +84,7 @@ private:
 
     Runner& runner_;
     port::Loop& loop_;
-    port::Journal& journal_;
+    port::Part<port::JournalStore> journal_;
     Keep keep_;
     std::set<SessionId> waiting_;
     std::map<SessionId, Seen> seen_;

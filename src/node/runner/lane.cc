@@ -96,7 +96,7 @@ void Lane::load() {
     bool const anew = repairs();
     port::ask(
         host_.journal(),
-        [id = id_, anew](port::Store& store) {
+        [id = id_, anew](port::JournalStore& store) {
             return anew ? read_anew(store, id) : read_session(store, id);
         },
         [self = shared_from_this()](Result<LoadedSession> result) {
@@ -150,7 +150,7 @@ Adopt Lane::adoption() const {
     Adopt out;
     for (auto const& [no, call] : state_->calls) {
         bool const asks = call.phase == CallPhase::gating || call.phase == CallPhase::held;
-        bool const missing = asks && !host_.effects().has_gate(gate_of(call));
+        bool const missing = asks && !host_.agents().has_gate(gate_of(call));
         bool const named = missing && std::ranges::find(out.missing_gates, gate_of(call)) !=
                                           out.missing_gates.end();
         if (missing && !named) out.missing_gates.push_back(gate_of(call));
@@ -188,7 +188,7 @@ void Lane::look_up_closed() {
     auto const places =
         std::make_shared<std::vector<std::pair<std::size_t, Wanted>>>(std::move(questions));
     auto read = [id = id_, base = state_->base.through,
-                 places](port::Store& store) -> Result<std::vector<Found>> {
+                 places](port::JournalStore& store) -> Result<std::vector<Found>> {
         std::vector<Found> out;
         for (auto const& [place, wanted] : *places) {
             auto found = read_found(store, id, wanted, base);
@@ -279,13 +279,13 @@ MailPolicy Lane::mail_policy(Command const& command) const {
 // Of the session or task that the command makes, whichever way it is asked for.
 std::string Lane::refusal(Command const& command) const {
     if (auto const* const create = std::get_if<Create>(&command.body))
-        return host_.effects().refusal(create->agent, create->project);
+        return host_.agents().refusal(create->agent, create->project);
     auto const* const outcome = std::get_if<ToolOutcome>(&command.body);
     auto const* const ask =
         outcome ? std::get_if<TaskAsk>(&outcome->what) : std::get_if<TaskAsk>(&command.body);
     bool const makes =
         ask && (ask->what == TaskAsk::What::start || ask->what == TaskAsk::What::call);
-    return makes ? host_.effects().refusal(ask->agent, state_->project) : "";
+    return makes ? host_.agents().refusal(ask->agent, state_->project) : "";
 }
 
 // The post's row goes with the append that takes it up, which remembers it by key.
@@ -333,7 +333,7 @@ Context Lane::context_of(Asked& asked) const {
     out.random = asked.incoming.random;
     out.epoch = host_.epoch();
     out.limits = host_.limits();
-    if (auto terms = host_.effects().terms(agent_of(*state_, command)))
+    if (auto terms = host_.agents().terms(agent_of(*state_, command)))
         out.terms = std::move(*terms);
     out.model_until = model_until();
     out.next_session = host_.next_session();

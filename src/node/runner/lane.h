@@ -69,6 +69,7 @@ public:
     [[nodiscard]] virtual port::Journal& journal() = 0;
     [[nodiscard]] virtual JournalWriter& writer() = 0;
     [[nodiscard]] virtual port::Effects& effects() = 0;
+    [[nodiscard]] virtual port::AgentTerms const& agents() const = 0;
     // An effect's outcome, for the session's lane, which may be another object by now.
     virtual void offer(SessionId session, session::EffectId id, session::Command::Body outcome) = 0;
     // The same after a second: the store did not take it.

@@ -20,7 +20,7 @@ using namespace dormouse::session;
 namespace {
 
 void fit(Host& host, port::ModelRequest& request) {
-    auto const tokens = host.effects().view_tokens(request.agent);
+    auto const tokens = host.agents().view_tokens(request.agent);
     if (tokens) wire::fit(request.view, *tokens);
 }
 
@@ -108,7 +108,7 @@ void Lane::ask_model(Effect const& effect, AskModel const& ask) {
     port::ModelRequest request{id_, state_->agent, ask, {}, effect.id};
     if (ask.program) request.program = agent_context(*state_);
     if (recent_from_start()) return show(wire::history_of(id_, recent_), std::move(request));
-    auto read = [end = wire::journal_end(*state_), seq = ask.view_seq](port::Store& store) {
+    auto read = [end = wire::journal_end(*state_), seq = ask.view_seq](port::JournalStore& store) {
         return read_view(store, end, seq);
     };
     port::ask(
@@ -132,7 +132,7 @@ void Lane::show(wire::History const& history, port::ModelRequest request) {
 void Lane::add_files(port::ModelRequest request) {
     auto events = wire::files_of(request.view, id_);
     if (events.empty()) return send_request(std::move(request));
-    auto read = [id = id_, events = std::move(events)](port::Store& store) {
+    auto read = [id = id_, events = std::move(events)](port::JournalStore& store) {
         return read_files(store, id, events);
     };
     port::ask(

@@ -18,9 +18,8 @@ void Lane::ask_turn(Effect const& effect, AskTurn const& ask) {
     };
     if (recent_from_start())
         return request(wire::model_view(wire::history_of(id_, recent_), effect.id.since));
-    auto read = [end = wire::journal_end(*state_), seq = effect.id.since](port::Store& store) {
-        return read_view(store, end, seq);
-    };
+    auto read = [end = wire::journal_end(*state_), seq = effect.id.since](
+                    port::JournalStore& store) { return read_view(store, end, seq); };
     port::ask(host_.journal(), std::move(read),
               [self = shared_from_this(), id = effect.id, request](Result<ModelView> view) {
                   if (!self->running_.contains(id)) return;

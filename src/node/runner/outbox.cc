@@ -33,7 +33,7 @@ void Outbox::enqueue(port::PostRow post, bool stands) {
 void Outbox::scan() {
     if (std::exchange(scanning_, true)) return;
     auto const limit = static_cast<std::uint32_t>(std::min(known_.size(), known_max)) + page;
-    auto question = [limit](port::Store& store) {
+    auto question = [limit](port::OutboxStore& store) {
         return store.due_posts("session", Time::max(), limit);
     };
     port::ask(
@@ -77,7 +77,7 @@ void Outbox::begin_next() {
 void Outbox::attempt(Pair const& pair) {
     port::PostKey const key = queues_.at(pair).front().key;
     if (std::exchange(known_.at(key), false)) return deliver(pair);
-    auto question = [key](port::Store& store) { return store.post(key); };
+    auto question = [key](port::OutboxStore& store) { return store.post(key); };
     port::ask(world_.journal, std::move(question),
               [this, alive = alive_, pair, key](Result<std::optional<port::PostRow>> row) {
                   if (!*alive) return;
@@ -96,7 +96,7 @@ void Outbox::deliver(Pair const& pair) {
     Deliver command{{post.key.from, post.key.seq, post.key.n}, std::move(*what)};
     auto const* const run = std::get_if<StartRun>(&command.what);
     if (!run || !run->fork) return give(pair, std::move(command));
-    auto question = [key = command.key](port::Store& store) {
+    auto question = [key = command.key](port::JournalStore& store) {
         return read_past(store, key.from, key.seq);
     };
     port::ask(world_.journal, std::move(question),
@@ -165,7 +165,7 @@ void Outbox::next(Pair const& pair, bool remove) {
         known_.erase(done);
         return;
     }
-    auto work = [done](port::Store& store) {
+    auto work = [done](port::OutboxStore& store) {
         port::PostUpdate update;
         update.key = done;
         update.gone = true;

@@ -29,7 +29,7 @@ using Rows = Result<std::vector<port::SessionRow>>;
 
 // What names are looked up in.
 struct Directory {
-    port::Store& store;
+    port::ListStore& store;
     std::vector<std::string> projects;  // the first is the sender's
     std::function<bool(std::string const&)> reaches;
     Result<void> failed = {};
@@ -127,7 +127,7 @@ void Postmaster::resolve(std::string const& project, std::vector<std::string> co
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
     auto question = [projects = std::move(projects), reaches = letter.reaches,
-                     names = std::move(names), except](port::Store& store) {
+                     names = std::move(names), except](port::ListStore& store) {
         return find_names({store, projects, reaches}, names, except);
     };
     port::ask(journal_, std::move(question),
@@ -226,8 +226,8 @@ void Postmaster::recall(Ptr const& sending, Seq seq) {
                 fate.why = back->error.message;
             }
         }
-        auto question = [from = sending->from, seq,
-                         count = fates.size()](port::Store& store) -> Result<std::vector<bool>> {
+        auto question = [from = sending->from, seq, count = fates.size()](
+                            port::OutboxStore& store) -> Result<std::vector<bool>> {
             std::vector<bool> waits;
             for (std::uint32_t n = 0; n < count; ++n) {
                 auto row = store.post({from, seq, n});

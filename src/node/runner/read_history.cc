@@ -10,8 +10,8 @@ constexpr std::size_t call_page_bytes = std::size_t{32} << 10;
 constexpr Seq call_look_back = 32;
 
 // Adds the records from `from` to `to`; with `settled` only until it is known who used that event.
-Result<void> add_records(port::Store& store, SessionId session, Seq from, Seq to, Seq settled,
-                         wire::History& history) {
+Result<void> add_records(port::JournalStore& store, SessionId session, Seq from, Seq to,
+                         Seq settled, wire::History& history) {
     while (from <= to) {
         if (settled != 0 && from > settled && history.consumed(settled)) return {};
         auto const records = read_some_records(store, session, from, to, call_page_bytes);
@@ -25,7 +25,8 @@ Result<void> add_records(port::Store& store, SessionId session, Seq from, Seq to
 
 // The call is made some events before it pauses: how many is not known, so that ever more of them
 // are read. `base`: the event up to which the journal is gone.
-Result<wire::History> read_call(port::Store& store, PendingId const& pending, Seq base, Seq head) {
+Result<wire::History> read_call(port::JournalStore& store, PendingId const& pending, Seq base,
+                                Seq head) {
     auto const row = store.pending(pending.session, pending.call, pending.generation);
     if (!row) return std::unexpected(row.error());
     wire::History history(pending.session);
@@ -58,14 +59,14 @@ void read_history(Runner& runner, SessionId session, SnapshotFn done) {
     read_history_from(runner, session, 1, std::move(done));
 }
 
-void read_pending(Runner& runner, port::Journal& journal, PendingId const& pending,
+void read_pending(Runner& runner, port::Part<port::JournalStore> journal, PendingId const& pending,
                   SnapshotFn done) {
-    auto looked = [&runner, &journal, pending,
+    auto looked = [&runner, journal, pending,
                    done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
         if ((*lane)->recent_from_start()) return done(snapshot_of(*std::move(lane)));
         auto question = [pending, base = (*lane)->state().base.through,
-                         head = (*lane)->state().head](port::Store& store) {
+                         head = (*lane)->state().head](port::JournalStore& store) {
             return read_call(store, pending, base, head);
         };
         auto answered = [&runner, pending,

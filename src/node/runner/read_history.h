@@ -20,7 +20,7 @@ void read_history_from(Runner& runner, SessionId session, Seq from, SnapshotFn d
 
 // What one pending call needs: what made it, what was submitted for it, and which step used its
 // outcome.
-void read_pending(Runner& runner, port::Journal& journal, PendingId const& pending,
+void read_pending(Runner& runner, port::Part<port::JournalStore> journal, PendingId const& pending,
                   SnapshotFn done);
 
 // The open calls, whole: the open turn made them.

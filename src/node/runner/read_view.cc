@@ -16,7 +16,7 @@ using Records = std::vector<wire::RecordPtr>;
 
 constexpr Seq first_look_back = 4'096;  // events: a thousand messages, most often
 
-Result<wire::RecordPtr> read_one(port::Store& store, SessionId session, Seq seq) {
+Result<wire::RecordPtr> read_one(port::JournalStore& store, SessionId session, Seq seq) {
     auto records = read_records(store, session, seq, seq);
     if (!records) return std::unexpected(std::move(records.error()));
     if (records->empty())
@@ -26,7 +26,7 @@ Result<wire::RecordPtr> read_one(port::Store& store, SessionId session, Seq seq)
 }
 
 // Puts those before `records` in front of them: as many again. REQUIRES: there are some.
-Result<void> look_back(port::Store& store, wire::JournalEnd const& end, Records& records) {
+Result<void> look_back(port::JournalStore& store, wire::JournalEnd const& end, Records& records) {
     Seq const to = records.empty() ? end.head : records.front()->event.seq - 1;
     Seq const count = std::max<Seq>(first_look_back, records.size());
     Seq const from = to > end.base + count ? to - count + 1 : end.base + 1;
@@ -45,7 +45,7 @@ bool is_whole(wire::JournalEnd const& end, Records const& records) {
 }
 
 // The journal is short, or has no place at which its view may begin.
-Result<ModelView> view_of_all(port::Store& store, wire::JournalEnd const& end, Seq view_seq,
+Result<ModelView> view_of_all(port::JournalStore& store, wire::JournalEnd const& end, Seq view_seq,
                               Records records) {
     Seq const to = records.empty() ? end.head : records.front()->event.seq - 1;
     auto older = read_records(store, end.session, 1, to);
@@ -54,7 +54,7 @@ Result<ModelView> view_of_all(port::Store& store, wire::JournalEnd const& end, S
     return wire::model_view(wire::history_of(end.session, *older), view_seq);
 }
 
-Result<ModelView> view_of(port::Store& store, wire::JournalEnd const& end, Seq view_seq) {
+Result<ModelView> view_of(port::JournalStore& store, wire::JournalEnd const& end, Seq view_seq) {
     auto const input = [&](Seq seq) { return read_one(store, end.session, seq); };
     Records records;
     while (records.empty() || records.front()->event.seq > end.base + 1) {
@@ -72,7 +72,7 @@ Result<ModelView> view_of(port::Store& store, wire::JournalEnd const& end, Seq v
 
 }  // namespace
 
-Result<ModelView> read_view(port::Store& store, wire::JournalEnd const& end, Seq view_seq) {
+Result<ModelView> read_view(port::JournalStore& store, wire::JournalEnd const& end, Seq view_seq) {
     return unless_memory_is_short([&] { return view_of(store, end, view_seq); });
 }
 

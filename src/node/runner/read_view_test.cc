@@ -11,7 +11,7 @@ namespace {
 
 using namespace session;
 
-using CountedStore = testing::CountingStore<store::MemoryStore, store::MemoryDisk>;
+using CountedStore = testing::CountingStore<store::MemoryStore>;
 using CountedLane = testing::LaneTestOn<testing::TestJournal<CountedStore, store::MemoryDisk>>;
 
 class ReadView : public CountedLane {

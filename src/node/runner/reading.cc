@@ -39,7 +39,7 @@ Error missing(SessionId session, Seq seq) {
             "Event " + std::to_string(seq) + " of " + session.text() + " is missing."};
 }
 
-Result<wire::RecordPtr> read_record(port::Store& store, SessionId session, Seq seq) {
+Result<wire::RecordPtr> read_record(port::JournalStore& store, SessionId session, Seq seq) {
     auto records = read_records(store, session, seq, seq);
     if (!records) return std::unexpected(std::move(records.error()));
     if (records->empty()) return std::unexpected(missing(session, seq));
@@ -53,7 +53,7 @@ Receipt const* receipt_in(Event const& event) {
     return nullptr;
 }
 
-Result<void> find_receipt(port::Store& store, SessionId session, PendingId const& pending,
+Result<void> find_receipt(port::JournalStore& store, SessionId session, PendingId const& pending,
                           Found& found) {
     auto row = store.pending(session, pending.call, pending.generation);
     if (!row) return std::unexpected(std::move(row.error()));
@@ -64,7 +64,7 @@ Result<void> find_receipt(port::Store& store, SessionId session, PendingId const
     return {};
 }
 
-Result<void> find_notes(port::Store& store, SessionId session, PendingId const& pending,
+Result<void> find_notes(port::JournalStore& store, SessionId session, PendingId const& pending,
                         Sha256 const& digest, Found& found) {
     std::vector<std::string> keys{note_key(pending.call, pending.generation, digest)};
     for (std::uint32_t k = 1; k <= limits::notes_per_pause_max; ++k) {
@@ -77,7 +77,8 @@ Result<void> find_notes(port::Store& store, SessionId session, PendingId const& 
     return {};
 }
 
-Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Seq base, Found& found) {
+Result<void> find_earlier(port::JournalStore& store, SessionId session, Seq seq, Seq base,
+                          Found& found) {
     auto records = read_records(store, session, seq, seq);
     if (!records) return std::unexpected(std::move(records.error()));
     found.gone = records->empty() && seq <= base;
@@ -89,7 +90,7 @@ Result<void> find_earlier(port::Store& store, SessionId session, Seq seq, Seq ba
 
 // A row names the events of its pause. One that names an event beyond the newest tells that the
 // journal has lost its end, which must not be written again as if it had never been.
-Result<void> check_end(port::Store& store, State const& state) {
+Result<void> check_end(port::JournalStore& store, State const& state) {
     port::PendingFilter newest;
     newest.project = state.project;
     newest.session = state.id;
@@ -107,7 +108,7 @@ Result<void> check_end(port::Store& store, State const& state) {
     return {};
 }
 
-Result<LoadedSession> fold_session(port::Store& store, SessionId session) {
+Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session) {
     auto loaded = store.load(session);
     if (!loaded) return std::unexpected(std::move(loaded.error()));
     LoadedSession out;
@@ -158,7 +159,7 @@ Result<LoadedSession> fold_session(port::Store& store, SessionId session) {
 
 }  // namespace
 
-Result<LoadedSession> read_session(port::Store& store, SessionId session) {
+Result<LoadedSession> read_session(port::JournalStore& store, SessionId session) {
     trace();
     auto read = unless_memory_is_short([&] { return fold_session(store, session); });
     if (!read) return std::unexpected(unreadable(session, std::move(read.error())));
@@ -172,8 +173,8 @@ Result<std::optional<State>> read_base(SessionId session, std::vector<port::Fram
 
 namespace {
 
-Result<std::vector<wire::RecordPtr>> all_records(port::Store& store, SessionId session, Seq from,
-                                                 Seq to) {
+Result<std::vector<wire::RecordPtr>> all_records(port::JournalStore& store, SessionId session,
+                                                 Seq from, Seq to) {
     std::vector<wire::RecordPtr> out;
     while (from <= to) {
         auto frames = store.page(session, from, from == to ? 1 : page_bytes);
@@ -186,8 +187,8 @@ Result<std::vector<wire::RecordPtr>> all_records(port::Store& store, SessionId s
     return out;
 }
 
-Result<std::vector<wire::RecordPtr>> some_records(port::Store& store, SessionId session, Seq from,
-                                                  Seq to, std::size_t max_bytes) {
+Result<std::vector<wire::RecordPtr>> some_records(port::JournalStore& store, SessionId session,
+                                                  Seq from, Seq to, std::size_t max_bytes) {
     std::vector<wire::RecordPtr> out;
     for (Seq next = from; out.empty() && next <= to;) {
         auto frames = store.page(session, next, max_bytes);
@@ -202,18 +203,18 @@ Result<std::vector<wire::RecordPtr>> some_records(port::Store& store, SessionId 
 
 }  // namespace
 
-Result<std::vector<wire::RecordPtr>> read_records(port::Store& store, SessionId session, Seq from,
-                                                  Seq to) {
+Result<std::vector<wire::RecordPtr>> read_records(port::JournalStore& store, SessionId session,
+                                                  Seq from, Seq to) {
     return unless_memory_is_short([&] { return all_records(store, session, from, to); });
 }
 
-Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store, SessionId session,
+Result<std::vector<wire::RecordPtr>> read_some_records(port::JournalStore& store, SessionId session,
                                                        Seq from, Seq to, std::size_t max_bytes) {
     return unless_memory_is_short(
         [&] { return some_records(store, session, from, to, max_bytes); });
 }
 
-Result<FilesById> read_files(port::Store& store, SessionId session,
+Result<FilesById> read_files(port::JournalStore& store, SessionId session,
                              std::vector<Seq> const& events) {
     FilesById out;
     for (Seq const seq : events) {
@@ -229,7 +230,8 @@ Result<FilesById> read_files(port::Store& store, SessionId session,
     return out;
 }
 
-Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wanted, Seq base) {
+Result<Found> read_found(port::JournalStore& store, SessionId session, Wanted const& wanted,
+                         Seq base) {
     Found found;
     if (wanted.receipt) {
         auto done = find_receipt(store, session, *wanted.receipt, found);
@@ -251,7 +253,7 @@ Result<Found> read_found(port::Store& store, SessionId session, Wanted const& wa
 }
 
 Result<ArtifactCopies> read_artifacts(
-    port::Store& store, SessionId session,
+    port::JournalStore& store, SessionId session,
     std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
     ArtifactCopies out;
     for (auto const& [seq, artifact] : artifacts) {
@@ -268,7 +270,8 @@ Result<ArtifactCopies> read_artifacts(
     return out;
 }
 
-Result<std::optional<Create::ForkOf>> read_past(port::Store& store, SessionId session, Seq seq) {
+Result<std::optional<Create::ForkOf>> read_past(port::JournalStore& store, SessionId session,
+                                                Seq seq) {
     auto const loaded = read_session(store, session);
     if (!loaded) return std::unexpected(loaded.error());
     bool const gone =

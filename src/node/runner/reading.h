@@ -28,9 +28,9 @@ struct LoadedSession {
     };
     std::optional<Rows> rows = {};
 };
-[[nodiscard]] Result<LoadedSession> read_session(port::Store& store, SessionId session);
+[[nodiscard]] Result<LoadedSession> read_session(port::JournalStore& store, SessionId session);
 // From nothing but the journal; no snapshot and no row is believed.
-[[nodiscard]] Result<LoadedSession> read_anew(port::Store& store, SessionId session);
+[[nodiscard]] Result<LoadedSession> read_anew(port::JournalStore& store, SessionId session);
 
 // The state that a journal begins with whose older part is gone; nullopt: it is whole. REQUIRES:
 // `frames` begin with its first.
@@ -39,33 +39,33 @@ struct LoadedSession {
 
 // All records with sequence numbers from `from` to `to`, both included, that are in the journal: of
 // what retention took (State::base) those that were still to be used.
-[[nodiscard]] Result<std::vector<wire::RecordPtr>> read_records(port::Store& store,
+[[nodiscard]] Result<std::vector<wire::RecordPtr>> read_records(port::JournalStore& store,
                                                                 SessionId session, Seq from,
                                                                 Seq to);
 
 // The first of them: about `max_bytes`, and at least one if there is one.
-[[nodiscard]] Result<std::vector<wire::RecordPtr>> read_some_records(port::Store& store,
+[[nodiscard]] Result<std::vector<wire::RecordPtr>> read_some_records(port::JournalStore& store,
                                                                      SessionId session, Seq from,
                                                                      Seq to, std::size_t max_bytes);
 
 // The bytes kept under these events, by artifactID. Bytes that are not there are `internal`.
 using FilesById = std::map<std::string, std::shared_ptr<std::string const>, std::less<>>;
-[[nodiscard]] Result<FilesById> read_files(port::Store& store, SessionId session,
+[[nodiscard]] Result<FilesById> read_files(port::JournalStore& store, SessionId session,
                                            std::vector<Seq> const& events);
 
 // What the session has said up to its last step at or before `seq`, with the artifacts that it
 // names: the beginning of a fork. Of a very long one the newest part. nullopt: nothing yet, or the
 // session is gone.
-[[nodiscard]] Result<std::optional<session::Create::ForkOf>> read_past(port::Store& store,
+[[nodiscard]] Result<std::optional<session::Create::ForkOf>> read_past(port::JournalStore& store,
                                                                        SessionId session, Seq seq);
 // The bytes of artifacts, for a fork.
 using ArtifactCopies = std::vector<std::pair<Seq, session::Artifact>>;
 [[nodiscard]] Result<ArtifactCopies> read_artifacts(
-    port::Store& store, SessionId session,
+    port::JournalStore& store, SessionId session,
     std::vector<std::pair<Seq, session::ArtifactEmitted>> const& artifacts);
 
 // What was found for a command's Wanted. `base`: the event up to which the journal is gone.
-[[nodiscard]] Result<session::Found> read_found(port::Store& store, SessionId session,
+[[nodiscard]] Result<session::Found> read_found(port::JournalStore& store, SessionId session,
                                                 session::Wanted const& wanted, Seq base);
 
 }  // namespace dormouse::runner

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t key_bytes_max = 64;  // port::KeyRow
 }
 
-Result<Journal> read_journal(port::Store& store, SessionId session) {
+Result<Journal> read_journal(port::JournalStore& store, SessionId session) {
     Journal out;
     out.base.id = session;
     auto const first = store.page(session, 1, 1);
@@ -55,7 +55,7 @@ Result<Rebuilt> rebuild(Journal const& journal) {
     return out;
 }
 
-Result<LoadedSession> read_anew(port::Store& store, SessionId session) {
+Result<LoadedSession> read_anew(port::JournalStore& store, SessionId session) {
     auto const loaded = store.load(session);
     if (!loaded) return std::unexpected(loaded.error());
     if (!loaded->row || loaded->row->status == "deleted") return read_session(store, session);

@@ -23,7 +23,7 @@ struct Journal {
     session::State base;
     std::vector<wire::RecordPtr> records;
 };
-[[nodiscard]] Result<Journal> read_journal(port::Store& store, SessionId session);
+[[nodiscard]] Result<Journal> read_journal(port::JournalStore& store, SessionId session);
 
 // Of what came after the base, and the artifacts of all records. Errors: internal, naming what is
 // missing or damaged; newer_format.

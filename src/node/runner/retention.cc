@@ -22,7 +22,7 @@ struct Lines {
 };
 
 // Where reading may block.
-Result<Lines> old_lines(port::Store& store, Time until) {
+Result<Lines> old_lines(port::AuditStore& store, Time until) {
     constexpr std::uint32_t page = 1'000;
     Lines out;
     std::optional<port::AuditRow> last;  // is old; goes if another one follows
@@ -51,14 +51,14 @@ Result<Lines> old_lines(port::Store& store, Time until) {
 void Runner::trim_audit(Time until, bool dry_run, Asker const& asker,
                         port::Fn<void(Result<OldAudit>)> done) {
     port::ask(
-        world_.journal, [until](port::Store& store) { return old_lines(store, until); },
+        world_.journal, [until](port::AuditStore& store) { return old_lines(store, until); },
         [this, alive = alive_, dry_run, by = asker.by,
          done = std::move(done)](Result<Lines> found) mutable {
             if (!found) return done(std::unexpected(std::move(found.error())));
             OldAudit const old = found->worth ? found->old : OldAudit{};
             if (!*alive || dry_run || !found->worth) return done(old);
             world_.journal.write(
-                [old, line = wire::trimmed_line(old.trim, now(), by)](port::Store& store) {
+                [old, line = wire::trimmed_line(old.trim, now(), by)](port::AuditStore& store) {
                     return store.trim_audit(old.trim.through, line);
                 },
                 [old, done = std::move(done)](Result<void> written) mutable {
@@ -87,7 +87,7 @@ void Runner::sweep() {
     Time const until = now() - *options_.completed_after;
     port::ask(
         world_.journal,
-        [until](port::Store& store) { return store.completed_until(until, sweep_size); },
+        [until](port::MaintenanceStore& store) { return store.completed_until(until, sweep_size); },
         [this, alive = alive_](Result<std::vector<SessionId>> completed) {
             if (!*alive) return;
             bool const some = completed && !completed->empty();

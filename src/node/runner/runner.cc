@@ -166,7 +166,7 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
         reply(std::move(created));
         for (auto& next : waiting.mapped()) next();
     };
-    auto question = [key](port::Store& store) { return store.find_created(key); };
+    auto question = [key](port::JournalStore& store) { return store.find_created(key); };
     port::ask(world_.journal, std::move(question),
               [this, key, create = std::move(create), asker = std::move(asker),
                finish = std::move(finish)](Result<std::optional<SessionId>> found) mutable {
@@ -286,7 +286,7 @@ void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> r
 
 void Runner::read_stored(SessionId session, Seq next, Seq head,
                          std::vector<wire::RecordPtr> records, port::Fn<void(Result<Read>)> done) {
-    auto question = [session, next, head](port::Store& store) {
+    auto question = [session, next, head](port::JournalStore& store) {
         return read_records(store, session, next, head);
     };
     port::ask(world_.journal, std::move(question),
@@ -334,7 +334,7 @@ void Runner::read_page(SessionId session, Seq from, bool events,
 
 void Runner::read_stored_page(SessionId session, Seq from, Seq head,
                               port::Fn<void(Result<Read>)> done) {
-    auto question = [session, from, head](port::Store& store) {
+    auto question = [session, from, head](port::JournalStore& store) {
         return read_some_records(store, session, from, head, page_bytes);
     };
     using Records = std::vector<wire::RecordPtr>;
@@ -474,7 +474,7 @@ void Runner::scan() {
 }
 
 void Runner::scan_page(Time until, std::optional<port::Due> after) {
-    auto question = [until, after](port::Store& store) {
+    auto question = [until, after](port::JournalStore& store) {
         return store.due(until, after, scan_page_size);
     };
     port::ask(world_.journal, std::move(question),

@@ -84,10 +84,11 @@ public:
         port::Entropy& entropy;
         port::Journal& journal;
         port::Effects& effects;
+        port::AgentTerms const& agents;
         // For work on large commands, which would hold up everybody else; null: it is done on the
         // loop.
         port::Workers* workers = nullptr;
-        port::Catalogue* catalogue = nullptr;  // null: values of submissions are not checked
+        port::ToolCatalogue* tools = nullptr;  // null: values of submissions are not checked
     };
     // `observer` and everything in `world` outlive this; the loop runs nothing of this runner's
     // after it is gone.
@@ -180,11 +181,12 @@ private:
         return std::ranges::find(others, to) != others.end();
     }
     [[nodiscard]] SubmissionCheck::World checks() const override {
-        return {world_.catalogue, world_.workers};
+        return {world_.tools, world_.workers};
     }
     [[nodiscard]] port::Journal& journal() override { return world_.journal; }
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }
+    [[nodiscard]] port::AgentTerms const& agents() const override { return world_.agents; }
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;

@@ -46,8 +46,8 @@ bool brings_result(Call const& call, Submit const& submit) {
            !what.output.is_null();
 }
 
-std::optional<Error> tool_gone(port::Catalogue const& catalogue, Call const& call) {
-    if (catalogue.tool_schema(call.spec.tool)) return std::nullopt;
+std::optional<Error> tool_gone(port::ToolCatalogue const& tools, Call const& call) {
+    if (tools.tool_schema(call.spec.tool)) return std::nullopt;
     return Error{Code::reentry_gone, "The tool '" + call.spec.tool +
                                          "' is not configured any more; the call continues to "
                                          "wait."};
@@ -55,32 +55,31 @@ std::optional<Error> tool_gone(port::Catalogue const& catalogue, Call const& cal
 
 // A decision returns to who asked: the gate or the tool. A program's own tool is not configured
 // here.
-std::optional<Error> decision_misplaced(port::Catalogue const& catalogue, Call const& call) {
+std::optional<Error> decision_misplaced(port::ToolCatalogue const& tools, Call const& call) {
     if (call.spec.ask != 0) return std::nullopt;
     bool const by_gate = call.pause && call.pause->by_gate;
     auto const& gates = call.spec.terms.gates;
-    if (by_gate && call.gates_passed < gates.size() &&
-        !catalogue.has_gate(gates[call.gates_passed])) {
+    if (by_gate && call.gates_passed < gates.size() && !tools.has_gate(gates[call.gates_passed])) {
         return Error{Code::reentry_gone,
                      "The gate '" + gates[call.gates_passed] +
                          "' is not configured any more; the call continues to wait."};
     }
-    return tool_gone(catalogue, call);
+    return tool_gone(tools, call);
 }
 
 // A result with which the call's own tool continues.
-std::optional<Error> result_misplaced(port::Catalogue const& catalogue, Call const& call,
+std::optional<Error> result_misplaced(port::ToolCatalogue const& tools, Call const& call,
                                       Submit const& submit) {
     bool const continues = call.pause && !call.pause->by_gate && call.pending == submit.pending &&
                            call.pause->terms.continuation == Continuation::reentry;
-    return continues ? tool_gone(catalogue, call) : std::nullopt;
+    return continues ? tool_gone(tools, call) : std::nullopt;
 }
 
-std::optional<Error> misplaced(port::Catalogue const& catalogue, Call const& call,
+std::optional<Error> misplaced(port::ToolCatalogue const& tools, Call const& call,
                                Submit const& submit) {
     switch (submit.what.kind) {
-        case SubmissionKind::decision: return decision_misplaced(catalogue, call);
-        case SubmissionKind::result: return result_misplaced(catalogue, call, submit);
+        case SubmissionKind::decision: return decision_misplaced(tools, call);
+        case SubmissionKind::result: return result_misplaced(tools, call, submit);
         default: return std::nullopt;
     }
 }
@@ -107,9 +106,9 @@ Error bad_arguments(Json const& violations) {
 
 std::optional<Checked> SubmissionCheck::look(Call const& call, Submit const& submit) {
     trace();
-    if (world_.catalogue == nullptr) return Checked{};
+    if (world_.tools == nullptr) return Checked{};
     if (failed_) return Checked{{}, failed_};
-    if (auto error = misplaced(*world_.catalogue, call, submit)) return Checked{{}, error};
+    if (auto error = misplaced(*world_.tools, call, submit)) return Checked{{}, error};
     if (Schemas now = schemas(call, submit); !is_measured_by(now)) {
         schemas_ = std::move(now);
         measured_ = false;
@@ -147,12 +146,11 @@ void SubmissionCheck::work(std::shared_ptr<Submit const> const& submit, port::Fn
 
 void SubmissionCheck::validate(std::shared_ptr<Submit const> const& submit, port::Fn<void()> done) {
     port::OfferedResult offered{submit->pending, tool_, tool_input_, wire::whole_output(*submit)};
-    world_.catalogue->validate(
-        std::move(offered),
-        [self = shared_from_this(), done = std::move(done)](port::ValidationResult result) mutable {
-            self->validated_ = std::move(result);
-            done();
-        });
+    world_.tools->validate(std::move(offered), [self = shared_from_this(), done = std::move(done)](
+                                                   port::ValidationResult result) mutable {
+        self->validated_ = std::move(result);
+        done();
+    });
 }
 
 // The schema is the pause's. An early result, or one of a call in doubt, is measured by what the
@@ -163,11 +161,11 @@ SubmissionCheck::Schemas SubmissionCheck::schemas(Call const& call, Submit const
         if (call.pause) out.result = call.pause->terms.schema;
         bool const undeclared = !call.pause || call.in_doubt;
         if (undeclared && out.result.is_null())
-            out.result = world_.catalogue->result_schema(call.spec.tool).value_or(Json());
+            out.result = world_.tools->result_schema(call.spec.tool).value_or(Json());
     }
     bool const edited = submit.what.kind == SubmissionKind::decision && call.spec.ask == 0 &&
                         !submit.what.arguments.is_null();
-    if (edited) out.arguments = world_.catalogue->tool_schema(call.spec.tool).value_or(Json());
+    if (edited) out.arguments = world_.tools->tool_schema(call.spec.tool).value_or(Json());
     return out;
 }
 
@@ -205,7 +203,7 @@ std::string SubmissionCheck::validator(Call const& call, Submit const& submit) c
     bool const continues =
         call.pause && !call.in_doubt &&
         (call.pause->by_gate || call.pause->terms.continuation != Continuation::tool_response);
-    return !continues && world_.catalogue->has_validator(call.spec.tool) ? call.spec.tool : "";
+    return !continues && world_.tools->has_validator(call.spec.tool) ? call.spec.tool : "";
 }
 
 }  // namespace dormouse::runner

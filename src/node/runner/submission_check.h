@@ -22,7 +22,7 @@ namespace dormouse::runner {
 class SubmissionCheck : public std::enable_shared_from_this<SubmissionCheck> {
 public:
     struct World {
-        port::Catalogue* catalogue = nullptr;  // null: no values are checked
+        port::ToolCatalogue* tools = nullptr;  // null: no values are checked
         port::Workers* workers = nullptr;      // null: large values are checked on the loop
     };
     explicit SubmissionCheck(World world) : world_(world) {}

@@ -19,7 +19,7 @@ namespace {
 constexpr int check_tries = 3;
 
 // Whatever of it can be read; damage is found elsewhere.
-Result<Seq> head_of(port::Store& store, SessionId const& session) {
+Result<Seq> head_of(port::JournalStore& store, SessionId const& session) {
     auto const loaded = store.load(session);
     if (!loaded || loaded->tail.empty()) return Seq{0};
     port::Frame const& last = loaded->tail.back();
@@ -156,7 +156,7 @@ private:
 // Each line must be chained to the one before it; the first that is not is named, and those after
 // it say nothing more. Where the beginning was removed, a later line must hold what the first one
 // that is left is chained to.
-Result<void> check_audit(port::Store& store, VerifyReport& report) {
+Result<void> check_audit(port::AuditStore& store, VerifyReport& report) {
     constexpr std::uint32_t page = 1'000;
     std::optional<port::AuditRow> first;
     std::optional<Sha256> before;  // the first line that is left; its own comes later

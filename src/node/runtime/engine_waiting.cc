@@ -36,7 +36,7 @@ void Runtime::Engine::waiting(WaitingFilter const& filter, runtime::Reply<Waitin
     auto const gathering = std::make_shared<Gathering>(filter, std::vector<PendingId>{}, 0,
                                                        WaitingCalls{}, std::move(reply));
     port::ask(
-        journal_, [rows](port::Store& store) { return store.list_pending(rows); },
+        journal_, [rows](port::JournalStore& store) { return store.list_pending(rows); },
         [this, gathering](Result<std::vector<port::PendingListed>> listed) {
             if (!listed) return gathering->reply(std::unexpected(std::move(listed.error())));
             for (port::PendingListed const& one : *listed)
@@ -97,7 +97,7 @@ void Runtime::Engine::artifact(SessionId session, Seq seq, runtime::Reply<Artifa
             if (!event) return reply(missing());
             port::ask(
                 journal_,
-                [session, seq](port::Store& store) { return store.artifact(session, seq); },
+                [session, seq](port::JournalStore& store) { return store.artifact(session, seq); },
                 [missing, name = event->name, mime = event->mime,
                  reply = std::move(reply)](Result<std::optional<std::string>> bytes) mutable {
                     if (!bytes) return reply(std::unexpected(std::move(bytes.error())));

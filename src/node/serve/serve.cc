@@ -231,7 +231,7 @@ Result<std::string> Runtime::serve(ServeSettings settings) {
         [e = engine_.get(), inside, checked = *std::move(found),
          settings = std::move(settings)](runtime::Reply<std::string> reply) {
             // Tokens that were made over HTTP come in too.
-            auto tokens = [](port::Store& store) { return store.tokens(); };
+            auto tokens = [](port::AccessStore& store) { return store.tokens(); };
             port::ask(
                 inside.journal, std::move(tokens),
                 [e, inside, checked, settings,

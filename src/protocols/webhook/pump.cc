@@ -98,19 +98,19 @@ void Pump::wake() {
         return;
     }
     scanning_ = true;
-    port::ask(world_.journal, question(), [this, alive = alive_](Result<Due> due) {
+    port::ask(world_.outbox, question(), [this, alive = alive_](Result<Due> due) {
         if (*alive) scanned(std::move(due));
     });
 }
 
 // Receivers take turns: each has so many on their way, whatever else waits for it. Runs on the
 // store's thread, with its own copy of what is at work.
-port::Fn<Result<Pump::Due>(port::Store&)> Pump::question() const {
+port::Fn<Result<Pump::Due>(port::OutboxStore&)> Pump::question() const {
     std::set<PostKey> busy;
     for (auto const& [key, work] : at_work_) busy.insert(key);
     return [until = world_.clock.now(), after = next_, busy = std::move(busy), to = to_,
             newest = newest_, failing = failing_,
-            turn = turn_](port::Store& store) mutable -> Result<Due> {
+            turn = turn_](port::OutboxStore& store) mutable -> Result<Due> {
         auto due = store.due_by_target(until, after, 2 * at_once_each, look_at);
         if (!due) return std::unexpected(due.error());
         Due out;
@@ -186,8 +186,8 @@ void Pump::prune() {
     Time const now = world_.clock.now();
     if (now - pruned_ < prune_every && now >= pruned_) return;
     pruned_ = now;
-    world_.journal.write(
-        [until = now - kept_for](port::Store& store) { return store.drop_delivered(until); },
+    world_.outbox.write(
+        [until = now - kept_for](port::OutboxStore& store) { return store.drop_delivered(until); },
         [](Result<void>) {});
     if (options_.given_up_after) drop_given_up();
 }
@@ -196,12 +196,14 @@ void Pump::prune() {
 void Pump::drop_given_up() {
     Time const until = world_.clock.now() - *options_.given_up_after;
     port::ask(
-        world_.journal,
-        [until](port::Store& store) { return store.count_given_up(until, dropped_at_once); },
+        world_.outbox,
+        [until](port::OutboxStore& store) { return store.count_given_up(until, dropped_at_once); },
         [this, alive = alive_, until](Result<std::uint64_t> count) {
             if (!*alive || stopped_ || !count || *count == 0) return;
-            world_.journal.write(
-                [until](port::Store& store) { return store.drop_given_up(until, dropped_at_once); },
+            world_.outbox.write(
+                [until](port::OutboxStore& store) {
+                    return store.drop_given_up(until, dropped_at_once);
+                },
                 [this, alive, more = *count == dropped_at_once](Result<void> done) {
                     if (*alive && done && more) drop_given_up();
                 });
@@ -229,10 +231,10 @@ void Pump::begin(Next next) {
 void Pump::send_call(PostKey const& key) {
     auto const pending = at_work_.at(key).letter.pending;
     if (!pending) return failed(key, "it names no call", true);
-    auto question = [pending = *pending](port::Store& store) {
+    auto question = [pending = *pending](port::OutboxStore& store) {
         return store.secret(pending.session, pending.call, pending.generation);
     };
-    port::ask(world_.journal, std::move(question),
+    port::ask(world_.outbox, std::move(question),
               [this, alive = alive_, key](Result<std::optional<std::string>> secret) {
                   if (!*alive || !at_work_.contains(key)) return;
                   if (!secret) return failed(key, "the store does not answer", false);
@@ -412,15 +414,15 @@ void Pump::disable(PostKey const& key, std::string const& why) {
 // It is at work until the store knows: else it would be sent again at once. If the store does not
 // take it, it is sent again later.
 void Pump::finish(PostKey const& key, PostUpdate update) {
-    world_.journal.write([update = std::move(update)](
-                             port::Store& store) { return store.update_posts({&update, 1}); },
-                         [this, alive = alive_, key](Result<void> done) {
-                             if (!*alive) return;
-                             if (done) return release(key);
-                             world_.loop.after(store_pause, [this, alive, key] {
-                                 if (*alive) release(key);
-                             });
-                         });
+    world_.outbox.write([update = std::move(update)](
+                            port::OutboxStore& store) { return store.update_posts({&update, 1}); },
+                        [this, alive = alive_, key](Result<void> done) {
+                            if (!*alive) return;
+                            if (done) return release(key);
+                            world_.loop.after(store_pause, [this, alive, key] {
+                                if (*alive) release(key);
+                            });
+                        });
 }
 
 void Pump::release(PostKey const& key) {

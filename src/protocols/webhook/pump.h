@@ -41,7 +41,7 @@ public:
         port::Loop& loop;
         port::Clock& clock;
         port::Entropy& entropy;
-        port::Journal& journal;
+        port::Part<port::OutboxStore> outbox;
         port::HttpClient& http;
         port::Processes& processes;
     };
@@ -121,7 +121,7 @@ private:
 
     void scan();
     void scanned(Result<Due> due);
-    [[nodiscard]] port::Fn<Result<Due>(port::Store&)> question() const;
+    [[nodiscard]] port::Fn<Result<Due>(port::OutboxStore&)> question() const;
     void begin(Next next);
     void make_room();
     void remember(std::string const& target, bool answered);

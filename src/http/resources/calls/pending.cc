@@ -154,7 +154,7 @@ void find_changes(Api& api, ExchangePtr const& x, std::string const& project, Ti
         return done(std::move(known));
     }
     if (since == Time{}) return done(std::move(known));  // everything
-    auto question = [project, since](port::Store& store) {
+    auto question = [project, since](port::FeedStore& store) {
         return changed_in_feed(store, project, since);
     };
     port::ask(api.services().journal, std::move(question),
@@ -350,7 +350,7 @@ void gather_rows(std::shared_ptr<Gather> const& g) {
     rows.external_ref = filter.external_ref;
     rows.before = filter.cursor;
     rows.limit = static_cast<std::uint32_t>(filter.limit);
-    auto question = [rows](port::Store& store) { return store.list_pending(rows); };
+    auto question = [rows](port::JournalStore& store) { return store.list_pending(rows); };
     port::ask(g->api.services().journal, std::move(question),
               [g](Result<std::vector<port::PendingListed>> listed) {
                   if (!listed) return g->x->fail(listed.error());

@@ -91,7 +91,7 @@ void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
         return x->fail(bad_value("?view", "must be events or objects"));
     wanted.after = *after;
     wanted.objects = view == "objects";
-    auto head = [](port::Store& store) { return store.feed_head(); };
+    auto head = [](port::FeedStore& store) { return store.feed_head(); };
     port::ask(api.services().journal, head,
               [&api, x, wanted = std::move(wanted)](Result<std::uint64_t> newest) {
                   if (!newest) return x->fail(newest.error());

@@ -186,7 +186,7 @@ void post_mail(Api& api, ExchangePtr const& x) {
     }
     if (auto const id = SessionId::parse(*posting->from))
         return send_from(api, x, *id, std::move(*posting));
-    auto question = [project = posting->project, alias = *posting->from](port::Store& store) {
+    auto question = [project = posting->project, alias = *posting->from](port::ListStore& store) {
         return store.aliases(project, alias, 1);
     };
     port::ask(api.services().journal, std::move(question),

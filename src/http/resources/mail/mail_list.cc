@@ -52,7 +52,7 @@ struct Hanging {
     bool held = false;
 };
 
-Result<std::vector<Hanging>> find_hanging(port::Store& store, std::string const& project,
+Result<std::vector<Hanging>> find_hanging(port::OutboxStore& store, std::string const& project,
                                           std::size_t limit) {
     std::vector<Hanging> out;
     for (std::string_view const kind : {runner::held_kind, std::string_view("session")}) {
@@ -72,7 +72,7 @@ Result<std::vector<Hanging>> find_hanging(port::Store& store, std::string const&
 }
 
 void list_hanging(Api& api, ExchangePtr const& x, std::string project, std::size_t limit) {
-    auto question = [project = std::move(project), limit](port::Store& store) {
+    auto question = [project = std::move(project), limit](port::OutboxStore& store) {
         return find_hanging(store, project, limit);
     };
     port::ask(api.services().journal, std::move(question),
@@ -173,8 +173,8 @@ void next_fate(std::shared_ptr<Asking> const& a) {
 
 // Those that lie in the store on their way are queued.
 void ask_store(std::shared_ptr<Asking> const& a, std::size_t first) {
-    auto question = [id = a->mail.id, first,
-                     count = a->fates.size()](port::Store& store) -> Result<std::vector<bool>> {
+    auto question = [id = a->mail.id, first, count = a->fates.size()](
+                        port::OutboxStore& store) -> Result<std::vector<bool>> {
         std::vector<bool> waits;
         for (std::size_t n = 0; n < count; ++n) {
             auto row = store.post({id.session, id.seq, static_cast<std::uint32_t>(first + n)});

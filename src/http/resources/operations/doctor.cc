@@ -123,7 +123,7 @@ void find_doubt(State const& state, Waiting& out) {
 }
 
 // The end of a parent ends its children soon; one that goes on long after was forgotten.
-Result<void> find_orphan(port::Store& store, State const& state, Time now, Waiting& out) {
+Result<void> find_orphan(port::JournalStore& store, State const& state, Time now, Waiting& out) {
     if (!state.parent) return {};
     auto const parent = store.load(state.parent->session);
     if (!parent)
@@ -194,7 +194,7 @@ bool waits(std::vector<port::PendingRow> const& calls) {
 }
 
 // Where reading may block. Those in which a call waits have been read already.
-Result<Owing> look_at_owing(port::Store& store, std::optional<port::Due> const& after,
+Result<Owing> look_at_owing(port::JournalStore& store, std::optional<port::Due> const& after,
                             std::uint32_t times, Time now) {
     auto const due = store.due(Time::max(), after, times);
     if (!due) return std::unexpected(due.error());
@@ -243,7 +243,7 @@ Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> con
 }
 
 // One that cannot be read is found by the look at those that owe; it is no second finding.
-Result<void> drop_bricked(port::Store& store, Time now, std::vector<port::Due>& due) {
+Result<void> drop_bricked(port::JournalStore& store, Time now, std::vector<port::Due>& due) {
     std::size_t read = 0;
     std::optional<Error> failed;
     std::erase_if(due, [&](port::Due const& one) {
@@ -381,7 +381,7 @@ void look_on_by_time(DoctorPtr const& d) {
     if (d->x->responder->gone()) return;
     if (d->left == 0) return answer_doctor(*d, false);
     auto question = [after = d->after_time, times = next_step(*d),
-                     now = d->api.services().runner.now()](port::Store& store) {
+                     now = d->api.services().runner.now()](port::JournalStore& store) {
         return look_at_owing(store, after, times, now);
     };
     port::ask(d->api.services().journal, std::move(question), [d](Result<Owing> found) {
@@ -421,7 +421,9 @@ void look_on(DoctorPtr const& d) {
 void look_for_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t pages) {
     if (d->x->responder->gone()) return;
     if (pages == 0) return look_on(d);
-    auto question = [after](port::Store& store) { return store.all_sessions(after, page_rows); };
+    auto question = [after](port::MaintenanceStore& store) {
+        return store.all_sessions(after, page_rows);
+    };
     port::ask(d->api.services().journal, std::move(question),
               [d, pages](Result<std::vector<port::SessionRow>> rows) {
                   if (!rows) return d->x->fail(rows.error());

@@ -24,7 +24,7 @@ void Readiness::answer(ExchangePtr const& x) {
 void Readiness::ask_store() {
     if (std::exchange(asking_, true)) return;
     port::ask(
-        services_.journal, [](port::Store& store) { return store.ping(); },
+        services_.journal, [](port::MaintenanceStore& store) { return store.ping(); },
         [this, alive = std::weak_ptr(alive_)](Result<void> answer) {
             if (!alive.expired()) answered(answer);
         });

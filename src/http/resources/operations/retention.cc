@@ -69,18 +69,20 @@ void answer_retention(Retention const& r) {
 void drop_given_up(RetentionPtr const& r) {
     if (!r->given_up_until) return answer_retention(*r);
     auto& journal = r->api.services().journal;
-    auto question = [until = *r->given_up_until](port::Store& store) {
+    auto question = [until = *r->given_up_until](port::OutboxStore& store) {
         return store.count_given_up(until, given_up_max + 1);
     };
     port::ask(journal, std::move(question), [r, &journal](Result<std::uint64_t> count) {
         if (!count) return r->x->fail(count.error());
         r->given_up = *count;
         if (r->dry_run || *count == 0) return answer_retention(*r);
-        journal.write([until = *r->given_up_until](
-                          port::Store& store) { return store.drop_given_up(until, given_up_max); },
-                      [r](Result<void> const& done) {
-                          done ? answer_retention(*r) : r->x->fail(done.error());
-                      });
+        journal.write(
+            [until = *r->given_up_until](port::OutboxStore& store) {
+                return store.drop_given_up(until, given_up_max);
+            },
+            [r](Result<void> const& done) {
+                done ? answer_retention(*r) : r->x->fail(done.error());
+            });
     });
 }
 
@@ -175,7 +177,7 @@ void post_retention(Api& api, ExchangePtr const& x) {
     if (body.error()) return x->fail(*body.error());
     if (!r->until) return trim_audit(r);
     std::uint32_t const most_now = r->dry_run ? looked_at_max : deleted_max;
-    auto question = [until = *r->until, most_now](port::Store& store) {
+    auto question = [until = *r->until, most_now](port::MaintenanceStore& store) {
         return store.completed_until(until, most_now + 1);
     };
     port::ask(api.services().journal, std::move(question),

@@ -74,7 +74,9 @@ void cut_next(CuttingPtr const& c) {
 }
 
 void cut_page(CuttingPtr const& c, std::uint64_t after) {
-    auto question = [after](port::Store& store) { return store.heads(after, page_size); };
+    auto question = [after](port::MaintenanceStore& store) {
+        return store.heads(after, page_size);
+    };
     port::ask(c->api.services().journal, std::move(question),
               [c](Result<std::vector<port::SessionHead>> heads) {
                   if (!heads) return c->x->fail(heads.error());

@@ -114,7 +114,7 @@ void answer_home(Home const& home, std::vector<port::SessionRow> const& rows) {
 void add_sessions(std::shared_ptr<Home> const& home) {
     auto const& projects = home->x->principal->row.projects;
     std::string project = projects.empty() ? "default" : projects.front();
-    auto question = [project = std::move(project)](port::Store& store) {
+    auto question = [project = std::move(project)](port::ListStore& store) {
         return store.sessions(project, 0, sessions_shown);
     };
     port::ask(home->api.services().journal, std::move(question),
@@ -151,7 +151,7 @@ void greet(ExchangePtr const& x) {
 void get_home(Api& api, ExchangePtr const& x) {
     if (!x->principal || x->principal->session) return greet(x);
     auto const home = std::make_shared<Home>(Home{api, x});
-    auto question = [](port::Store& store) {
+    auto question = [](port::ListStore& store) {
         return store.waiting_sessions(std::nullopt, calls_max);
     };
     port::ask(api.services().journal, std::move(question),

@@ -75,12 +75,12 @@ void answer_missing(Api& api, ExchangePtr const& x, NumberedId const& id) {
 // Reads the bytes of an artifact while they are sent.
 class ArtifactSource final : public BodySource {
 public:
-    ArtifactSource(port::Journal& journal, NumberedId id, std::uint64_t size)
+    ArtifactSource(port::Part<port::JournalStore> journal, NumberedId id, std::uint64_t size)
         : journal_(journal), id_(id), size_(size) {}
 
     [[nodiscard]] std::uint64_t size() const override { return size_; }
     void read(port::Fn<void(Result<std::string>)> done) override {
-        auto question = [id = id_, at = at_](port::Store& store) {
+        auto question = [id = id_, at = at_](port::JournalStore& store) {
             return store.artifact_piece(id.session, id.number, at, piece_bytes);
         };
         at_ += piece_bytes;
@@ -93,7 +93,7 @@ public:
     }
 
 private:
-    port::Journal& journal_;
+    port::Part<port::JournalStore> journal_;
     NumberedId const id_;
     std::uint64_t const size_;
     std::uint64_t at_ = 0;
@@ -110,7 +110,7 @@ struct Comparison {
     std::uint64_t at = 0;
 
     // Where reading may block. False: there is no more. Errors: not_found, those of the store.
-    Result<bool> add_piece(port::Store& store) {
+    Result<bool> add_piece(port::JournalStore& store) {
         auto piece = store.artifact_piece(id.session, id.number, at, compared_bytes);
         if (!piece) return std::unexpected(std::move(piece.error()));
         if (!*piece) return dormouse::fail(Code::not_found, "the artifact is gone");
@@ -130,7 +130,7 @@ struct Comparison {
 // A piece at a time, so that others are read in between, and only while somebody waits for it.
 void compare_on(std::shared_ptr<Comparison> const& of) {
     if (of->x->responder->gone()) return;
-    auto question = [of](port::Store& store) { return of->add_piece(store); };
+    auto question = [of](port::JournalStore& store) { return of->add_piece(store); };
     port::ask(of->api.services().journal, std::move(question), [of](Result<bool> more) {
         if (more && *more) return compare_on(of);
         if (more) return of->finish();

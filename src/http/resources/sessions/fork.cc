@@ -54,7 +54,7 @@ void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
     SessionId const from = create.fork->from;
     port::ask(
         api.services().journal,
-        [from, artifacts = std::move(artifacts)](port::Store& store) {
+        [from, artifacts = std::move(artifacts)](port::JournalStore& store) {
             return runner::read_artifacts(store, from, artifacts);
         },
         [&api, x, from, create = std::move(create)](Result<Copies> copies) mutable {

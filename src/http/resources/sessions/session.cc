@@ -219,7 +219,7 @@ void list_sessions(Api& api, ExchangePtr const& x) {
     if (auto const given = x->request.query_value("alias")) alias = std::string(*given);
     std::size_t const page = alias ? SIZE_MAX : limit;
     auto question = [project = x->params[0], before, limit,
-                     alias](port::Store& store) -> Result<std::vector<port::SessionRow>> {
+                     alias](port::ListStore& store) -> Result<std::vector<port::SessionRow>> {
         if (alias && alias->empty()) return std::vector<port::SessionRow>();
         if (alias)
             return store.aliases(project, *alias == "*" ? "" : *alias,

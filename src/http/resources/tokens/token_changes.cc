@@ -77,7 +77,7 @@ void change_tokens(Api& api, std::string_view type, session::Actor const& by,
     // Not taken any more from here on: of two that come at once one spends a link.
     tokens.remove(change.drop);
     api.services().journal.write(
-        [change](port::Store& store) { return store.change_tokens(change); },
+        [change](port::AccessStore& store) { return store.change_tokens(change); },
         [&api, change, dropped, done = std::move(done)](Result<void> answer) mutable {
             Tokens& held = api.services().gate.tokens();
             if (answer && change.put) held.add(*change.put);

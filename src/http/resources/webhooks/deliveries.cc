@@ -96,7 +96,7 @@ void with_delivery(Api& api, ExchangePtr const& x, port::Fn<void(PostRow)> then)
 
 void update(Api& api, ExchangePtr const& x, port::PostUpdate change, port::Fn<void()> then) {
     api.services().journal.write(
-        [change](port::Store& store) { return store.update_posts({&change, 1}); },
+        [change](port::OutboxStore& store) { return store.update_posts({&change, 1}); },
         [x, then = std::move(then)](Result<void> done) mutable {
             if (!done) return x->fail(done.error());
             then();
@@ -110,7 +110,7 @@ void list_deliveries(Api& api, ExchangePtr const& x) {
     if (!filter) return;
     port::ask(
         api.services().journal,
-        [filter = *filter](port::Store& store) { return store.list_posts(filter); },
+        [filter = *filter](port::OutboxStore& store) { return store.list_posts(filter); },
         [x, limit = filter->limit](Result<std::vector<PostRow>> rows) {
             if (!rows) return x->fail(rows.error());
             json::Writer out;

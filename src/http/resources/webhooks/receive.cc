@@ -95,7 +95,7 @@ void submit(InboundPtr const& in, PendingId const& pending) {
 // The tool of a call that is closed stands in its row.
 void settle(InboundPtr const& in, PendingId const& pending) {
     in->payload.pending = pending.text();
-    auto question = [pending](port::Store& store) {
+    auto question = [pending](port::JournalStore& store) {
         return store.pending(pending.session, pending.call, pending.generation);
     };
     port::ask(in->api.services().journal, std::move(question),
@@ -176,7 +176,7 @@ void take(InboundPtr const& in) {
     bool const named = !in->payload.pending.empty();
     if (named && !PendingId::parse(in->payload.pending)) return refuse(in, not_found());
     auto question = [keys = in->delivery.keys](
-                        port::Store& store) -> Result<std::vector<std::optional<Bits128>>> {
+                        port::InboundStore& store) -> Result<std::vector<std::optional<Bits128>>> {
         std::vector<std::optional<Bits128>> out;
         for (Bits128 const& key : keys) {
             auto found = store.delivered(key);
@@ -314,7 +314,7 @@ void receive_own(Api& api, ExchangePtr const& x) {
     };
     api.aside(x, find, [&api, x, named, refused] {
         if (!*named) return refused();
-        auto question = [pending = **named](port::Store& store) {
+        auto question = [pending = **named](port::OutboxStore& store) {
             return store.secret(pending.session, pending.call, pending.generation);
         };
         port::ask(api.services().journal, std::move(question),

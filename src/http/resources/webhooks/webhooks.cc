@@ -56,7 +56,7 @@ Submit submission_of(webhook::Payload const& payload, Delivery const& delivery) 
     return out;
 }
 
-void find_referenced(port::Journal& journal, webhook::Source const& source,
+void find_referenced(port::Part<port::JournalStore> journal, webhook::Source const& source,
                      std::string const& reference, std::vector<port::PendingStatus> statuses,
                      port::Fn<void(Result<std::vector<PendingId>>)> done) {
     port::PendingFilter filter;
@@ -64,7 +64,7 @@ void find_referenced(port::Journal& journal, webhook::Source const& source,
     filter.external_ref = reference;
     filter.statuses = std::move(statuses);
     filter.limit = 200;
-    auto question = [filter](port::Store& store) { return store.list_pending(filter); };
+    auto question = [filter](port::JournalStore& store) { return store.list_pending(filter); };
     port::ask(journal, std::move(question),
               [tools = source.tools,
                done = std::move(done)](Result<std::vector<port::PendingListed>> rows) mutable {
@@ -91,7 +91,7 @@ webhook::Source const* Webhooks::source(std::string const& id) const {
 }
 
 void Webhooks::start() {
-    auto question = [](port::Store& store) { return store.kept(kept_max); };
+    auto question = [](port::InboundStore& store) { return store.kept(kept_max); };
     port::ask(services_.journal, std::move(question),
               [this, alive = alive_](Result<std::vector<port::KeptRow>> rows) {
                   if (!*alive) return;
@@ -151,7 +151,7 @@ void Webhooks::remove(Bits128 const& key) {
 void Webhooks::drop(std::vector<Bits128> keys) {
     for (Bits128 const& key : keys) remove(key);
     services_.journal.write(
-        [keys = std::move(keys)](port::Store& store) { return store.drop_kept(keys); },
+        [keys = std::move(keys)](port::InboundStore& store) { return store.drop_kept(keys); },
         [](Result<void>) {});
 }
 
@@ -162,7 +162,7 @@ void Webhooks::keep(port::KeptRow row, port::Fn<void(Result<void>)> done) {
     }
     auto const shared = std::make_shared<port::KeptRow>(std::move(row));
     services_.journal.write(
-        [shared](port::Store& store) { return store.keep(*shared); },
+        [shared](port::InboundStore& store) { return store.keep(*shared); },
         [this, alive = alive_, shared, done = std::move(done)](Result<void> kept) mutable {
             if (!*alive) return;
             if (kept) {
@@ -276,7 +276,7 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
 // After a write of unknown end. Whether it is still kept, or has been taken by a call, the store
 // knows: it is offered to no second one.
 void Webhooks::look_again(Bits128 const& key) {
-    auto question = [key](port::Store& store) -> Result<std::optional<port::KeptRow>> {
+    auto question = [key](port::InboundStore& store) -> Result<std::optional<port::KeptRow>> {
         auto rows = store.kept(kept_max);
         if (!rows) return std::unexpected(std::move(rows.error()));
         for (port::KeptRow& row : *rows) {

@@ -29,7 +29,7 @@ struct Delivery {
 [[nodiscard]] session::Submit submission_of(webhook::Payload const& payload,
                                             Delivery const& delivery);
 // The calls of the source that have this reference and a status of these; at most two.
-void find_referenced(port::Journal& journal, webhook::Source const& source,
+void find_referenced(port::Part<port::JournalStore> journal, webhook::Source const& source,
                      std::string const& reference, std::vector<port::PendingStatus> statuses,
                      port::Fn<void(Result<std::vector<PendingId>>)> done);
 

@@ -21,6 +21,18 @@ public:
         return {{"demo", "model", "To play with.", "scripted", {"deploy"}}};
     }
     [[nodiscard]] bool has_agent(std::string const& id) const override { return id == "demo"; }
+    [[nodiscard]] std::optional<port::CallsEntry> calls(std::string const&) const override {
+        return std::nullopt;
+    }
+    [[nodiscard]] Result<std::string> folder(std::string const&,
+                                             std::string const&) const override {
+        return std::string();
+    }
+    void open_door(port::DoorAsk, port::Fn<void(Result<port::DoorEntry>)> then) override {
+        then(fail(Code::wrong_kind, "The session's agent has no screen of its own."));
+    }
+    [[nodiscard]] std::vector<port::UnaskedEntry> unasked() const override { return {}; }
+    [[nodiscard]] std::string tool_description(std::string const&) const override { return {}; }
     [[nodiscard]] std::optional<Json> tool_schema(std::string const&) const override {
         return input;
     }

@@ -29,6 +29,7 @@ public:
     [[nodiscard]] port::Journal& journal() override { return store; }
     [[nodiscard]] JournalWriter& writer() override { return append_writer; }
     [[nodiscard]] port::Effects& effects() override { return work; }
+    [[nodiscard]] port::AgentTerms const& agents() const override { return work; }
     void offer(SessionId, session::EffectId id, session::Command::Body outcome) override {
         lane->offer(id, std::move(outcome));
     }

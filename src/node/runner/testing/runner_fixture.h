@@ -25,9 +25,10 @@ protected:
         options.resident_bytes = resident_bytes;
         options.completed_after = completed_after;
         options.audit_after = audit_after;
-        runner = std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects,
-                                                        nullptr, checks ? &catalogue : nullptr},
-                                          options, observer);
+        runner =
+            std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects, effects,
+                                                   nullptr, checks ? &catalogue : nullptr},
+                                     options, observer);
     }
     // Another process on the same data. What the old one ran is gone with it.
     void restart(std::size_t resident_max = 4'096) {

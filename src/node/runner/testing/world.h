@@ -164,7 +164,7 @@ private:
 };
 
 // Effects that were started and wait for the test to bring their outcome.
-class TestEffects final : public port::Effects {
+class TestEffects final : public port::Effects, public port::AgentTerms {
 public:
     struct Asked {
         port::ModelRequest request;
@@ -208,12 +208,21 @@ public:
         ++starts;
         polled.push_back({id, std::move(poll), std::move(done)});
     }
+    // Every turn may begin.
+    void ask_turn(port::TurnRequest request, port::Outcome done) override {
+        done(session::TurnOutcome{request.ask.turn, request.ask.ended});
+    }
+    void tell_agent(SessionId, std::string const&, session::TellAgent const&) override {}
     void stop(SessionId, session::EffectId id) override { stopped.push_back(id); }
+    void ended(SessionId, std::string const&) override {}
     [[nodiscard]] std::optional<Time> model_until(SessionId, session::EffectId) const override {
         return until;
     }
     [[nodiscard]] bool has_gate(std::string const& gate) const override {
         return !missing_gates.contains(gate);
+    }
+    [[nodiscard]] std::optional<std::uint64_t> view_tokens(std::string const&) const override {
+        return std::nullopt;
     }
     [[nodiscard]] std::string refusal(std::string const& agent,
                                       std::string const& /*project*/) const override {
