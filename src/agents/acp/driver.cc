@@ -82,6 +82,7 @@ void Driver::prompt(Prompt prompt) {
 }
 
 void Driver::attach(AttachRequest request) {
+    CHECK(!is_ending());
     if (!last_) {  // no prompt yet: what the agent does is reported to the session all the same
         last_.emplace();
         last_->done = request.ask.told;

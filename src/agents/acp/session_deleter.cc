@@ -1,6 +1,7 @@
 #include "acp/session_deleter.h"
 
 #include "acp/v1.h"
+#include "base/check.h"
 
 #include <utility>
 
@@ -37,6 +38,7 @@ std::unexpected<Error> SessionDeleter::unsupported() {
 }
 
 void SessionDeleter::add(Work work) {
+    CHECK(takes_more());
     std::string const cwd = work.cwd;
     works_.push_back(std::move(work));
     if (state_ == State::not_started) return start(cwd);

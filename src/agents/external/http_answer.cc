@@ -1,5 +1,6 @@
 #include "external/http_answer.h"
 
+#include "base/check.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "json/json.h"
@@ -133,6 +134,7 @@ agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer, Time
 }
 
 agent::PollResult poll_result_of(HttpTool const& tool, HttpAnswer const& answer, Time now) {
+    CHECK(tool.poll);
     if (answer.failure)
         return agent::NotYet{"the service gave no answer: " + answer.failure->reason};
     agent::NotYet not_yet{{}, port::retry_after(answer.head, now)};

@@ -1,5 +1,6 @@
 #include "model/reply_draft.h"
 
+#include "base/check.h"
 #include "model/provider_data.h"
 
 #include <algorithm>
@@ -54,6 +55,7 @@ std::size_t ReplyDraft::add(Kind kind, std::string more) {
 }
 
 void ReplyDraft::keep(std::size_t block, json::View data) {
+    CHECK(data.kind() == json::Kind::object);
     weigh(data.raw().size());
     blocks_[block].data = json::compact(data.copy());
 }
@@ -103,6 +105,7 @@ ModelOutcome ReplyDraft::cut_off() const {
 }
 
 ModelOutcome ReplyDraft::without_calls() const {
+    CHECK(calls_.empty());
     return provider_.passing("the model said that it calls tools, and called none");
 }
 

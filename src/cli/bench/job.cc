@@ -1,5 +1,6 @@
 #include "cli/bench/job.h"
 
+#include "base/check.h"
 #include "json/json.h"
 
 #include <chrono>
@@ -188,6 +189,7 @@ Outcome<JobFigures> run_job(JobTarget const& target, int connections, std::int64
 }
 
 JobFigures median(std::vector<JobFigures> const& rounds) {
+    CHECK(!rounds.empty());
     auto middle = rounds.front();
     for (auto const member :
          {&JobFigures::pauses_per_s, &JobFigures::pause_p50_us, &JobFigures::pause_p99_us,

@@ -1,5 +1,6 @@
 #include "cli/bench/measure.h"
 
+#include "base/check.h"
 #include "io/fd.h"
 
 #include <fcntl.h>
@@ -61,6 +62,7 @@ double Samples::rate() const {
 }
 
 double median(std::vector<double> values) {
+    CHECK(!values.empty());
     auto const middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
     std::nth_element(values.begin(), middle, values.end());
     return *middle;

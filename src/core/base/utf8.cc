@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include "base/check.h"
+
 namespace dormouse {
 
 namespace {
@@ -30,6 +32,7 @@ Lead lead(std::uint8_t byte) {
 }  // namespace
 
 Utf8 decode_utf8(std::string_view text) {
+    CHECK(!text.empty());
     auto const first = static_cast<std::uint8_t>(text[0]);
     if (first < 0x80) {
         return {first, 1, true};
@@ -52,6 +55,7 @@ Utf8 decode_utf8(std::string_view text) {
 }
 
 void append_utf8(std::string& out, char32_t code) {
+    CHECK(code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF));
     auto const put = [&out](char32_t byte) { out.push_back(static_cast<char>(byte)); };
     if (code < 0x80) {
         put(code);

@@ -1,5 +1,6 @@
 #include "json/typed.h"
 
+#include "base/check.h"
 #include "json/schema.h"
 
 #include <cstring>
@@ -27,6 +28,7 @@ std::string Walk::pointer() const {
 }
 
 Error Walk::error() const {
+    CHECK(!clean());
     Writer extra;
     extra.begin_object().key("errors").begin_array();
     std::string text;

@@ -1,5 +1,6 @@
 #include "session/fold.h"
 
+#include "base/check.h"
 #include "session/limits.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ std::string marker_of(SessionId const& session, TurnNo turn, std::uint32_t step)
 }
 
 AgentContext agent_context(State const& state) {
+    CHECK(state.turn);
     OpenTurn const& turn = *state.turn;
     AgentContext out{state.acp_session, state.cwd, turn.program.seen, turn.attempt > 1,
                      turn.program};

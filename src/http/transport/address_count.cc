@@ -1,5 +1,7 @@
 #include "http/transport/address_count.h"
 
+#include "base/check.h"
+
 #include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
@@ -25,8 +27,10 @@ bool AddressCount::enter(std::string const& network) {
 }
 
 void AddressCount::leave(std::string const& network) {
+    if (network.empty()) return;
     auto const found = counts_.find(network);
-    if (found != counts_.end() && --found->second == 0) counts_.erase(found);
+    CHECK(found != counts_.end());
+    if (--found->second == 0) counts_.erase(found);
 }
 
 }  // namespace dormouse::server

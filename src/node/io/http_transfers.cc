@@ -79,6 +79,7 @@ HttpTransfers::~HttpTransfers() {
 }
 
 void HttpTransfers::start(HttpId id, port::HttpRequest request, port::HttpCallbacks callbacks) {
+    CHECK(callbacks.head && callbacks.data && callbacks.done && !impl_->active.contains(id));
     HttpTransfer::Sink sink{std::move(callbacks.head), std::move(callbacks.data)};
     auto transfer =
         std::make_unique<HttpTransfer>(std::move(request), impl_->options, std::move(sink));

@@ -1,5 +1,7 @@
 #include "io/tool_threads.h"
 
+#include "base/check.h"
+
 #include "io/no_signals.h"
 
 #include <pthread.h>
@@ -73,6 +75,7 @@ void ToolThreads::refuse_more() {
 }
 
 void ToolThreads::drain() {
+    CHECK(!is_own_thread());
     refuse_more();
     for (auto& thread : threads_) {
         if (thread.joinable()) thread.join();

@@ -1,5 +1,6 @@
 #include "io/worker.h"
 
+#include "base/check.h"
 #include "io/no_signals.h"
 
 #include <pthread.h>
@@ -31,6 +32,7 @@ bool Worker::run(port::Fn<void()>& job) {
 }
 
 void Worker::stop() {
+    CHECK(std::this_thread::get_id() != thread_.get_id());
     {
         std::scoped_lock const lock(mutex_);
         stopping_ = true;
