@@ -8,14 +8,11 @@
 #include "runtime/models.h"
 #include "runtime/turns.h"
 #include "runtime/views.h"
-#include "store/memory/memory_store.h"
-#include "store/sqlite/sqlite_store.h"
 #include "tool/adapter.h"
 #include "wire/submission.h"
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <future>
 #include <set>
 #include <system_error>
@@ -23,15 +20,6 @@
 namespace dormouse {
 
 namespace {
-
-Result<std::unique_ptr<port::Store>> open_store(std::string const& path) {
-    if (path == ":memory:") return std::make_unique<store::MemoryStore>();
-    std::error_code error;
-    std::filesystem::create_directories(path, error);
-    if (error)
-        return fail(Code::store_unavailable, "can not make " + path + ": " + error.message());
-    return store::SqliteStore::open(path);
-}
 
 // A key of the program's names one request of one kind.
 runner::Asker asker(std::string const& by, std::string_view what, std::string const& key,
@@ -87,38 +75,28 @@ std::string digest_of(AgentSettings const& agent) {
 
 Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
     : settings_(std::move(settings)),
-      callbacks_(std::make_shared<runtime::Callbacks>(settings_, loop_)),
-      threads_({.threads = settings_.tool_threads, .threads_max = settings_.tool_threads_max}),
-      store_(std::move(store)),
-      effects_(registry_, workers_,
-               {[this](PendingId const& pending) { return callback_url(pending); },
-                [this] { return clock_.now(); }}),
-      journal_(*store_, loop_),
-      runner_({loop_, clock_, entropy_, counted_journal_, counted_effects_, effects_,
-               &body_workers_, &catalogue_},
-              {.epoch = store_->epoch(),
-               .next_session_number = store_->next_session_number(),
-               .resident_max = settings_.resident_sessions,
-               .completed_after = settings_.completed_after,
-               .outgoing =
-                   [this](auto const& state, auto records, auto const& changes) {
-                       return attached_ ? attached_->outgoing(state, records, changes)
-                                        : std::vector<port::PostRow>();
-                   }},
-              *this) {}
+      callbacks_(std::make_shared<runtime::Callbacks>(settings_, world_.loop)),
+      node_(
+          world_, std::move(store),
+          {.threads = {.threads = settings_.tool_threads,
+                       .threads_max = settings_.tool_threads_max},
+           .runner = {.resident_max = settings_.resident_sessions,
+                      .completed_after = settings_.completed_after},
+           .text = [this](SessionId session, port::Delta const& delta) { text(session, delta); }}) {
+}
 
 Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings) {
     if (auto right = check_numbers(settings); !right)
         return std::unexpected(std::move(right.error()));
-    auto store = open_store(settings.store);
+    auto store = runtime::open_store(settings.store);
     if (!store) return std::unexpected(std::move(store.error()));
     try {
         std::unique_ptr<Engine> engine(new Engine(std::move(settings), *std::move(store)));
         if (auto ready = engine->assemble(); !ready)
             return std::unexpected(std::move(ready.error()));
-        engine->runner_.start();
+        engine->node_.runner.start();
         io::NoSignals const none;
-        engine->thread_ = std::thread([&loop = engine->loop_] { loop.run(); });
+        engine->thread_ = std::thread([&loop = engine->world_.loop] { loop.run(); });
         return engine;
     } catch (std::system_error const& error) {
         return dormouse::fail(Code::overloaded,
@@ -128,85 +106,56 @@ Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings
 
 Runtime::Engine::~Engine() {
     static_cast<void>(close(Duration(5'000)));
-    threads_.drain();
-    attached_.reset();
+    node_.threads.drain();
+    node_.attached.reset();
     callbacks_->forget_loop();
 }
 
 bool Runtime::Engine::close(Duration limit) {
     // It would wait for itself.
-    if (threads_.is_own_thread()) return false;
+    if (node_.threads.is_own_thread()) return false;
     std::lock_guard const one_at_a_time(closing_);
     limit = std::clamp(limit, Duration(), Duration(std::chrono::years(1)));
     auto const until = std::chrono::steady_clock::now() + limit;
     *over_ = true;
     if (thread_.joinable()) {
         std::promise<void> draining;
-        loop_.post([&, this] { begin_to_end(limit, [&] { draining.set_value(); }); });
+        world_.loop.post([&, this] { begin_to_end(limit, [&] { draining.set_value(); }); });
         // No effect begins from here on: what is asked to stop is not followed by more.
         draining.get_future().wait();
-        ending_.request_stop();
-        threads_.request_stop();
+        node_.ending.request_stop();
+        node_.threads.request_stop();
         thread_.join();
     }
     blocked_->end();
     auto const left = std::chrono::ceil<Duration>(until - std::chrono::steady_clock::now());
-    bool const ended = threads_.stop_within(left);
-    journal_.stop();
+    bool const ended = node_.threads.stop_within(left);
+    node_.store_thread.stop();
     return ended;
 }
 
 // On the loop. What is on its way arrives; then nobody is waited for, and nobody waits.
 void Runtime::Engine::begin_to_end(Duration limit, port::Fn<void()> told) {
-    if (attached_) attached_->stop_accepting();
     let_go();
-    runner_.drain(
-        [this] {
-            if (!attached_) return loop_.stop();
-            attached_->end([this] { loop_.stop(); });
-        },
-        limit);
+    node_.end(limit);
     told();
-}
-
-std::string Runtime::Engine::callback_url(PendingId const& pending) const {
-    return attached_ ? attached_->callback_url(pending) : "";
-}
-
-runtime::Inside Runtime::Engine::inside() {
-    return {loop_,
-            clock_,
-            entropy_,
-            journal_,
-            catalogue_,
-            runner_,
-            body_workers_,
-            settings_.store,
-            [this](port::Meter* meter) { count_by(meter); },
-            [this] { return agent::model_loads(registry_, effects_.models()); }};
-}
-
-void Runtime::Engine::count_by(port::Meter* meter) {
-    meter_ = meter;
-    counted_effects_.count_by(meter);
-    counted_journal_.count_by(meter);
 }
 
 Result<void> Runtime::Engine::assemble() {
     for (ToolPtr const& tool : settings_.tools) {
         auto made = tools::make_agent_tool(tool);
         if (!made) return std::unexpected(std::move(made.error()));
-        if (registry_.tool(made->name))
+        if (node_.registry.tool(made->name))
             return dormouse::fail(Code::bad_value,
                                   "there are two tools '" + made->name + "'; rename one");
         add(*std::move(made));
     }
     for (Gate const& gate : settings_.gates) {
-        if (!is_label(gate.name) || !gate.decide || registry_.gate(gate.name))
+        if (!is_label(gate.name) || !gate.decide || node_.registry.gate(gate.name))
             return dormouse::fail(
                 Code::bad_value,
                 "gate '" + gate.name + "': give each gate a function and a name of its own");
-        registry_.add(runtime::adapt(gate));
+        node_.registry.add(runtime::adapt(gate));
     }
     if (auto turns = assemble_turns(); !turns) return turns;
     add_task_tools();
@@ -216,12 +165,12 @@ Result<void> Runtime::Engine::assemble() {
 // A tool of the program's, as this runtime runs it.
 void Runtime::Engine::add(agent::Tool tool) {
     bool const has_url = tool.terms.may_pause_for(session::PauseReason::tool_result);
-    if (!settings_.callback_url || !has_url) return registry_.add(std::move(tool));
+    if (!settings_.callback_url || !has_url) return node_.registry.add(std::move(tool));
     auto const inner = std::make_shared<agent::Tool const>(tool);
     tool.run = [this, inner](agent::ToolCall const& call, std::stop_token stop) {
         return run_tool(*inner, call, std::move(stop));
     };
-    registry_.add(std::move(tool));
+    node_.registry.add(std::move(tool));
 }
 
 // On a tool thread.
@@ -237,28 +186,29 @@ agent::ToolResult Runtime::Engine::run_tool(agent::Tool const& tool, agent::Tool
 // Agents as tools, and the tools of background tasks, as far as some agent names them.
 void Runtime::Engine::add_task_tools() {
     for (agent::Tool& tool : agent::task_tools()) {
-        if (!registry_.tool(tool.name)) registry_.add(std::move(tool));
+        if (!node_.registry.tool(tool.name)) node_.registry.add(std::move(tool));
     }
     for (AgentSettings const& asked : settings_.agents) {
         std::string const name = "agent:" + asked.name;
-        if (registry_.tool(name)) continue;
+        if (node_.registry.tool(name)) continue;
         std::string what = asked.description;
         if (what.empty()) what = "Asks the agent '" + asked.name + "', and gives what it answers.";
-        registry_.add(agent::agent_tool({name, asked.name, std::move(what)}));
+        node_.registry.add(agent::agent_tool({name, asked.name, std::move(what)}));
     }
 }
 
 Result<void> Runtime::Engine::assemble_agents() {
-    runtime::Means const means{http_, clock_, workers_, callbacks_.share(), ending_.get_token()};
+    runtime::Means const means{world_.http, world_.clock, node_.workers, callbacks_.share(),
+                               node_.ending.get_token()};
     for (AgentSettings const& from : settings_.agents) {
         std::string const who = "agent '" + from.name + "': ";
-        if (!is_label(from.name) || registry_.agent(from.name))
+        if (!is_label(from.name) || node_.registry.agent(from.name))
             return dormouse::fail(Code::bad_value, who + "give each agent a name of its own");
         if (!valid_utf8(from.instructions) || !valid_utf8(from.description))
             return dormouse::fail(Code::bad_value, who + "its texts must be UTF-8");
         if (!from.model.plan()) return dormouse::fail(Code::bad_value, who + "give it a model");
         for (std::string const& tool : from.tools) {
-            if (!registry_.tool(tool))
+            if (!node_.registry.tool(tool))
                 return dormouse::fail(Code::bad_value, std::string(who)
                                                            .append("there is no tool '")
                                                            .append(tool)
@@ -276,7 +226,7 @@ Result<void> Runtime::Engine::assemble_agents() {
         }
         out.instructions = from.instructions;
         out.model_id = from.model.plan()->name;
-        registry_.add(std::move(out));
+        node_.registry.add(std::move(out));
     }
     return {};
 }
@@ -290,7 +240,8 @@ Result<void> Runtime::Engine::assemble_turns() {
                 Code::bad_value,
                 "turn interceptor '" + one.name + "': give each a name of its own, and a function");
     }
-    if (!names.empty()) registry_.set(runtime::adapt(settings_.turns, workers_, loop_));
+    if (!names.empty())
+        node_.registry.set(runtime::adapt(settings_.turns, node_.workers, world_.loop));
     return {};
 }
 
@@ -303,10 +254,10 @@ void Runtime::Engine::allow(Operation operation, PendingId pending, std::string 
     if (operation == Operation::create_session)
         return authorize(operation, std::move(by), std::move(shown), std::move(then),
                          std::move(refuse));
-    runner_.look(pending.session, [this, operation, pending, by = std::move(by),
-                                   shown = std::move(shown), then = std::move(then),
-                                   refuse = std::move(refuse)](
-                                      Result<std::shared_ptr<runner::Lane>> lane) mutable {
+    node_.runner.look(pending.session, [this, operation, pending, by = std::move(by),
+                                        shown = std::move(shown), then = std::move(then),
+                                        refuse = std::move(refuse)](
+                                           Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (lane) {
             if (auto const* call = open_pause((*lane)->state(), pending);
                 call && (call->pause || call->question)) {
@@ -327,8 +278,8 @@ void Runtime::Engine::authorize(Operation operation, std::string by, PendingCall
         callbacks_->notes().guard("the authorizer",
                                   [&] { *verdict = settings_.authorize(operation, by, shown); });
     };
-    static_cast<void>(workers_.run(std::move(job), [verdict, then = std::move(then),
-                                                    refuse = std::move(refuse)](bool) mutable {
+    static_cast<void>(node_.workers.run(std::move(job), [verdict, then = std::move(then),
+                                                         refuse = std::move(refuse)](bool) mutable {
         if (*verdict) return then();
         refuse(std::move(verdict->error()));
     }));
@@ -337,7 +288,7 @@ void Runtime::Engine::authorize(Operation operation, std::string by, PendingCall
 void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> reply) {
     if (auto fits = runtime::check(from); !fits)
         return reply(std::unexpected(std::move(fits.error())));
-    if (!registry_.agent(from.agent))
+    if (!node_.registry.agent(from.agent))
         return reply(dormouse::fail(Code::bad_value, "there is no agent '" + from.agent + "'"));
     session::Create create;
     create.project = from.project;
@@ -352,10 +303,12 @@ void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> r
     auto const held = std::make_shared<runtime::Reply<SessionId>>(std::move(reply));
     auto then = [this, held, create = std::move(create),
                  by = asker(from.by, "create", from.key, content)]() mutable {
-        runner_.create(std::move(create), std::move(by), [held](Result<runner::Created> created) {
-            if (!created) return (*held)(std::unexpected(std::move(created.error())));
-            (*held)(created->session);
-        });
+        node_.runner.create(std::move(create), std::move(by),
+                            [held](Result<runner::Created> created) {
+                                if (!created)
+                                    return (*held)(std::unexpected(std::move(created.error())));
+                                (*held)(created->session);
+                            });
     };
     allow(Operation::create_session, {}, from.by, std::move(then),
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
@@ -375,11 +328,12 @@ void Runtime::Engine::prompt(SessionId session, std::string const& text,
     auto then = [this, session, held, command = std::move(command),
                  from =
                      asker(options.by, "prompt " + session.text(), options.key, text)]() mutable {
-        runner_.command(session, std::move(command), std::move(from),
-                        [held](Result<session::Answer> answer) {
-                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
-                            (*held)(Accepted{answer->turn, answer->seq});
-                        });
+        node_.runner.command(session, std::move(command), std::move(from),
+                             [held](Result<session::Answer> answer) {
+                                 if (!answer)
+                                     return (*held)(std::unexpected(std::move(answer.error())));
+                                 (*held)(Accepted{answer->turn, answer->seq});
+                             });
     };
     PendingId pending = options.answers.value_or(PendingId{});
     pending.session = session;
@@ -395,7 +349,7 @@ void Runtime::Engine::progress(PendingId pending, Json payload, std::string key,
     auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
     auto then = [this, pending, held, by, payload = std::move(payload),
                  key = std::move(key)]() mutable {
-        runner_.command(
+        node_.runner.command(
             pending.session, session::Progress{pending, std::move(payload), std::move(key)},
             asker(by, "", "", ""), [this, held, pending](Result<session::Answer> answer) {
                 if (answer) return (*held)({});
@@ -424,13 +378,13 @@ void Runtime::Engine::cancel(PendingId pending, CancelOptions options,
     std::string const by = std::move(options.by);
     session::Cancel command{session::Cancel::Scope::call, pending, std::move(options.reason)};
     auto then = [this, pending, held, by, command = std::move(command)]() mutable {
-        runner_.command(pending.session, std::move(command), asker(by, "", "", ""),
-                        [this, held, pending](Result<session::Answer> answer) {
-                            if (answer) return (*held)(runtime::receipt(*answer, pending));
-                            refuse_closed(pending, std::move(answer.error()), [held](Error error) {
-                                (*held)(std::unexpected(std::move(error)));
-                            });
-                        });
+        node_.runner.command(
+            pending.session, std::move(command), asker(by, "", "", ""),
+            [this, held, pending](Result<session::Answer> answer) {
+                if (answer) return (*held)(runtime::receipt(*answer, pending));
+                refuse_closed(pending, std::move(answer.error()),
+                              [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+            });
     };
     allow(Operation::cancel, pending, by, std::move(then),
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
@@ -445,11 +399,12 @@ void Runtime::Engine::cancel(SessionId session, CancelOptions options, runtime::
     std::string const by = std::move(options.by);
     session::Cancel command{session::Cancel::Scope::turn, {}, std::move(options.reason)};
     auto then = [this, session, held, by, command = std::move(command)]() mutable {
-        runner_.command(session, std::move(command), asker(by, "", "", ""),
-                        [held](Result<session::Answer> answer) {
-                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
-                            (*held)({});
-                        });
+        node_.runner.command(session, std::move(command), asker(by, "", "", ""),
+                             [held](Result<session::Answer> answer) {
+                                 if (!answer)
+                                     return (*held)(std::unexpected(std::move(answer.error())));
+                                 (*held)({});
+                             });
     };
     allow(Operation::cancel, none, by, std::move(then),
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
@@ -461,11 +416,12 @@ void Runtime::Engine::move(SessionId session, session::Move::To to, std::string 
     none.session = session;
     auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
     auto then = [this, session, to, by, held] {
-        runner_.command(session, session::Move{to, "asked for"}, asker(by, "", "", ""),
-                        [held](Result<session::Answer> answer) {
-                            if (!answer) return (*held)(std::unexpected(std::move(answer.error())));
-                            (*held)({});
-                        });
+        node_.runner.command(session, session::Move{to, "asked for"}, asker(by, "", "", ""),
+                             [held](Result<session::Answer> answer) {
+                                 if (!answer)
+                                     return (*held)(std::unexpected(std::move(answer.error())));
+                                 (*held)({});
+                             });
     };
     auto const asked =
         to == session::Move::To::pause ? Operation::pause_session : Operation::resume_session;

@@ -1,69 +1,24 @@
 #pragma once
-// What a Runtime is made of: a loop on a thread of its own with the runner, the store behind its
-// threads, tool threads, callback threads. Operations are posted to the loop and answer from there.
+// A Runtime: a node whose loop has a thread of its own, and callback threads. Operations are posted
+// to the loop and answer from there.
 
 #include <dormouse/runtime.h>
 
-#include "agent/catalogue.h"
-#include "agent/effects.h"
-#include "io/clock.h"
-#include "io/http_client.h"
-#include "io/loop.h"
-#include "io/store_thread.h"
-#include "io/thread_workers.h"
-#include "runner/counted.h"
-#include "runner/runner.h"
 #include "runtime/callbacks.h"
-#include "runtime/ending_effects.h"
 #include "runtime/entrance.h"
+#include "runtime/node.h"
 #include "runtime/reply.h"
 
 #include <atomic>
 #include <mutex>
-#include <stop_token>
 #include <thread>
 
 namespace dormouse {
 
-namespace runtime {
-
-// What a runtime has for it.
-struct Inside {
-    io::AsioLoop& loop;
-    io::SystemClock& clock;
-    io::SystemEntropy& entropy;
-    port::Journal& journal;
-    port::Catalogue& catalogue;
-    runner::Runner& runner;
-    port::Workers& bodies;     // for work on large values
-    std::string const& store;  // the directory, or ":memory:"
-    // On the loop. nullptr: nobody counts.
-    std::function<void(port::Meter*)> count_by;
-    std::function<std::vector<port::ModelLoad>()> models;
-};
-
-// What else runs on a runtime's loop, and is shut down with it: the HTTP server. It observes the
-// runner beside the runtime.
-class Attached : public runner::Observer {
-public:
-    // Takes no more requests.
-    virtual void stop_accepting() = 0;
-    // Nothing is asked of the runner any more: ends, then calls `done`.
-    virtual void end(port::Fn<void()> done) = 0;
-    // "http://host:port/c/…": takes the outcome of that call.
-    [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
-    // As runner::Options::outgoing.
-    [[nodiscard]] virtual std::vector<port::PostRow> outgoing(
-        session::State const& state, std::span<wire::RecordPtr const> records,
-        std::vector<session::PendingChange> const& changes) const = 0;
-};
-
-}  // namespace runtime
-
-class Runtime::Engine : private runner::Observer {
+class Runtime::Engine {
 public:
     [[nodiscard]] static Result<std::unique_ptr<Engine>> open(Settings settings);
-    ~Engine() override;
+    ~Engine();
 
     // See Runtime::close().
     bool close(Duration limit);
@@ -99,14 +54,12 @@ public:
     void move(SessionId session, session::Move::To to, std::string const& by,
               runtime::Reply<void> reply);
 
-    // All of it outlives what is attached.
-    [[nodiscard]] runtime::Inside inside();
-    // On the loop. REQUIRES: nothing is attached yet.
-    void attach(std::unique_ptr<runtime::Attached> what) { attached_ = std::move(what); }
-    [[nodiscard]] bool has_attached() const { return attached_ != nullptr; }
+    // It outlives what is attached to it.
+    [[nodiscard]] runtime::Node& node() { return node_; }
+    // The directory, or ":memory:".
+    [[nodiscard]] std::string const& store() const { return settings_.store; }
 
 private:
-    struct Parts;      // what a Settings is made into before anything runs
     struct Follow;     // a reader of one session
     struct Family;     // … of one and of those that it starts
     struct Resting;    // one that waits for a session to rest
@@ -114,7 +67,6 @@ private:
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 
     void begin_to_end(Duration limit, port::Fn<void()> told);
-    void count_by(port::Meter* meter);
     void offer(session::Submit command, std::string by,
                std::shared_ptr<runtime::Reply<Receipt>> const& reply);
     void refuse_closed(PendingId pending, Error error, std::function<void(Error)> reply);
@@ -132,27 +84,11 @@ private:
     void let_go();
     void pump(std::shared_ptr<Follow> const& follow);
     void hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events);
-    void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override;
-    void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
-        if (attached_) attached_->appended(lane, records);
-    }
-    void posted() override {
-        if (attached_) attached_->posted();
-    }
-    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
-        if (attached_) attached_->delivered(key, answer);
-    }
-    void swept(std::size_t sessions) override {
-        if (attached_) attached_->swept(sessions);
-    }
-    void failed() override {
-        if (attached_) attached_->failed();
-    }
+    void text(SessionId session, port::Delta const& delta);
     void join(std::shared_ptr<Family> const& family, SessionId session, Seq after,
               runtime::Reply<void> joined);
     void join_child(std::shared_ptr<Family> const& family, SessionId child, Duration wait);
     void hand_over_said(std::shared_ptr<Follow> const& follow);
-    [[nodiscard]] std::string callback_url(PendingId const& pending) const;
     void gather(std::shared_ptr<Gathering> const& gathering);
 
     Settings const settings_;
@@ -160,32 +96,12 @@ private:
     std::shared_ptr<std::atomic<bool>> const over_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<runtime::Blocked> const blocked_ = std::make_shared<runtime::Blocked>();
     runtime::CallbacksOwner callbacks_;
-    io::ToolThreads threads_;
-    std::stop_source ending_;  // models and tools are asked to stop, because the runtime ends
     std::mutex closing_;
-    io::AsioLoop loop_;
-    io::SystemClock clock_;
-    io::SystemEntropy entropy_;
-    io::CurlHttpClient http_{loop_};
-    std::unique_ptr<port::Store> store_;
-    agent::Registry registry_;
-    io::ThreadWorkers workers_{threads_, loop_};
-    io::ToolThreads body_threads_{{.threads = 1, .name = "body"}};
-    io::ThreadWorkers body_workers_{body_threads_, loop_};
-    agent::RegistryCatalogue catalogue_{registry_, &workers_};
-    agent::AgentEffects effects_;
-    io::StoreThread journal_;
-    runtime::EndingEffects ending_effects_{
-        effects_, ending_.get_token(),
-        [this](SessionId session, session::EffectId id) { runner_.forget_effect(session, id); }};
-    runner::CountedEffects counted_effects_{ending_effects_};
-    runner::CountedJournal counted_journal_{journal_, clock_};
-    port::Meter* meter_ = nullptr;  // nullptr: nobody counts
-    runner::Runner runner_;
+    runtime::World world_;
+    runtime::Node node_;
     std::map<SessionId, std::vector<std::weak_ptr<Follow>>> listeners_;  // of text
     std::vector<std::weak_ptr<Follow>> follows_;
     std::vector<std::weak_ptr<Resting>> resting_;
-    std::unique_ptr<runtime::Attached> attached_;
     std::thread thread_;  // last: everything it uses stands before it starts
 };
 
@@ -198,7 +114,7 @@ template <class T> Result<T> Runtime::Engine::block(Begin<T> begin) {
     callbacks_->post([begin = std::move(begin), reply = std::move(reply)]() mutable {
         begin(std::move(reply));
     });
-    io::ToolThreads::Waiting const as_tool(threads_);
+    io::ToolThreads::Waiting const as_tool(node_.threads);
     io::ToolThreads::Waiting const as_callback(callbacks_->threads());
     return blocked_->wait(*wait);
 }

@@ -77,16 +77,16 @@ void Runtime::Engine::let_go() {
 }
 
 void Runtime::Engine::look(SessionId session, runtime::Reply<SessionView> reply) {
-    runner_.look(session,
-                 [reply = std::move(reply)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
-                     if (!lane) return reply(std::unexpected(std::move(lane.error())));
-                     reply(runtime::session_view((*lane)->state()));
-                 });
+    node_.runner.look(
+        session, [reply = std::move(reply)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+            if (!lane) return reply(std::unexpected(std::move(lane.error())));
+            reply(runtime::session_view((*lane)->state()));
+        });
 }
 
 void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply) {
-    runner_.look(session, [this, limit, reply = std::move(reply)](
-                              Result<std::shared_ptr<runner::Lane>> lane) mutable {
+    node_.runner.look(session, [this, limit, reply = std::move(reply)](
+                                   Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         if (at_rest((*lane)->state())) return reply(runtime::session_view((*lane)->state()));
         auto const resting = std::make_shared<Resting>();
@@ -97,17 +97,17 @@ void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<Ses
         });
         std::erase_if(resting_, [](auto const& weak) { return weak.expired(); });
         resting_.push_back(resting);
-        loop_.after(limit, [this, resting] {
+        world_.loop.after(limit, [this, resting] {
             if (!resting->lane) return;
             // A read waits for appends before it: the answer is durable.
-            runner_.look(resting->lane->id(),
-                         [resting](Result<std::shared_ptr<runner::Lane>>) { resting->end(); });
+            node_.runner.look(resting->lane->id(),
+                              [resting](Result<std::shared_ptr<runner::Lane>>) { resting->end(); });
         });
     });
 }
 
 void Runtime::Engine::messages(SessionId session, runtime::Reply<std::vector<Message>> reply) {
-    runner::read_history(runner_, session,
+    runner::read_history(node_.runner, session,
                          [reply = std::move(reply)](Result<runner::Snapshot> snapshot) mutable {
                              if (!snapshot)
                                  return reply(std::unexpected(std::move(snapshot.error())));
@@ -117,7 +117,7 @@ void Runtime::Engine::messages(SessionId session, runtime::Reply<std::vector<Mes
 
 void Runtime::Engine::events(SessionId session, Seq after,
                              runtime::Reply<std::vector<Event>> reply) {
-    runner_.read_events(
+    node_.runner.read_events(
         session, after + 1,
         [session, reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
             if (!read) return reply(std::unexpected(std::move(read.error())));
@@ -137,8 +137,8 @@ void Runtime::Engine::follow(SessionId session, Seq after,
     follow->next = after + 1;
     follow->observer = std::move(observer);
     follow->said = std::move(said);
-    runner_.look(session, [this, follow, reply = std::move(reply)](
-                              Result<std::shared_ptr<runner::Lane>> lane) mutable {
+    node_.runner.look(session, [this, follow, reply = std::move(reply)](
+                                   Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         follow->lane = *std::move(lane);
         std::erase_if(follows_, [](auto const& weak) { return weak.expired(); });
@@ -168,17 +168,17 @@ void Runtime::Engine::pump(std::shared_ptr<Follow> const& follow) {
     }
     follow->busy = true;
     follow->stale = false;
-    runner_.read_events(follow->session, follow->next,
-                        [this, follow](Result<runner::Runner::Read> read) {
-                            std::vector<Event> events;
-                            if (read) {
-                                for (wire::RecordPtr const& record : read->records)
-                                    events.push_back(runtime::event(follow->session, *record));
-                            }
-                            if (!events.empty()) return hand_over(follow, std::move(events));
-                            follow->busy = false;
-                            if (std::exchange(follow->stale, false)) pump(follow);
-                        });
+    node_.runner.read_events(follow->session, follow->next,
+                             [this, follow](Result<runner::Runner::Read> read) {
+                                 std::vector<Event> events;
+                                 if (read) {
+                                     for (wire::RecordPtr const& record : read->records)
+                                         events.push_back(runtime::event(follow->session, *record));
+                                 }
+                                 if (!events.empty()) return hand_over(follow, std::move(events));
+                                 follow->busy = false;
+                                 if (std::exchange(follow->stale, false)) pump(follow);
+                             });
 }
 
 void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vector<Event> events) {
@@ -194,11 +194,8 @@ void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vect
         });
 }
 
-// Provisional text of a model, for the server and for the followers of the session. Followers that
-// have ended are removed on the way.
-void Runtime::Engine::delta(SessionId session, session::AskModel const& ask,
-                            port::Delta const& delta) {
-    if (attached_) attached_->delta(session, ask, delta);
+// Text that a model is saying. Followers that have ended are removed on the way.
+void Runtime::Engine::text(SessionId session, port::Delta const& delta) {
     auto const found = listeners_.find(session);
     if (found == listeners_.end() || delta.kind != port::Delta::Kind::text) return;
     std::erase_if(found->second, [&](std::weak_ptr<Follow> const& weak) {

@@ -22,21 +22,21 @@ void Runtime::Engine::offer(session::Submit command, std::string by,
                             std::shared_ptr<runtime::Reply<Receipt>> const& reply) {
     PendingId const pending = command.pending;
     runner::Asker asker{{session::ActorType::token, std::move(by)}};
-    runner_.command(pending.session, std::move(command), std::move(asker),
-                    [this, reply, pending](Result<session::Answer> answer) {
-                        if (meter_) meter_->submitted(answer);
-                        if (answer) return (*reply)(runtime::receipt(*answer, pending));
-                        refuse_closed(pending, std::move(answer.error()), [reply](Error error) {
-                            (*reply)(std::unexpected(std::move(error)));
-                        });
-                    });
+    node_.runner.command(
+        pending.session, std::move(command), std::move(asker),
+        [this, reply, pending](Result<session::Answer> answer) {
+            if (node_.meter) node_.meter->submitted(answer);
+            if (answer) return (*reply)(runtime::receipt(*answer, pending));
+            refuse_closed(pending, std::move(answer.error()),
+                          [reply](Error error) { (*reply)(std::unexpected(std::move(error))); });
+        });
 }
 
 // With the receipt of what settled the call, which the core names by its digest only.
 void Runtime::Engine::refuse_closed(PendingId pending, Error error,
                                     std::function<void(Error)> reply) {
     if (!names_what_stands(error.code)) return reply(std::move(error));
-    runner::read_pending(runner_, journal_, pending,
+    runner::read_pending(node_.runner, node_.journal, pending,
                          [reply = std::move(reply), pending,
                           error = std::move(error)](Result<runner::Snapshot> snapshot) mutable {
                              auto const* const pause =
@@ -55,16 +55,17 @@ void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Receipt> rep
     auto then = [this, pending, held, by, tool = std::move(what.tool),
                  command = *std::move(what.command)]() mutable {
         if (tool.empty()) return offer(std::move(command), by, held);
-        runner_.look(pending.session, [this, pending, held, by, tool, command = std::move(command)](
-                                          Result<std::shared_ptr<runner::Lane>> lane) mutable {
-            if (!lane) return (*held)(std::unexpected(std::move(lane.error())));
-            auto const* call = open_pause((*lane)->state(), pending);
-            if (call && call->spec.tool != tool)
-                return (*held)(dormouse::fail(
-                    Code::wrong_tool,
-                    "this is a call of '" + call->spec.tool + "', not of '" + tool + "'"));
-            offer(std::move(command), by, held);
-        });
+        node_.runner.look(
+            pending.session, [this, pending, held, by, tool, command = std::move(command)](
+                                 Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                if (!lane) return (*held)(std::unexpected(std::move(lane.error())));
+                auto const* call = open_pause((*lane)->state(), pending);
+                if (call && call->spec.tool != tool)
+                    return (*held)(dormouse::fail(
+                        Code::wrong_tool,
+                        "this is a call of '" + call->spec.tool + "', not of '" + tool + "'"));
+                offer(std::move(command), by, held);
+            });
     };
     allow(Operation::resume, pending, by, std::move(then),
           [held](Error error) { (*held)(std::unexpected(std::move(error))); });
@@ -72,7 +73,7 @@ void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Receipt> rep
 
 void Runtime::Engine::call(PendingId pending, runtime::Reply<CallView> reply) {
     runner::read_pending(
-        runner_, journal_, pending,
+        node_.runner, node_.journal, pending,
         [pending, reply = std::move(reply)](Result<runner::Snapshot> snapshot) mutable {
             if (!snapshot) return reply(std::unexpected(std::move(snapshot.error())));
             auto const* const pause = snapshot->history.pause(pending);
@@ -100,7 +101,7 @@ void Runtime::Engine::submit_all(std::vector<runtime::Entering> offers,
     auto const shared = std::make_shared<std::vector<runtime::Entering>>(std::move(offers));
     for (auto& [session, places] : by_session) {
         // From within a look: the lane takes all of them before it judges, into one append.
-        runner_.look(session, [this, batch, shared, places = std::move(places)](auto const&) {
+        node_.runner.look(session, [this, batch, shared, places = std::move(places)](auto const&) {
             for (std::size_t const i : places) {
                 submit(std::move((*shared)[i]),
                        runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {

@@ -36,7 +36,7 @@ void Runtime::Engine::waiting(WaitingFilter const& filter, runtime::Reply<Waitin
     auto const gathering = std::make_shared<Gathering>(filter, std::vector<PendingId>{}, 0,
                                                        WaitingCalls{}, std::move(reply));
     port::ask(
-        journal_, [rows](port::JournalStore& store) { return store.list_pending(rows); },
+        node_.journal, [rows](port::JournalStore& store) { return store.list_pending(rows); },
         [this, gathering](Result<std::vector<port::PendingListed>> listed) {
             if (!listed) return gathering->reply(std::unexpected(std::move(listed.error())));
             for (port::PendingListed const& one : *listed)
@@ -49,8 +49,8 @@ void Runtime::Engine::waiting(WaitingFilter const& filter, runtime::Reply<Waitin
 
 void Runtime::Engine::waiting_of_session(WaitingFilter const& filter,
                                          runtime::Reply<WaitingCalls> reply) {
-    runner_.look(*filter.session, [filter, reply = std::move(reply)](
-                                      Result<std::shared_ptr<runner::Lane>> lane) mutable {
+    node_.runner.look(*filter.session, [filter, reply = std::move(reply)](
+                                           Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         auto const place = [](PendingId const& id) { return std::pair(id.call, id.generation); };
         WaitingCalls out;
@@ -71,21 +71,21 @@ void Runtime::Engine::gather(std::shared_ptr<Gathering> const& gathering) {
     if (gathering->at == gathering->places.size())
         return gathering->reply(std::move(gathering->found));
     SessionId const session = gathering->places[gathering->at].session;
-    runner_.look(session,
-                 [this, gathering, session](Result<std::shared_ptr<runner::Lane>> const& lane) {
-                     auto& g = *gathering;
-                     for (; g.at < g.places.size() && g.places[g.at].session == session; ++g.at) {
-                         if (lane) g.take((*lane)->state(), g.places[g.at]);
-                     }
-                     gather(gathering);
-                 });
+    node_.runner.look(
+        session, [this, gathering, session](Result<std::shared_ptr<runner::Lane>> const& lane) {
+            auto& g = *gathering;
+            for (; g.at < g.places.size() && g.places[g.at].session == session; ++g.at) {
+                if (lane) g.take((*lane)->state(), g.places[g.at]);
+            }
+            gather(gathering);
+        });
 }
 
 void Runtime::Engine::artifact(SessionId session, Seq seq, runtime::Reply<Artifact> reply) {
     auto missing = [] {
         return dormouse::fail(Code::not_found, "This event of the session names no artifact.");
     };
-    runner_.read_page(
+    node_.runner.read_page(
         session, seq,
         [this, session, seq, missing,
          reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {
@@ -96,7 +96,7 @@ void Runtime::Engine::artifact(SessionId session, Seq seq, runtime::Reply<Artifa
                       : nullptr;
             if (!event) return reply(missing());
             port::ask(
-                journal_,
+                node_.journal,
                 [session, seq](port::JournalStore& store) { return store.artifact(session, seq); },
                 [missing, name = event->name, mime = event->mime,
                  reply = std::move(reply)](Result<std::optional<std::string>> bytes) mutable {

@@ -6,12 +6,13 @@
 #include "io/memory_reserve.h"
 #include "runner/runner.h"
 
-namespace dormouse::app {
+namespace dormouse::serve {
 
-// Before the handler of all requests. On the loop. What it is given outlives it.
+// Before the handler of all requests. On the loop. What it is given outlives it; without a reserve
+// there is always enough memory.
 class MemoryGate final : public server::HttpHandler {
 public:
-    MemoryGate(server::HttpHandler& inner, io::MemoryReserve& reserve, runner::Runner& runner,
+    MemoryGate(server::HttpHandler& inner, io::MemoryReserve* reserve, runner::Runner& runner,
                port::Loop& loop)
         : inner_(inner), reserve_(reserve), runner_(runner), loop_(loop) {}
 
@@ -40,10 +41,10 @@ private:
     bool relieve();
 
     server::HttpHandler& inner_;
-    io::MemoryReserve& reserve_;
+    io::MemoryReserve* reserve_;
     runner::Runner& runner_;
     port::Loop& loop_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace dormouse::app
+}  // namespace dormouse::serve

@@ -1,6 +1,6 @@
-#include "app/memory_gate.h"
+#include "serve/memory_gate.h"
 
-namespace dormouse::app {
+namespace dormouse::serve {
 
 namespace {
 
@@ -12,6 +12,7 @@ bool is_probe(std::string const& path) { return path == "/healthz" || path == "/
 }  // namespace
 
 void MemoryGate::start() {
+    if (!reserve_) return;
     loop_.after(look_every, [this, alive = std::weak_ptr(alive_)] {
         if (alive.expired()) return;
         (void)relieve();
@@ -26,9 +27,9 @@ std::optional<server::HttpReply> MemoryGate::refuse(server::HttpRequest const& h
 }
 
 bool MemoryGate::relieve() {
-    if (!reserve_.used()) return true;
+    if (!reserve_ || !reserve_->used()) return true;
     runner_.release_idle();
-    return reserve_.refill();
+    return reserve_->refill();
 }
 
-}  // namespace dormouse::app
+}  // namespace dormouse::serve

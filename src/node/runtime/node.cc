@@ -1,0 +1,55 @@
+#include "runtime/node.h"
+
+#include "store/memory/memory_store.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <utility>
+
+namespace dormouse::runtime {
+
+Result<std::unique_ptr<port::Store>> open_store(std::string const& place) {
+    if (place == ":memory:") return std::make_unique<store::MemoryStore>();
+    return store::SqliteStore::open(place);
+}
+
+Node::Node(World& outside, std::unique_ptr<port::Store> opened, Settings settings)
+    : text_(std::move(settings.text)),
+      world(outside),
+      threads(std::move(settings.threads)),
+      store(std::move(opened)),
+      effects(registry, workers,
+              {[this](PendingId const& pending) {
+                   return attached ? attached->callback_url(pending) : std::string();
+               },
+               [this] { return world.clock.now(); }}),
+      runner({world.loop, world.clock, world.entropy, journal, counted_effects, effects, &bodies,
+              &catalogue},
+             with_store(std::move(settings.runner), *this), *this) {}
+
+runner::Options Node::with_store(runner::Options options, Node& node) {
+    options.epoch = node.store->epoch();
+    options.next_session_number = node.store->next_session_number();
+    options.outgoing = [&node](auto const& state, auto records, auto const& changes) {
+        return node.attached ? node.attached->outgoing(state, records, changes)
+                             : std::vector<port::PostRow>();
+    };
+    return options;
+}
+
+void Node::end(Duration limit) {
+    if (attached) attached->stop_accepting();
+    runner.drain(
+        [this] {
+            if (!attached) return world.loop.stop();
+            attached->end([this] { world.loop.stop(); });
+        },
+        limit);
+}
+
+void Node::count_by(port::Meter* counter) {
+    meter = counter;
+    counted_effects.count_by(counter);
+    journal.count_by(counter);
+}
+
+}  // namespace dormouse::runtime

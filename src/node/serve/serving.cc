@@ -1,0 +1,141 @@
+#include "serve/serving.h"
+
+#include "base/text.h"
+#include "base/url.h"
+#include "http/access/token_file.h"
+#include "http/resources/webhooks/webhooks.h"
+
+#include <utility>
+
+namespace dormouse::serve {
+
+namespace {
+
+// The address under which people know the server is always allowed.
+server::GateOptions with_own_address(server::GateOptions options) {
+    if (auto const own = parse_url(options.public_url)) {
+        options.allowed_origins.push_back(own->origin());
+        options.allowed_hosts.push_back(own->authority());
+    }
+    return options;
+}
+
+}  // namespace
+
+Result<std::string> capability_key(std::string const& store, port::Entropy& entropy) {
+    if (store == ":memory:") return base64url(entropy.random());
+    return server::load_capability_key(store, entropy);
+}
+
+port::Processes::Number NoProcesses::start(port::ProcessSpec /*spec*/,
+                                           port::Fn<void(port::ProcessEnd)> done) {
+    loop_.post([done = std::move(done)]() mutable {
+        port::ProcessEnd end;
+        end.how = port::ProcessEnd::How::not_started;
+        end.error = "a runtime that is embedded runs no programs";
+        done(std::move(end));
+    });
+    return 0;
+}
+
+Serving::Serving(runtime::Node& node, ServingSettings settings)
+    : node_(node),
+      options_(settings.http),
+      public_url_(settings.gate.public_url),
+      failed_(std::move(settings.failed)),
+      outgoing_(settings.webhooks.outgoing),
+      log_(std::move(settings.log)),
+      metrics_(node.world.clock.now()),
+      gate_(with_own_address(settings.gate), node.world.clock),
+      api_(services(settings)),
+      no_processes_(node.world.loop),
+      client_(node.world.loop, {.active_max = webhook::Pump::at_once}),
+      pump_(
+          {node.world.loop, node.world.clock, node.world.entropy, node.journal, client_,
+           settings.processes ? *settings.processes : static_cast<port::Processes&>(no_processes_)},
+          pump_options(std::move(settings.webhooks))),
+      memory_gate_(api_, settings.reserve, node.runner, node.world.loop),
+      http_(node.world.loop, options_, memory_gate_, log_),
+      metrics_face_(services({})) {
+    for (port::TokenRow const& token : settings.tokens) gate_.tokens().add(token);
+    node_.count_by(&metrics_);
+    node_.journal.on_failed([this](Error const& error) {
+        log_.warn("the store did not take an append",
+                  {{"code", info(error.code).text}, {"why", error.detail}});
+    });
+    metrics_.models = [&node] { return node.models(); };
+    metrics_.connections = [this] {
+        auto const counts = http_.counts();
+        return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
+    };
+}
+
+Serving::~Serving() {
+    node_.journal.on_failed({});
+    node_.count_by(nullptr);
+}
+
+server::Services Serving::services(ServingSettings const& settings) {
+    return {.loop = node_.world.loop,
+            .journal = node_.journal,
+            .catalogue = node_.catalogue,
+            .runner = node_.runner,
+            .gate = gate_,
+            .metrics = metrics_,
+            .log = log_,
+            .entropy = node_.world.entropy,
+            .sources = settings.sources,
+            .ages = settings.ages,
+            .keep = settings.keep,
+            .workers = &node_.bodies};
+}
+
+webhook::Pump::Options Serving::pump_options(webhook::Pump::Options options) {
+    options.failed = [this](port::PostRow const& row, std::string const& why, bool last) {
+        std::string const what =
+            row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";
+        log_.warn(what + (last ? " is not tried any more" : " was not taken"),
+                  {{"delivery", webhook::delivery_text(row.key)}, {"why", why}});
+    };
+    return options;
+}
+
+Result<std::string> Serving::listen() {
+    auto const port = http_.listen();
+    if (!port) return std::unexpected(port.error());
+    gate_.set_port(*port);
+    std::string const& host = options_.address;
+    address_url_ = (options_.tls ? "https://" : "http://") +
+                   (host.contains(':') ? "[" + host + "]" : host) + ":" + std::to_string(*port);
+    return address_url_;
+}
+
+Result<std::uint16_t> Serving::listen_for_metrics(ListenAddress const& address) {
+    server::HttpOptions options;
+    options.address = address.host;
+    options.port = address.port;
+    options.connections_max = 64;
+    metrics_http_ =
+        std::make_unique<server::HttpServer>(node_.world.loop, options, metrics_face_, log_);
+    return metrics_http_->listen();
+}
+
+void Serving::start() {
+    api_.webhooks().start();
+    pump_.start();
+    memory_gate_.start();
+}
+
+void Serving::stop_accepting() {
+    metrics_http_.reset();
+    pump_.stop();
+    http_.stop_accepting();
+    http_.close_streams("retry: 1000\nevent: bye\ndata: {\"reason\":\"draining\"}\n\n");
+}
+
+void Serving::end_within(Duration limit, port::Fn<void()> done) {
+    http_.stop_accepting();
+    http_.shutdown(limit, std::move(done));
+}
+
+}  // namespace dormouse::serve
