@@ -3,13 +3,12 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "json/stored.h"
+#include "wire/post_fields.h"
 
 #include <type_traits>
 #include <utility>
 
 namespace dormouse::wire {
-
-using namespace dormouse::session;
 
 namespace {
 
@@ -25,11 +24,13 @@ template <class Visit> struct Fields {
     template <class T> void of(std::string_view name, std::vector<T>& values) const {
         for (T& value : values) of(name, value);
     }
+    // Numbers, times, words and ids hold no text from outside.
+    template <class T>
+        requires(std::is_trivially_copyable_v<T> && !Described<T>)
+    void of(std::string_view, T&) const {}
+    // By the names that its JSON has.
+    template <Described S> void of(std::string_view, S& value) const { all(rows<S>, value); }
     void of(std::string_view, Actor& by) const { of("by", by.name); }
-    void of(std::string_view, Trouble& error) const {
-        of("code", error.code);
-        of("message", error.message);
-    }
     void of(std::string_view, Artifact& artifact) const {
         of("name", artifact.name);
         of("mime", artifact.mime);
@@ -39,43 +40,6 @@ template <class Visit> struct Fields {
     void of(std::string_view name, Attached& attached) const { of(name, attached.list); }
     void of(std::string_view, MailTarget& to) const { of("to", to.alias); }
 
-    void of(std::string_view, PauseTerms& terms) const {
-        of("placeholder", terms.placeholder);
-        of("message", terms.message);
-        of("form", terms.form);
-        of("schema", terms.schema);
-        of("external_ref", terms.external_ref);
-        of("escalate_to", terms.escalate_to);
-        of("answerers", terms.answer.from);
-        of("state", terms.state);
-        of("metadata", terms.metadata);
-        of("webhook_url", terms.webhook_url);
-    }
-    void of(std::string_view, CallSpec& spec) const {
-        of("id", spec.model_id);
-        of("tool", spec.tool);
-        of("input", spec.input);
-        of("refused", spec.refused);
-        of("at_once", spec.at_once);
-        of("then", spec.then);
-    }
-    void of(std::string_view, Submission& what) const {
-        of("output", what.output);
-        of("title", what.title);
-        of("metadata", what.metadata);
-        of("error", what.error);
-        of("reason", what.reason);
-        of("arguments", what.arguments);
-        of("content", what.content);
-        of("action", what.action);
-    }
-    void of(std::string_view, Mail& mail) const {
-        of("project", mail.project);
-        of("from", mail.from_alias);
-        of("to", mail.to_alias);
-        of("text", mail.text);
-        of("by", mail.by);
-    }
     void of(std::string_view, TaskAsk& ask) const {
         of("task", ask.task);
         of("agent", ask.agent);
@@ -83,11 +47,6 @@ template <class Visit> struct Fields {
         of("parts", ask.parts);
         of("mark", ask.mark);
         of("reason", ask.reason);
-    }
-    void of(std::string_view, News& news) const {
-        of("body", news.body);
-        of("tool_call", news.tool_call);
-        of("title", news.title);
     }
     void of(std::string_view, Create::FirstPrompt& prompt) const {
         of("prompt", prompt.parts);
@@ -97,24 +56,6 @@ template <class Visit> struct Fields {
         of("messages", fork.messages);
         of("artifacts", fork.artifacts);
     }
-    void of(std::string_view, StartRun& run) const {
-        of("project", run.project);
-        of("agent", run.agent);
-        of("title", run.title);
-        of("cwd", run.cwd);
-        of("parts", run.parts);
-        of("by", run.by);
-    }
-    void of(std::string_view, RunEnded& run) const {
-        of("said", run.said);
-        of("error", run.error);
-    }
-    void of(std::string_view, StopRun& run) const {
-        of("why", run.why);
-        of("reason", run.reason);
-    }
-    void of(std::string_view, RunProgress& run) const { of("text", run.text); }
-    void of(std::string_view name, MailLost& lost) const { of(name, lost.to); }
     void of(std::string_view name, PostBody& what) const {
         std::visit([&](auto& body) { of(name, body); }, what);
     }
@@ -212,6 +153,30 @@ template <class Visit> struct Fields {
     void operator()(ReleaseMail&) const {}
 
 private:
+    template <class S, class... Parts> void all(std::tuple<Parts...> const& list, S& value) const {
+        std::apply([&](auto const&... part) { (part_of(part, value), ...); }, list);
+    }
+    template <class S, class T, class F, class D>
+    void part_of(Row<S, T, F, D> const& row, S& value) const {
+        of(row.name, value.*row.member);
+    }
+    template <class S, class T> void part_of(Inline<S, T> const& row, S& value) const {
+        all(rows<T>, value.*row.member);
+    }
+    template <class S, class When, class... Parts>
+    void part_of(Only<When, Parts...> const& some, S& value) const {
+        all(some.list, value);
+    }
+    void part_of(SubmissionRow const&, Submission& what) const {
+        of("error", what.error);
+        all(result_rows, what);
+        all(decision_rows, what);
+    }
+    // What is derived, and rows that hold an id or a word.
+    template <class S, class F> void part_of(Derived<F> const&, S&) const {}
+    void part_of(ContinuationRow const&, PauseTerms&) const {}
+    void part_of(ConversationRow const&, Mail&) const {}
+
     // What a tool, a gate or a poll came to.
     void outcome(PauseTerms& terms) const { of("pause", terms); }
     void outcome(TaskAsk& ask) const { of("task", ask); }

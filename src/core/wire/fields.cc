@@ -53,18 +53,6 @@ std::optional<Sha256> Form<Sha256>::read(json::View view, Whose const&) {
     return digest;
 }
 
-namespace {
-
-constexpr auto decision_rows =
-    std::tuple(field("approved", &Submission::approved), maybe("reason", &Submission::reason),
-               maybe("arguments", &Submission::arguments), maybe("content", &Submission::content),
-               maybe("action", &Submission::action), maybe("output", &Submission::output));
-constexpr auto result_rows =
-    std::tuple(maybe("title", &Submission::title), field("output", &Submission::output),
-               maybe("metadata", &Submission::metadata));
-
-}  // namespace
-
 void SubmissionRow::write(json::Writer& out, Submission const& from, Whose const& whose) {
     if (from.kind == SubmissionKind::error) {
         out.member("error", from.error);

@@ -117,7 +117,13 @@ template <class S, class T, class F, class D> struct Row {
         if constexpr (names_default) {
             if (found.exists() || !is_optional<T>) to.*member = static_cast<Value>(fallback);
         }
-        if (std::optional<Value> value = F::read(found, whose)) to.*member = std::move(*value);
+        std::optional<Value> value = F::read(found, whose);
+        if (!value) return;
+        if constexpr (is_optional<T>) {
+            to.*member = std::move(value);
+        } else {
+            to.*member = *std::move(value);
+        }
     }
 };
 

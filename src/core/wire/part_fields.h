@@ -143,6 +143,14 @@ inline constexpr auto rows<CallSpec> = std::tuple(
     maybe("atOnce", &CallSpec::at_once),
     Derived([](CallSpec& spec) { spec.input_digest = sha256(json::canonical(spec.input)); }));
 
+inline constexpr auto decision_rows =
+    std::tuple(field("approved", &Submission::approved), maybe("reason", &Submission::reason),
+               maybe("arguments", &Submission::arguments), maybe("content", &Submission::content),
+               maybe("action", &Submission::action), maybe("output", &Submission::output));
+inline constexpr auto result_rows =
+    std::tuple(maybe("title", &Submission::title), field("output", &Submission::output),
+               maybe("metadata", &Submission::metadata));
+
 // One of `error`, `decision` and `result`.
 struct SubmissionRow {
     static void write(json::Writer& out, Submission const& from, Whose const& whose);

@@ -3,16 +3,18 @@
 #include "base/utf8.h"
 #include "json/stored.h"
 #include "session/limits.h"
-#include "wire/part_fields.h"
+#include "wire/post_fields.h"
 
 #include <algorithm>
 #include <array>
 
 namespace dormouse::wire {
 
-using namespace dormouse::session;
-
 namespace {
+
+// In the order of PostBody.
+constexpr std::array<std::string_view, std::variant_size_v<PostBody>> kinds{
+    "start_run", "stop_run", "run_ended", "mail", "run_progress", "mail_lost"};
 
 // The text parts of a reply, one after the other, as one JSON string: no longer than a parent may
 // keep.
@@ -28,42 +30,11 @@ Json text_of(Json const& parts) {
     return Json::trusted(json::quote(text));
 }
 
-// In the order of PostBody.
-constexpr std::array<std::string_view, std::variant_size_v<PostBody>> kinds{
-    "start_run", "stop_run", "run_ended", "mail", "run_progress", "mail_lost"};
-
-struct SaidForm : Form<Json> {
-    static void write(json::Writer& out, Json const& said, Whose const&) {
-        out.value(text_of(said));
-    }
-};
-
 }  // namespace
 
-template <>
-inline constexpr auto rows<StartRun> =
-    std::tuple(field("task", &StartRun::task), field("run", &StartRun::run),
-               field("projectID", &StartRun::project), field("agentID", &StartRun::agent),
-               field("title", &StartRun::title), field("cwd", &StartRun::cwd),
-               field("parts", &StartRun::parts), field("by", &StartRun::by),
-               maybe("depth", &StartRun::depth, 1), maybe("fork", &StartRun::fork));
-template <>
-inline constexpr auto rows<StopRun> = std::tuple(
-    field("task", &StopRun::task), field("run", &StopRun::run), field("ends", &StopRun::ends),
-    field("why", &StopRun::why), maybe("reason", &StopRun::reason));
-template <>
-inline constexpr auto rows<RunEnded> =
-    std::tuple(field("task", &RunEnded::task), field("run", &RunEnded::run),
-               field("finishReason", &RunEnded::finish, FinishReason::error),
-               field<SaidForm>("said", &RunEnded::said), field("error", &RunEnded::error),
-               field("gone", &RunEnded::gone));
-template <>
-inline constexpr auto rows<RunProgress> =
-    std::tuple(field("task", &RunProgress::task), field("run", &RunProgress::run),
-               field("text", &RunProgress::text));
-template <>
-inline constexpr auto rows<MailLost> =
-    std::tuple(field("mailID", &MailLost::mail), field<OneOfForm<MailTarget>>("to", &MailLost::to));
+void SaidForm::write(json::Writer& out, Json const& said, Whose const&) {
+    out.value(text_of(said));
+}
 
 std::string write_post(PostBody const& what) {
     json::Writer out;
