@@ -2,6 +2,7 @@
 // HTTP on a node: who may call, the API, webhooks out, metrics and the listeners. Both
 // Runtime::serve and `dormouse serve` have one, made from settings that they have checked.
 
+#include "base/url.h"
 #include "http/access/gate.h"
 #include "http/resources/api.h"
 #include "http/resources/operations/metrics.h"
