@@ -13,6 +13,7 @@
 #include "config/values.h"
 #include "external/validator.h"
 #include "http/access/token_file.h"
+#include "io/clock_control.h"
 #include "io/fd_limit.h"
 #include "io/folder.h"
 #include "io/process.h"
@@ -104,6 +105,7 @@ struct World : runtime::World {
         : validators(processes, clock,
                      {.at_once = limits.validators_at_once, .waiting = limits.validators_waiting}) {
     }
+    std::unique_ptr<io::ClockControl> clock_control = {};  // null: nobody moves the clock
     io::ProcessHost processes{loop};
     external::Validators validators;
     std::map<std::string, std::unique_ptr<io::FolderHost>> folders = {};  // by user; empty: ours
@@ -243,6 +245,8 @@ public:
         io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { reload(); });
         node_.runner.start();
         serving_->start();
+        if (world_.clock_control)
+            world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
         announce();
         world_.loop.run();
         node_.threads.stop();
@@ -368,6 +372,18 @@ private:
         return {};
     }
 
+    // Calls `done` when the store has done what it was asked, and what that led to, `rounds` times.
+    void settle(int rounds, port::Fn<void()> done) {
+        if (rounds == 0) return done();
+        auto next = [this, rounds, done = std::move(done)]() mutable {
+            settle(rounds - 1, std::move(done));
+        };
+        auto read = [this, next = std::move(next)](auto const& /*result*/) mutable {
+            node_.journal.read([](auto& /*store*/) {}, std::move(next));
+        };
+        node_.journal.write([](auto& /*store*/) { return Result<void>(); }, std::move(read));
+    }
+
     void reload() {
         if (!tls_) return serving_->log().info("SIGHUP: there is nothing to read anew");
         if (auto const done = tls_->reload(); !done)
@@ -440,6 +456,9 @@ int serve(cli::ServeOptions const& options) {
         return complain(options.config, mistakes);
     io::MemoryReserve reserve;  // first: what is made after it may use it
     World world(config->limits);
+    auto control = io::ClockControl::of_environment(world.loop, world.clock);
+    if (!control) return complain(control.error());
+    world.clock_control = *std::move(control);
     std::string const place = config->store.url == "memory" ? ":memory:" : options.data;
     auto store = runtime::open_store(place);
     if (!store) return complain(store.error());

@@ -3,7 +3,6 @@
 #include "base/trace.h"
 #include "http/transport/responder.h"
 
-#include <chrono>
 #include <new>
 #include <utility>
 
@@ -26,10 +25,6 @@ bool try_again(error_code const& code) {
 }
 
 }  // namespace
-
-Duration Connection::now() {
-    return std::chrono::floor<Duration>(std::chrono::steady_clock::now().time_since_epoch());
-}
 
 Connection::Connection(std::shared_ptr<Hub> hub, Socket socket, std::string network)
     : hub_(std::move(hub)), socket_(std::move(socket)), network_(std::move(network)) {}

@@ -39,7 +39,7 @@ public:
     void refuse(HttpReply const& reply);
     // Ends it because too many bytes are held: with 503, if it has said nothing yet.
     void cut();
-    // Called every few hundred milliseconds; `now` is Hub time (steady).
+    // Called every few hundred milliseconds; `now` is the clock's monotonic time.
     void sweep(Duration now);
     // Ends it when it is at rest, else after the reply or after what the stream has queued.
     void finish();
@@ -61,8 +61,6 @@ public:
     void on_closed(port::Fn<void()> gone);
     void end_stream();
     void flush_stream();
-
-    static Duration now();
 
 private:
     friend struct Hub;
@@ -121,6 +119,7 @@ private:
     [[nodiscard]] bool may_cut() const;
     void linger();
     void run_out_of_time();
+    [[nodiscard]] Duration now() const { return hub_->clock.monotonic(); }
     void set_deadline(Duration limit) { deadline_ = now() + limit; }
     void no_deadline() { deadline_ = Duration::max(); }
     void beat(Duration now);

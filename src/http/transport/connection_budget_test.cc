@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -102,7 +100,7 @@ TEST(HttpServer, UnfinishedBodies_OverTheBudget_OldestEnded) {
         ASSERT_TRUE(server.eventually([&] {
             return clients.back().connected() && server.server().counts().connections > 0;
         }));
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        server.advance(Duration(5));
     }
     EXPECT_THAT(clients.front().rest(), HasSubstr("overloaded"));
     clients.back().send("x");
@@ -147,7 +145,7 @@ TEST(HttpServer, UnreadReplies_OverTheBudget_OldestEnded) {
     for (int i = 0; i < 5; ++i) {
         clients.push_back(server.client());
         clients.back().send(get("/large"));
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        server.advance(Duration(20));
     }
     EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections < 5; }));
     EXPECT_LT(clients.front().rest().size(), std::size_t{12} << 20);

@@ -15,12 +15,14 @@ constexpr std::size_t scratch_bytes = 64 * 1024;
 
 }  // namespace
 
-Hub::Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoop& loop_)
+Hub::Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoop& loop_,
+         port::Clock const& clock_)
     : options(std::move(options_)),
       proxies(options.trusted_proxies),
       handler(handler_),
       log(log_),
       loop(loop_),
+      clock(clock_),
       scratch(scratch_bytes),
       heartbeat(std::make_shared<std::string const>(":\n\n")),
       // Ids of one run are not those of the last; they are names for logs and not secret.

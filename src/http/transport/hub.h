@@ -19,7 +19,8 @@ class Connection;
 // Outlived by late Responders, so connections hold it by
 // shared_ptr; the references are not touched once a connection is closed.
 struct Hub : std::enable_shared_from_this<Hub> {
-    Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoop& loop_);
+    Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoop& loop_,
+        port::Clock const& clock_);
 
     [[nodiscard]] std::string next_request_id();
     // Streams with new frames are flushed together, once what runs now has returned.
@@ -34,6 +35,7 @@ struct Hub : std::enable_shared_from_this<Hub> {
     HttpHandler& handler;
     io::Log& log;
     io::AsioLoop& loop;
+    port::Clock const& clock;
     std::vector<std::shared_ptr<Connection>> connections;  // the open ones; each knows its place
     std::vector<std::shared_ptr<Connection>> unflushed;
     std::vector<char> scratch;  // every read lands here first

@@ -6,7 +6,6 @@
 #include "io/fd_limit.h"
 
 #include <boost/asio/ip/v6_only.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -23,8 +22,6 @@ namespace {
 
 using boost::system::error_code;
 using Acceptor = boost::asio::basic_socket_acceptor<Tcp, Executor>;
-using Timer = boost::asio::basic_waitable_timer<
-    std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 constexpr int backlog = 4096;
 constexpr Duration accept_pause{100};
@@ -78,12 +75,11 @@ bool out_of_files(error_code const& code) {
 }  // namespace
 
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
-    Impl(io::AsioLoop& loop_, HttpOptions options, HttpHandler& handler, io::Log& log)
+    Impl(io::AsioLoop& loop_, port::Clock const& clock, HttpOptions options, HttpHandler& handler,
+         io::Log& log)
         : loop(loop_),
-          hub(std::make_shared<Hub>(std::move(options), handler, log, loop_)),
-          acceptor(io::context_of(loop_)),
-          pause(io::context_of(loop_)),
-          ticker(io::context_of(loop_)) {}
+          hub(std::make_shared<Hub>(std::move(options), handler, log, loop_, clock)),
+          acceptor(io::context_of(loop_)) {}
     ~Impl() { drop_spare(); }
 
     Result<std::uint16_t> listen();
@@ -93,6 +89,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     void take(Socket socket);
     [[nodiscard]] std::string counted_as(Socket const& socket) const;
     void accept_later();
+    void accept_again();
+    void after(Duration delay, void (Impl::*work)());
     void turn_away();
     void stop_accepting();
     void sweep();
@@ -110,8 +108,6 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     io::AsioLoop& loop;
     std::shared_ptr<Hub> const hub;
     Acceptor acceptor;
-    Timer pause;     // after a failed accept
-    Timer ticker;    // of the sweep
     int spare = -1;  // a file given up to turn a client away when no other is left
     std::size_t limit = 0;
     std::uint64_t refused = 0;
@@ -202,10 +198,16 @@ HttpReply HttpServer::Impl::overloaded() const {
 
 // accept() fails at once for as long as files are short; tried without a pause it would take the
 // whole thread.
-void HttpServer::Impl::accept_later() {
-    pause.expires_after(accept_pause);
-    pause.async_wait([self = shared_from_this()](error_code const& code) {
-        if (!code && self->acceptor.is_open()) self->accept();
+void HttpServer::Impl::accept_later() { after(accept_pause, &Impl::accept_again); }
+
+void HttpServer::Impl::accept_again() {
+    if (acceptor.is_open()) accept();
+}
+
+// Nothing, if the server is gone by then.
+void HttpServer::Impl::after(Duration delay, void (Impl::*work)()) {
+    loop.after(delay, [work, impl = weak_from_this()] {
+        if (auto const self = impl.lock()) (self.get()->*work)();
     });
 }
 
@@ -230,7 +232,6 @@ void HttpServer::Impl::turn_away() {
 void HttpServer::Impl::stop_accepting() {
     error_code ignored;
     acceptor.close(ignored);
-    pause.cancel();
     hub->draining = true;
 }
 
@@ -244,29 +245,26 @@ Duration HttpServer::Impl::sweep_interval() const {
 
 void HttpServer::Impl::sweep() {
     if (ended) return;
-    hub->date = http_date(std::chrono::floor<Duration>(std::chrono::system_clock::now()));
-    auto const now = Connection::now();
+    hub->date = http_date(hub->clock.now());
+    auto const now = hub->clock.monotonic();
     // From the back: a connection that closes puts the last one in its place.
     for (auto i = hub->connections.size(); i-- > 0;) {
         if (i < hub->connections.size()) std::shared_ptr(hub->connections[i])->sweep(now);
     }
-    ticker.expires_after(sweep_interval());
-    ticker.async_wait([self = shared_from_this()](error_code const& code) {
-        if (!code) self->sweep();
-    });
+    after(sweep_interval(), &Impl::sweep);
 }
 
 void HttpServer::Impl::close_all() {
     while (!hub->connections.empty()) std::shared_ptr(hub->connections.back())->close();
 }
 
-HttpServer::HttpServer(io::AsioLoop& loop, HttpOptions options, HttpHandler& handler, io::Log& log)
-    : impl_(std::make_shared<Impl>(loop, std::move(options), handler, log)) {}
+HttpServer::HttpServer(io::AsioLoop& loop, port::Clock const& clock, HttpOptions options,
+                       HttpHandler& handler, io::Log& log)
+    : impl_(std::make_shared<Impl>(loop, clock, std::move(options), handler, log)) {}
 
 HttpServer::~HttpServer() {
     impl_->ended = true;
     impl_->stop_accepting();
-    impl_->ticker.cancel();
     impl_->hub->on_empty = nullptr;
     impl_->close_all();
 }
@@ -292,9 +290,7 @@ void HttpServer::shutdown(Duration limit, port::Fn<void()> done) {
     if (hub->connections.empty() && hub->on_empty) {
         return impl_->loop.post(std::exchange(hub->on_empty, nullptr));
     }
-    impl_->loop.after(limit, [impl = std::weak_ptr(impl_)] {
-        if (auto const alive = impl.lock()) alive->close_all();
-    });
+    impl_->after(limit, &Impl::close_all);
 }
 
 HttpServer::Counts HttpServer::counts() const {

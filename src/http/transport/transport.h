@@ -14,8 +14,10 @@ namespace dormouse::server {
 
 class HttpServer {
 public:
-    // All but `options` outlive the server.
-    HttpServer(io::AsioLoop& loop, HttpOptions options, HttpHandler& handler, io::Log& log);
+    // All but `options` outlive the server. `clock` is that of the loop: all limits in time are by
+    // it.
+    HttpServer(io::AsioLoop& loop, port::Clock const& clock, HttpOptions options,
+               HttpHandler& handler, io::Log& log);
     // Closes what is open at once. Responders that are still held become harmless.
     ~HttpServer();
     HttpServer(HttpServer const&) = delete;

@@ -1,4 +1,5 @@
 #include "http/transport/testing/test_server.h"
+#include "io/clock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,14 +17,20 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// An option set in which nothing takes long to run out.
-HttpOptions hasty() {
+HttpOptions limited() {
     HttpOptions options;
-    options.header_time_limit = Duration(80);
-    options.body_time_limit = Duration(120);
-    options.idle_time_limit = Duration(80);
-    options.heartbeat = Duration(40);
+    options.header_time_limit = Duration(10'000);
+    options.body_time_limit = Duration(30'000);
+    options.idle_time_limit = Duration(60'000);
+    options.heartbeat = Duration(15'000);
     return options;
+}
+
+// The client waits until just before its limit, and a sweep later.
+void run_out(TestServer& server, TestClient& client, Duration limit) {
+    server.advance(limit - Duration(1));
+    EXPECT_TRUE(client.silent(0));
+    server.advance(Duration(1'001));
 }
 
 TEST(HttpServer, keeps_the_connection_for_the_next_request) {
@@ -210,19 +217,23 @@ TEST(HttpServer, ends_a_header_flood) {
 }
 
 TEST(HttpServer, gives_up_on_a_head_that_drips_and_a_body_that_stops) {
-    TestServer server(hasty());
+    TestServer server(limited());
     server.start();
     auto slow = server.client();
     slow.send("GET /a HTTP/1.1\r\nHost: loc");
+    run_out(server, slow, Duration(10'000));
     EXPECT_THAT(slow.rest(), StartsWith("HTTP/1.1 408 "));
     auto stalled = server.client();
     stalled.send("POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc");
+    run_out(server, stalled, Duration(30'000));
     EXPECT_THAT(stalled.rest(), StartsWith("HTTP/1.1 408 "));
     auto mute = server.client();
+    run_out(server, mute, Duration(10'000));
     EXPECT_EQ(mute.rest(), "");
     auto idle = server.client();
     idle.send(get("/a"));
     EXPECT_THAT(idle.reply(), EndsWith("GET /a "));
+    run_out(server, idle, Duration(60'000));
     EXPECT_EQ(idle.rest(), "");
     slow.close();
     stalled.close();
@@ -230,13 +241,14 @@ TEST(HttpServer, gives_up_on_a_head_that_drips_and_a_body_that_stops) {
 }
 
 TEST(HttpServer, never_hurries_a_handler) {
-    TestServer server(hasty());
+    TestServer server(limited());
     std::shared_ptr<Responder> waiting;
     server.handler.on_request = [&](HttpRequest, auto responder) { waiting = responder; };
     server.start();
     auto client = server.client();
     client.send(get("/wait"));
-    EXPECT_TRUE(client.silent(300));
+    server.advance(Duration(3'600'000));
+    EXPECT_TRUE(client.silent(0));
     server.on_loop(
         [&] { std::exchange(waiting, nullptr)->reply({200, "text/plain", {}, "at last"}); });
     EXPECT_THAT(client.reply(), EndsWith("at last"));
@@ -299,7 +311,7 @@ TEST(HttpServer, delivers_a_large_reply_to_a_slow_reader) {
     server.start();
     auto client = server.client();
     client.send(get("/a") + get("/b"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    server.settle();  // until the kernel holds all that it takes
     EXPECT_TRUE(client.reply().ends_with(large));
     EXPECT_TRUE(client.reply().ends_with(large));
 }
@@ -341,21 +353,22 @@ TEST(HttpServer, listens_on_IPv6_loopback) {
 TEST(HttpServer, says_what_to_do_when_it_cannot_listen) {
     TestServer first;
     first.start();
+    io::SystemClock const clock;
     io::AsioLoop loop;
     io::Log log({io::LogLevel::off, io::LogOptions::Form::text, {}});
     HttpOptions options;
     options.port = first.port();
-    HttpServer second(loop, options, first.handler, log);
+    HttpServer second(loop, clock, options, first.handler, log);
     auto const taken = second.listen();
     ASSERT_FALSE(taken);
     EXPECT_EQ(taken.error().detail,
               "cannot listen on 127.0.0.1:" + std::to_string(first.port()) +
                   ": another program uses this port; stop it, or choose another port");
     options.address = "loopback";
-    HttpServer third(loop, options, first.handler, log);
+    HttpServer third(loop, clock, options, first.handler, log);
     EXPECT_THAT(third.listen().error().detail, HasSubstr("is no address to listen on"));
     options.address = "192.0.2.1";
-    HttpServer fourth(loop, options, first.handler, log);
+    HttpServer fourth(loop, clock, options, first.handler, log);
     EXPECT_THAT(fourth.listen().error().detail, EndsWith("this machine has no such address"));
 }
 
@@ -402,7 +415,8 @@ TEST(HttpServer, cuts_off_at_the_end_of_its_patience) {
     busy.send(get("/wait"));
     ASSERT_TRUE(server.eventually([&] { return waiting != nullptr; }));
     std::promise<void> done;
-    server.on_loop([&] { server.server().shutdown(Duration(20), [&] { done.set_value(); }); });
+    server.on_loop([&] { server.server().shutdown(Duration(4'000), [&] { done.set_value(); }); });
+    server.advance(Duration(4'000));
     EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(5)), std::future_status::ready);
     EXPECT_EQ(busy.rest(), "");
     server.on_loop([&] { std::exchange(waiting, nullptr)->reply({}); });
@@ -462,12 +476,13 @@ bool served_within(std::uint16_t port, std::chrono::seconds limit) {
 // whether it burned the processor.
 [[noreturn]] void serve_with_few_files(int ports, int end) {
     auto const start = std::chrono::steady_clock::now();
+    io::SystemClock const clock;
     io::AsioLoop loop;
     io::Log log({io::LogLevel::off, io::LogOptions::Form::text, {}});
     TestHandler handler;
     HttpOptions options;
     options.port = 0;
-    HttpServer server(loop, options, handler, log);
+    HttpServer server(loop, clock, options, handler, log);
     auto const port = server.listen();
     if (!port) ::_exit(2);
     // Below what connection_limit() saw: files get short under it, as when others open them.
@@ -512,7 +527,8 @@ TEST(HttpServer, neither_spins_nor_hangs_when_the_system_has_no_more_files) {
                 testing::AnyOf(StartsWith("HTTP/1.1 503 "), testing::IsEmpty()));
     clients.front().send(get("/a"));
     EXPECT_THAT(clients.front().reply(), EndsWith("GET /a ")) << "those inside are served";
-    // It is short of files all this time.
+    // It is short of files all this time, in a process of its own whose use of the processor is
+    // measured.
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     clients.clear();
     EXPECT_TRUE(served_within(port, std::chrono::seconds(5))) << "it takes connections again";

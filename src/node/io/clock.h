@@ -4,6 +4,7 @@
 #include "port/world.h"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 
 namespace dormouse::io {
@@ -13,6 +14,21 @@ class SystemClock final : public port::Clock {
 public:
     [[nodiscard]] Time now() const override;
     [[nodiscard]] Duration monotonic() const override;
+};
+
+// The machine's clock, ahead by what advance() has added: zero, unless a test says so. Any thread.
+class MovableClock final : public port::Clock {
+public:
+    [[nodiscard]] Time now() const override { return machine_.now() + ahead(); }
+    [[nodiscard]] Duration monotonic() const override { return machine_.monotonic() + ahead(); }
+    // REQUIRES: by >= 0. Timers of a loop see it with AsioLoop::run_due().
+    void advance(Duration by) { ahead_ += by.count(); }
+
+private:
+    [[nodiscard]] Duration ahead() const { return Duration(ahead_.load()); }
+
+    SystemClock machine_;
+    std::atomic<Duration::rep> ahead_ = 0;
 };
 
 // Randomness of the kernel (getrandom), fetched 4 KiB at a time; what was handed out is wiped. One

@@ -1,12 +1,14 @@
 #include "io/loop.h"
 
 #include "io/asio.h"
+#include "io/clock.h"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include <atomic>
+#include <algorithm>
+#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -16,8 +18,11 @@ namespace dormouse::io {
 
 namespace {
 
+// The longest that the machine's timer waits before the loop looks at its clock again.
+constexpr Duration alarm_max{3'600'000};
+
 // A task that finds no memory ends, and what it held is dropped: requests answer 500 then. The
-// others go on.
+// others continue.
 void run_task(port::Fn<void()>& work) {
     try {
         work();
@@ -28,6 +33,11 @@ void run_task(port::Fn<void()>& work) {
 }  // namespace
 
 struct AsioLoop::Impl {
+    explicit Impl(port::Clock const* given) : clock(given ? *given : machine) {}
+
+    SystemClock const machine{};
+    port::Clock const& clock;
+
     // Protected by `mutex`. Declared before the context, so that what the context destroys may
     // still post.
     std::mutex mutex;
@@ -37,6 +47,9 @@ struct AsioLoop::Impl {
 
     // One thread runs it; posts from others still take the scheduler's lock.
     boost::asio::io_context context{1};
+    boost::asio::steady_timer alarm{context};           // for the first of `delayed`
+    bool armed = false;                                 // the alarm will ring
+    std::multimap<Duration, port::Fn<void()>> delayed;  // by monotonic time
 
     void drain() {
         std::vector<port::Fn<void()>> batch;
@@ -46,10 +59,40 @@ struct AsioLoop::Impl {
             woken = false;
         }
         for (auto& work : batch) run_task(work);
+        if (!armed) set_alarm();  // it may have found no memory
+    }
+
+    void add(Duration delay, port::Fn<void()> work) {
+        Duration const now = clock.monotonic();
+        auto const due = now + std::min(delay, Duration::max() - now);
+        auto const place = delayed.emplace(due, std::move(work));
+        if (place == delayed.begin() || !armed) set_alarm();
+    }
+
+    void set_alarm() {
+        armed = false;
+        if (delayed.empty()) return;
+        auto const left = delayed.begin()->first - clock.monotonic();
+        alarm.expires_after(std::clamp(left, Duration(0), alarm_max));
+        alarm.async_wait([this](auto const& error) {
+            if (!error) run_due();
+        });
+        armed = true;
+    }
+
+    // Not what this work adds: it waits for the next call.
+    void run_due() {
+        auto const end = delayed.upper_bound(clock.monotonic());
+        std::multimap<Duration, port::Fn<void()>> due;
+        while (delayed.begin() != end) due.insert(due.end(), delayed.extract(delayed.begin()));
+        for (auto& [when, work] : due) run_task(work);
+        set_alarm();
     }
 };
 
-AsioLoop::AsioLoop() : impl_(std::make_unique<Impl>()) {}
+AsioLoop::AsioLoop() : impl_(std::make_unique<Impl>(nullptr)) {}
+
+AsioLoop::AsioLoop(port::Clock const& clock) : impl_(std::make_unique<Impl>(&clock)) {}
 
 AsioLoop::~AsioLoop() {
     std::vector<port::Fn<void()>> dropped;
@@ -68,14 +111,9 @@ void AsioLoop::post(port::Fn<void()> work) {
     boost::asio::post(impl_->context, [impl = impl_.get()] { impl->drain(); });
 }
 
-void AsioLoop::after(Duration delay, port::Fn<void()> work) {
-    auto timer = std::make_unique<boost::asio::steady_timer>(impl_->context, delay);
-    auto& waiting = *timer;
-    waiting.async_wait(
-        [timer = std::move(timer), work = std::move(work)](auto const& error) mutable {
-            if (!error) work();
-        });
-}
+void AsioLoop::after(Duration delay, port::Fn<void()> work) { impl_->add(delay, std::move(work)); }
+
+void AsioLoop::run_due() { impl_->run_due(); }
 
 void AsioLoop::run() {
     auto const stays = boost::asio::make_work_guard(impl_->context);

@@ -10,7 +10,9 @@ namespace dormouse::io {
 
 class AsioLoop final : public port::Loop {
 public:
-    AsioLoop();
+    AsioLoop();  // with the machine's clock
+    // `clock` says when delayed work is due; it outlives the loop.
+    explicit AsioLoop(port::Clock const& clock);
     // REQUIRES: run() is not running. What is still queued is destroyed without being run.
     ~AsioLoop() override;
     AsioLoop(AsioLoop const&) = delete;
@@ -20,6 +22,10 @@ public:
     void post(port::Fn<void()> work) override;
     // From the loop's thread (or before run()).
     void after(Duration delay, port::Fn<void()> work) override;
+
+    // Runs the delayed work that is due. From the loop's thread; needed only after a clock was
+    // moved by hand, otherwise the loop wakes by itself.
+    void run_due();
 
     // The calling thread is the loop until stop() is called. May be run again afterwards.
     void run();

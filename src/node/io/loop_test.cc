@@ -1,5 +1,7 @@
 #include "io/loop.h"
 
+#include "io/clock.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,6 +88,28 @@ TEST(AsioLoop, runs_delayed_work_by_its_time) {
     loop.run();
     EXPECT_THAT(seen, testing::ElementsAre(0, 10, 40));
     EXPECT_GE(std::chrono::steady_clock::now() - start, Duration(40));
+}
+
+TEST(AsioLoop, ClockMoved_RunDue_RunsWhatFellDueInOrder) {
+    MovableClock clock;
+    AsioLoop loop(clock);
+    std::vector<int> seen;
+    loop.after(Duration(7'200'000), [&] { seen.push_back(3); });
+    loop.after(Duration(3'600'000), [&] { seen.push_back(2); });
+    loop.after(Duration(1'800'000), [&] {
+        seen.push_back(1);
+        loop.after(Duration(0), [&] { loop.stop(); });
+    });
+    loop.post([&] {
+        clock.advance(Duration(3'600'000));
+        loop.run_due();
+    });
+    loop.run();
+    EXPECT_THAT(seen, testing::ElementsAre(1, 2));
+    loop.after(Duration::max(), [&] { seen.push_back(4); });
+    clock.advance(Duration(3'600'000));
+    loop.run_due();
+    EXPECT_THAT(seen, testing::ElementsAre(1, 2, 3));
 }
 
 TEST(AsioLoop, keeps_what_was_not_run_for_the_next_run) {

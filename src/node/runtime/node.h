@@ -24,8 +24,8 @@ namespace dormouse::runtime {
 
 // What models and tools reach the outside with. It outlives the registry that holds them.
 struct World {
-    io::SystemClock clock;
-    io::AsioLoop loop;
+    io::MovableClock clock;  // only tests of the program move it (io/clock_control.h)
+    io::AsioLoop loop{clock};
     io::SystemEntropy entropy;
     io::CurlHttpClient http{loop};
 };

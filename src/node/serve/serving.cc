@@ -55,7 +55,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
            settings.processes ? *settings.processes : static_cast<port::Processes&>(no_processes_)},
           pump_options(std::move(settings.webhooks))),
       memory_gate_(api_, settings.reserve, node.runner, node.world.loop),
-      http_(node.world.loop, options_, memory_gate_, log_),
+      http_(node.world.loop, node.world.clock, options_, memory_gate_, log_),
       metrics_face_(services({})) {
     for (port::TokenRow const& token : settings.tokens) gate_.tokens().add(token);
     node_.count_by(&metrics_);
@@ -115,8 +115,8 @@ Result<std::uint16_t> Serving::listen_for_metrics(ListenAddress const& address) 
     options.address = address.host;
     options.port = address.port;
     options.connections_max = 64;
-    metrics_http_ =
-        std::make_unique<server::HttpServer>(node_.world.loop, options, metrics_face_, log_);
+    metrics_http_ = std::make_unique<server::HttpServer>(node_.world.loop, node_.world.clock,
+                                                         options, metrics_face_, log_);
     return metrics_http_->listen();
 }
 

@@ -1,11 +1,13 @@
 #pragma once
-// For tests: an HttpServer on a thread of its own, with a handler made of functions.
+// For tests: an HttpServer on a thread of its own, with a handler made of functions and a clock
+// that stands still until a test moves it.
 
 #include "http/transport/testing/test_client.h"
 #include "http/transport/transport.h"
 #include "io/log.h"
 #include "io/loop.h"
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -16,6 +18,16 @@
 #include <utility>
 
 namespace dormouse::server {
+
+class HandClock final : public port::Clock {
+public:
+    [[nodiscard]] Time now() const override { return Time(monotonic()); }
+    [[nodiscard]] Duration monotonic() const override { return Duration(ms_.load()); }
+    void advance(Duration by) { ms_ += by.count(); }
+
+private:
+    std::atomic<Duration::rep> ms_ = 1'800'000'000'000;
+};
 
 // Answers every request with "METHOD path body", unless told otherwise. Its functions run on the
 // loop.
@@ -90,12 +102,26 @@ public:
         });
         done.get_future().wait();
     }
+    // Returns when the server has read what clients have sent so far.
+    void settle() {
+        // A socket is accepted, read and answered in a few turns of the loop.
+        for (int i = 0; i < 10; ++i) on_loop([] {});
+    }
+    // What clients have sent so far came before this time passed.
+    void advance(Duration by) {
+        settle();
+        on_loop([this, by] {
+            clock_.advance(by);
+            loop_.run_due();
+        });
+    }
     // Asks on the loop until it is so, for at most five seconds.
     [[nodiscard]] bool eventually(std::function<bool()> const& is_so) {
         for (int i = 0; i < 1'000; ++i) {
             bool yes = false;
             on_loop([&] { yes = is_so(); });
             if (yes) return true;
+            // Sockets and other threads say nothing when they are done.
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
         return false;
@@ -104,10 +130,11 @@ public:
 private:
     std::unique_ptr<HttpServer> make(HttpOptions options) {
         options.port = 0;
-        return std::make_unique<HttpServer>(loop_, std::move(options), handler, log_);
+        return std::make_unique<HttpServer>(loop_, clock_, std::move(options), handler, log_);
     }
 
-    io::AsioLoop loop_;
+    HandClock clock_;
+    io::AsioLoop loop_{clock_};
     io::Log log_{{io::LogLevel::off, io::LogOptions::Form::text, {}}};
     std::unique_ptr<HttpServer> server_;
     std::uint16_t port_ = 0;
