@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Agents that are programs: what is asked of them about the sessions that they keep, by what they
 say that they can (list, close, delete), with the real binary and the scripted agent."""
-import time
 
 from acp import Programs
 from dormouse import main, wait_for
@@ -58,7 +57,7 @@ class Deleting(Keeping):
     def test_what_was_never_prompted_has_nothing_there(self):
         session = self.create()
         self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
-        time.sleep(0.5)
+        self.server.advance(60)
         self.assertEqual(self.log('initialize'), [])
         self.assertEqual(self.server.items('/api/deliveries'), [])
 

@@ -7,7 +7,6 @@ import json
 import pathlib
 import sqlite3
 import threading
-import time
 
 from dormouse import Case, Client, main, run
 
@@ -179,8 +178,7 @@ class Crashed(Artifacts):
 
             sender = threading.Thread(target=send)
             sender.start()
-            time.sleep(delay)
-            self.server.kill()
+            self.server.kill(after=delay)
             sender.join()
             self.server.start()
             types = self.types(session)

@@ -481,7 +481,7 @@ class Slow(Raw):
         try:
             for byte in text.encode() * 1000:
                 client.sendall(bytes([byte]))
-                time.sleep(every)
+                time.sleep(every)  # an attacker who is slow on purpose
         except OSError:
             pass
 

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import time
 
+from dormouse import wait_for
+
 PROGRAMS = ('chromium-headless-shell', 'chromium')
 
 
@@ -113,16 +115,14 @@ class Page:
         return done['result'].get('value')
 
     def until(self, script, seconds=20):
-        deadline = time.monotonic() + seconds
-        while True:
+        def value():
             try:
-                if value := self.run(script):
-                    return value
+                return self.run(script)
             except RuntimeError as error:  # it goes to another page just now
                 if 'navigated' not in str(error) and 'context' not in str(error):
                     raise
-            assert time.monotonic() < deadline, f'never: {script}'
-            time.sleep(0.02)
+
+        return wait_for(value, seconds, script)
 
     def close(self):
         self.browser.call('Target.closeTarget', targetId=self.target)

@@ -205,7 +205,8 @@ class MainJob(Cli):
             text=True,
         )
         wait_for(lambda: self.server.items('/api/projects/default/sessions'))
-        time.sleep(0.5)
+        streams = re.compile(r'^dormouse_http_streams [1-9]', re.M)
+        wait_for(lambda: streams.search(self.server.get('/metrics').raw.decode()), what='a reader')
         follows.send_signal(signal.SIGINT)
         _, said = follows.communicate(timeout=10)
         self.assertEqual(follows.returncode, INTERRUPTED)

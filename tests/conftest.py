@@ -124,7 +124,7 @@ def end_left_over():
     """Ends what the tests of a file left running, once it had its time; their command lines."""
     end = time.monotonic() + LEFT_OVER_S
     while (left := children_of(os.getpid())) and time.monotonic() < end:
-        time.sleep(0.05)
+        time.sleep(0.05)  # processes end by themselves, and nothing says when
     commands = []
     for pid, command in left.items():
         try:

@@ -145,10 +145,8 @@ class WhileAsleep(Crash):
             self.assertEqual(len(requests), 2, 'the result was used by one committed step')
 
     def test_a_deadline_that_passed_while_down_has_passed(self):
-        session, (call,) = self.asleep('deploy A within 1s')
-        self.server.kill()
-        time.sleep(1.2)
-        self.server.start()
+        session, (call,) = self.asleep('deploy A within 1m')
+        self.server.restart(down=61)
         # Whether or not a timer ran already.
         problem = self.assertProblem(self.server.result(call['id'], 'late'), 410, 'expired')
         self.assertEqual(problem['receipt']['kind'], 'expiry')
@@ -157,35 +155,33 @@ class WhileAsleep(Crash):
         self.assertEqual((shown['status'], shown['error']), ('expired', 'Tool execution timed out'))
 
     def test_it_expires_with_nobody_asking(self):
-        session, (call,) = self.asleep('deploy A within 1s')
-        self.server.kill()
-        time.sleep(1.2)
-        self.server.start()
+        session, (call,) = self.asleep('deploy A within 1m')
+        self.server.restart(down=61)
         self.assertSaid(session, 'deploy A failed: Tool execution timed out')
 
     def test_a_deadline_still_ahead_is_kept_to_the_millisecond(self):
-        session, (call,) = self.asleep('deploy A within 1500ms')
+        session, (call,) = self.asleep('deploy A within 90s')
         self.server.restart()
         (after,) = self.server.open_calls(session)
         self.assertEqual(after['timeout'], call['timeout'])
+        self.server.advance((call['timeout'] - self.server.time() * 1000) / 1000)
         expired = self.server.get(f'/async-tool/pending/{call["id"]}?wait=10')
         self.assertGreaterEqual(expired['receipt']['at'], call['timeout'])
         self.assertLess(expired['receipt']['at'], call['timeout'] + 1500)
 
     def test_a_wait_goes_on_across_a_restart(self):
-        session, (call,) = self.asleep('wait 1s')
+        session, (call,) = self.asleep('wait 1h')
         self.server.restart()
         self.assertEqual(self.server.open_calls(session)[0]['timeout'], call['timeout'])
+        self.server.advance(3600)
         wait_for(lambda: self.server.session(session)['activity']['type'] == 'idle')
-        self.assertSaid(session, 'wait_for 1s: done')
+        self.assertSaid(session, 'wait_for 1h: done')
 
     def test_a_wait_that_ended_while_down_is_done(self):
-        session, _ = self.asleep('wait 500ms')
-        self.server.kill()
-        time.sleep(0.7)
-        self.server.start()
+        session, _ = self.asleep('wait 1m')
+        self.server.restart(down=61)
         wait_for(lambda: self.server.session(session)['activity']['type'] == 'idle')
-        self.assertSaid(session, 'wait_for 500ms: done')
+        self.assertSaid(session, 'wait_for 1m: done')
 
     def test_queued_prompts_run_in_order_after_the_restart(self):
         session, (call,) = self.asleep()
@@ -300,8 +296,7 @@ class OnTheWay(Crash):
 
             thread = threading.Thread(target=ask)
             thread.start()
-            time.sleep(number * 0.0004)
-            self.server.restart()
+            self.server.restart(after=number * 0.0004)
             thread.join()
             answer = self.server.post(path + '?wait=10', body, Idempotency_Key=key)
             self.assertStatus(answer, 201)
@@ -345,16 +340,14 @@ class Graceful(Crash):
         streams = [Events(self.server, f'/api/sessions/{session}/events') for _ in range(3)]
         polls = [self.server.new_client() for _ in range(3)]
         for poll in polls:
-            poll.connection.connect()
-        threads = [threading.Thread(target=self.poll, args=(poll, call['id'])) for poll in polls]
-        for thread in threads:
-            thread.start()
-        time.sleep(0.2)
+            poll.begin(f'/async-tool/pending/{call["id"]}?wait=50')
+        self.server.advance(1)
+        self.assertTrue(all(poll.waits() for poll in polls))
         status, seconds = self.server.term()
         self.assertEqual(status, 0)
         self.assertLess(seconds, 10)
-        for thread in threads:
-            thread.join()
+        for poll in polls:
+            poll.close()
         for stream in streams:
             frames = stream.rest()
             self.assertEqual(frames[-1].event, 'bye')
@@ -367,11 +360,11 @@ class Graceful(Crash):
         self.server.result(call['id'], 'live')
         self.assertSaid(session, 'deploy A: live')
 
-    def poll(self, client, call):
+    def takes_no_more(self):
         try:
-            client.get(f'/async-tool/pending/{call}?wait=50')
-        except NO_ANSWER:
-            pass
+            socket.create_connection(('127.0.0.1', self.server.port)).close()
+        except ConnectionRefusedError:
+            return True
 
     def test_while_it_drains_it_is_not_ready(self):
         """Seen by a connection that was there before; new ones are not taken."""
@@ -383,9 +376,9 @@ class Graceful(Crash):
         watcher = socket.create_connection(('127.0.0.1', self.server.port))
         head = f'GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n'
         watcher.sendall(head.encode())
-        time.sleep(0.1)
+        self.server.advance(0)  # it has read that
         self.server.process.terminate()
-        time.sleep(0.3)
+        wait_for(self.takes_no_more, what='the end of listening')
         try:
             watcher.sendall(b'\r\n')
             reply = watcher.recv(65536).decode()

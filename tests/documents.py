@@ -32,12 +32,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
 
 import pytest
-from dormouse import BINARY, ROOT, environment
+from dormouse import BINARY, ROOT, environment, wait_for
 
 PAGES = ['README.md', 'docs/tutorial.md', 'docs/how-to/*.md']
 NEEDS = ['bash', 'curl', 'jq', 'python3']
@@ -205,13 +204,15 @@ class Shell:
         return (self.blocks / 'out').read_text(errors='replace'), seen
 
     def wait(self, is_true, limit_s):
-        until = time.monotonic() + limit_s
-        while not is_true():
-            if time.monotonic() > until:
-                raise Wrong(f'not within {limit_s} s; so far it said\n{self.log()}')
-            if self.process.poll() is not None:
-                raise Wrong(f'the shell has ended\n{self.log()}')
-            time.sleep(0.01)
+        def ended():
+            return self.process.poll() is not None
+
+        try:
+            wait_for(lambda: is_true() or ended(), limit_s)
+        except AssertionError:
+            raise Wrong(f'not within {limit_s} s; so far it said\n{self.log()}') from None
+        if ended() and not is_true():
+            raise Wrong(f'the shell has ended\n{self.log()}')
 
     def log(self):
         names = [self.blocks / 'out', *sorted(self.blocks.glob('*.out'))]
@@ -287,15 +288,18 @@ class Page:
                 shell.wait(lambda: listens(port), PATIENCE_S)
             self.output = ''
             return
-        until, end = block.marks.get('until', ''), time.monotonic() + PATIENCE_S
-        while True:
+        until, seen = block.marks.get('until', ''), []
+
+        def came():
+            nonlocal seen
             self.output, seen = shell.run(block.text)
-            if until in self.output:
-                break
-            if time.monotonic() > end:
-                raise Wrong(f'"{until}" did not come within {PATIENCE_S} s, but\n'
-                            + indented(self.output))
-            time.sleep(0.1)
+            return until in self.output
+
+        try:
+            wait_for(came, PATIENCE_S)
+        except AssertionError:
+            raise Wrong(f'"{until}" did not come within {PATIENCE_S} s, but\n'
+                        + indented(self.output)) from None
         if set(seen) != set(block.marks.get('status', '').split()):
             raise Wrong(f'ended with {" ".join(seen) or "0"}, '
                         f'not {block.marks.get("status", "0")}\n' + indented(self.output))

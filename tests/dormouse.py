@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import socket
@@ -101,11 +102,22 @@ class Client:
                 self.connection.request(method, path, raw, send)
             except (BrokenPipeError, ConnectionResetError):
                 pass  # refused before all of it was sent: the answer may be there
-            reply = self.connection.getresponse()
-            return Answer(reply.status, reply.headers, reply.read())
+            return self.end()
         except BaseException:
             self.connection.close()
             raise
+
+    def begin(self, path):
+        """A GET; its answer is what end() returns."""
+        self.connection.request('GET', path, headers={'Authorization': f'Bearer {self.token}'})
+
+    def end(self):
+        reply = self.connection.getresponse()
+        return Answer(reply.status, reply.headers, reply.read())
+
+    def waits(self):
+        """Nothing has come yet."""
+        return not select.select([self.connection.sock], [], [], 0)[0]
 
     def get(self, path, **headers):
         return self.call('GET', path, headers={k.replace('_', '-'): v for k, v in headers.items()})
@@ -213,6 +225,8 @@ class Server:
         self.arguments = list(arguments)
         self.environment = environment(**(env or {}))
         self.process = None
+        self.clock = None  # a socket that moves the server's clock
+        self.ahead = 0  # by so many seconds, before its next start too
         self.port = 0
         self.token = ''
         self.client = None
@@ -227,6 +241,8 @@ class Server:
             raise AssertionError(f'no ready line but {line!r}; its log:\n{self.tail()}')
         # The same port after a restart, so that a client finds it again.
         self.port = int(line.rsplit(':', 1)[1])
+        if self.ahead:
+            self._clock_moved()
         self.token = pathlib.Path(self.directory, 'token').read_text().strip()
         if self.client:
             self.client.close()
@@ -236,6 +252,11 @@ class Server:
     def spawn(self):
         """Starts the process only; its ready line will come on the file that is returned."""
         read, write = os.pipe()
+        if self.clock:
+            self.clock.close()
+        self.clock, theirs = socket.socketpair()
+        if self.ahead:
+            self._send_to_clock(self.ahead)
         # Not the configuration of whoever runs the tests, unless a test names one.
         named = '--config' in self.arguments or 'DORMOUSE_CONFIG' in self.environment
         with open(self.log, 'ab') as log:
@@ -252,13 +273,14 @@ class Server:
                     *([] if named else ['--no-config']),
                     *self.arguments,
                 ],
-                pass_fds=[write],
+                pass_fds=[write, theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=self.environment,
+                env={**self.environment, 'DORMOUSE_TEST_CLOCK_FD': str(theirs.fileno())},
             )
         os.close(write)
+        theirs.close()
         return os.fdopen(read)
 
     def _first_line(self, stream):
@@ -269,11 +291,35 @@ class Server:
         finally:
             timer.cancel()
 
+    def advance(self, seconds):
+        """Its clock is that far ahead of ours from now on, after a restart too. What falls due by
+        timers and in the store has been begun when this returns; what goes out by sockets and
+        programs may still be under way."""
+        self._send_to_clock(seconds)
+        self._clock_moved()
+        self.ahead += seconds
+        if self.client:
+            self.client.close()  # the server may have: it was idle for so long
+
+    def _send_to_clock(self, seconds):
+        self.clock.settimeout(READY_LIMIT_S)
+        self.clock.sendall(b'advance %d\n' % round(seconds * 1000))
+
+    def _clock_moved(self):
+        answer = self.clock.makefile().readline()
+        assert answer == 'ok\n', f'the clock: {answer!r}; the log:\n{self.tail()}'
+
+    def time(self):
+        """Its wall clock."""
+        return time.time() + self.ahead
+
     def new_client(self, timeout=70):
         return Client(self.port, self.token, timeout)
 
-    def kill(self):
+    def kill(self, after=0):
         """SIGKILL, as a power switch for the process."""
+        if after:
+            time.sleep(after)  # the moment of the crash is what is tested, so nothing is waited for
         self.process.kill()
         self.process.wait()
 
@@ -284,8 +330,10 @@ class Server:
         status = self.process.wait(timeout=STOP_LIMIT_S + 5)
         return status, time.monotonic() - begin
 
-    def restart(self):
-        self.kill()
+    def restart(self, down=0, after=0):
+        """A crash, and a start after it has been down for so many seconds."""
+        self.kill(after)
+        self.ahead += down
         return self.start()
 
     def while_down(self, *statements):
@@ -322,6 +370,8 @@ class Server:
     def clean(self):
         if self.process and self.alive():
             self.kill()
+        if self.clock:
+            self.clock.close()
         shutil.rmtree(self.own, ignore_errors=True)
 
     # ---- the short forms that most tests use
@@ -468,7 +518,7 @@ def wait_for(is_true, seconds=20, what='it'):
             return value
         if time.monotonic() > end:
             raise AssertionError(f'{what} did not come within {seconds} s')
-        time.sleep(0.02)
+        time.sleep(0.02)  # the one loop that asks again: nothing else says when it is so
 
 
 def children_of(pid):

@@ -285,8 +285,7 @@ class Crashed(Files):
 
             sender = threading.Thread(target=send)
             sender.start()
-            time.sleep(delay)
-            self.server.kill()
+            self.server.kill(after=delay)
             sender.join()
             self.server.start()
             types = self.types(session)

@@ -136,7 +136,7 @@ class Routes(Contract):
             answer = client.call(method, path, headers={'Connection': 'close'})
             if answer.status != 429:
                 return answer
-            time.sleep(int(answer.headers['Retry-After']))
+            self.server.advance(int(answer.headers['Retry-After']))
 
     def test_a_wrong_token_in_any_disguise_is_401(self):
         token = self.server.token
@@ -153,8 +153,8 @@ class Routes(Contract):
         ):
             client = Client(self.server.port, None)
             answer = client.call('GET', '/api/agents', headers={'Authorization': value})
-            self.assertIn(answer.status, (401, 429), value)
-            time.sleep(0.11)
+            self.assertStatus(answer, 401)
+            self.server.advance(1)
 
     def test_the_eleventh_wrong_token_in_a_second_is_limited_and_a_right_one_is_not(self):
         client = Client(self.server.port, 'dm_wrong')

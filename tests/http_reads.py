@@ -111,7 +111,7 @@ class Changed(Contract):
         _, other = self.waiting('deploy B')
         for scope in self.scopes(session):
             _, as_of = self.changed(0, **scope)
-            time.sleep(0.01)  # so that the clock has moved on
+            self.server.advance(0.01)
             items, as_of = self.changed(as_of + 1, **scope)
             self.assertEqual(items, [])
             answer = self.server.post(
@@ -135,23 +135,16 @@ class Changed(Contract):
         session, call = self.waiting()
         for n, scope in enumerate(self.scopes(session)):
             _, as_of = self.changed(0, **scope)
-            time.sleep(0.01)
-            told = []
+            self.server.advance(0.01)
             reader = Client(self.server.port, self.server.token)
             query = urllib.parse.urlencode({'changedSince': as_of + 1, 'wait': 20, **scope})
-            thread = threading.Thread(
-                target=lambda: told.append(reader.get(f'/async-tool/pending?{query}'))
-            )
-            begin = time.monotonic()
-            thread.start()
-            time.sleep(0.3)
-            self.assertEqual(told, [], 'it waits')
+            reader.begin(f'/async-tool/pending?{query}')
+            self.server.advance(1)
+            self.assertTrue(reader.waits())
             self.server.post(
                 '/async-tool/progress', {'pendingID': call['id'], 'payload': n, 'key': str(n)}
             )
-            thread.join(timeout=10)
-            self.assertLess(time.monotonic() - begin, 5)
-            self.assertEqual([one['progressCount'] for one in told[0]['items']], [n + 1])
+            self.assertEqual([one['progressCount'] for one in reader.end()['items']], [n + 1])
             reader.close()
 
     def test_a_project_waits_for_its_first_call(self):
@@ -324,7 +317,7 @@ class FarBehind(Contract):
                 continue
             got.append(frame.id)
             if len(got) % 20 == 0:
-                time.sleep(0.05)
+                time.sleep(0.05)  # it is slow on purpose
                 peak = max(peak, self.resident())
         self.assertEqual(got, list(range(1, head + 1)))
         # The others have read nothing: they were not cut, and go on where they are.

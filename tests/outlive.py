@@ -37,7 +37,7 @@ for _ in range(3):
         break
 with open(PIDS, 'a') as out:
     out.write(f'{os.getpid()}\\n')
-time.sleep(600)
+time.sleep(600)  # what nobody ends is gone after the tests
 '''
 
 

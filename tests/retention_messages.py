@@ -5,7 +5,6 @@ import pathlib
 import sqlite3
 import tempfile
 import threading
-import time
 
 from dormouse import Case, Events, main, run, wait_for
 
@@ -160,8 +159,7 @@ class ByHand(Cutting):
 
             thread = threading.Thread(target=ask)
             thread.start()
-            time.sleep(delay)
-            self.server.kill()
+            self.server.kill(after=delay)
             thread.join()
             self.server.verify()
             self.server.start()
@@ -188,13 +186,13 @@ class ByHand(Cutting):
     def test_turns_that_are_older_go_and_the_newest_stays(self):
         session = self.server.create()['id']
         self.talk(session, 20, 'old')
-        time.sleep(2)
+        self.server.advance(3600)
         self.talk(session, 5, 'new')
-        told = self.cut(messageAgeMs=1_500, sessionID=session, dryRun=True)
-        self.assertEqual((told['messages'], told['messageAgeMs']), (40, 1_500))
+        told = self.cut(messageAgeMs=3_600_000, sessionID=session, dryRun=True)
+        self.assertEqual((told['messages'], told['messageAgeMs']), (40, 3_600_000))
         self.assertIsNone(told['messagesPerSession'])
         self.assertEqual(len(self.messages(session)), 50, 'a dry run changes nothing')
-        self.assertEqual(self.cut(messageAgeMs=1_500)['messages'], 40)
+        self.assertEqual(self.cut(messageAgeMs=3_600_000)['messages'], 40)
         for _ in range(2):
             self.assertEqual(self.texts(session), [f'new {n}' for n in range(5)])
             self.assertEqual(self.session(session)['messageCount'], 10)
@@ -297,12 +295,12 @@ class ByItself(Cutting):
 
 
 class ByAge(ByItself):
-    keys = 'message_age = "2s"'
+    keys = 'message_age = "1h"'
 
     def test_a_session_that_has_too_many_loses_its_oldest_as_its_turns_end(self):
         session = self.server.create()['id']
         self.talk(session, 3, 'old')
-        time.sleep(2.5)
+        self.server.advance(3600)
         self.assertEqual(len(self.messages(session)), 6, 'no turn has ended since')
         self.talk(session, 1, 'new')
         wait_for(lambda: self.texts(session) == ['new 0'])

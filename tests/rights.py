@@ -8,7 +8,6 @@ import pathlib
 import re
 import sqlite3
 import tempfile
-import threading
 import time
 
 from dormouse import ROOT, Case, Client, Events, main, run, wait_for
@@ -142,7 +141,7 @@ class EveryRoute(Rights):
             answer = client.call(method, path, headers={'Connection': 'close'})
             if answer.status != 429:
                 return answer
-            time.sleep(int(answer.headers['Retry-After']))
+            self.server.advance(int(answer.headers['Retry-After']))
 
     def test_hosts_origins_and_content_types_are_looked_at_before_all_else(self):
         for (method, path), _ in rights().items():
@@ -302,20 +301,17 @@ class Life(Rights):
     def test_one_that_waits_is_not_told_what_comes_after_the_revocation(self):
         _, call = self.waiting()
         client, name = self.token('bob', 'read')
-        answers = []
-        path = f'/async-tool/pending/{call["id"]}?wait=30'
-        thread = threading.Thread(target=lambda: answers.append(client.get(path)))
-        thread.start()
-        time.sleep(0.3)  # it may not have come yet; then it is refused, which is right too
+        client.begin(f'/async-tool/pending/{call["id"]}?wait=30')
+        self.server.advance(1)
+        self.assertTrue(client.waits())
         self.server.delete(f'/api/tokens/{name}')
-        thread.join(timeout=5)
-        self.assertFalse(thread.is_alive())
-        self.assertProblem(answers[0], 401, 'unauthenticated')
+        self.assertProblem(client.end(), 401, 'unauthenticated')
 
     def test_a_token_dies_in_time_and_so_do_its_streams(self):
         session, _ = self.waiting()
-        client, name = self.token('brief', 'read', ttlMs=1500)
+        client, name = self.token('brief', 'read', ttlMs=60_000)
         stream = Events(self.server, f'/api/sessions/{session["id"]}/events', token=client.token)
+        self.server.advance(60)
         self.assertEqual(stream.rest()[-1].data, {'reason': 'revoked'})
         self.assertProblem(client.get('/api/agents'), 401, 'unauthenticated')
         self.assertNotIn(name, [t['id'] for t in self.server.get('/api/tokens')['items']])

@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.parse
 
-from dormouse import Case, Server, main
+from dormouse import Case, Server, main, wait_for
 
 AGENT = '''
 [server]
@@ -29,13 +29,7 @@ PATIENCE_S = 30
 
 
 def eventually(is_so, what):
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        found = is_so()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f'{what}: not within {PATIENCE_S} s')
+    return wait_for(is_so, PATIENCE_S, what)
 
 
 # A program that runs until a test says so by a file, or its folder is gone with the test.
@@ -413,7 +407,7 @@ class Services(Tools):
 
     def test_one_that_answers_after_its_time_is_unknown_and_its_answer_nothing(self):
         def answer(handler, body):
-            time.sleep(3)
+            handler.rfile.read(1)  # until the server has given it up
             try:
                 handler.say(200, 'late')
             except OSError:

@@ -12,7 +12,7 @@ from webhook_peers import WHSEC, standard
 
 # Says what it was asked about, and does what the output tells it to.
 CHECK = '''
-import json, os, sys, time
+import json, os, signal, sys, time
 what = json.load(sys.stdin)
 with open(os.path.join(os.path.dirname(sys.argv[0]), 'asked'), 'a') as asked:
     asked.write(json.dumps([what, dict(os.environ)]) + '\\n')
@@ -29,9 +29,9 @@ if said == 'odd':
 if said == 'killed':
     os.kill(os.getpid(), 9)
 if said == 'hang':
-    time.sleep(60)
+    signal.pause()
 if isinstance(said, str) and said.startswith('slow'):
-    time.sleep(float(said[5:]))
+    time.sleep(float(said[5:]))  # a program that takes its time
 '''
 SOURCE = '''
 [[source]]

@@ -386,7 +386,7 @@ url = "{self.service.url}/build"
         self.assertEqual(self.assertStatus(self.github(run=4712), 202)['outcome'], 'kept')
         _, pending = self.build()
         self.server.while_down("UPDATE kept SET at = at - 86410000, ref = '4711'")
-        time.sleep(0.5)  # until after it would have been offered
+        self.server.advance(60)  # until after it would have been offered
         self.assertEqual(self.server.get(f'/async-tool/pending/{pending}')['status'], 'waiting')
         self.assertStatus(self.server.result(pending, 'by hand'), 200)
 

@@ -557,12 +557,12 @@ events = ["call_paused"]
 class Reminders(Sent):
     demo = True
     more = '''
-remind_after = "3s"
+remind_after = "10m"
 remind_every = "1h"
 [[gate]]
 tools = ["deploy"]
 ask = "Deploy?"
-remind_every = "2s"
+remind_every = "1m"
 [[notify]]
 kind = "slack"
 url_env = "S_SLACK"
@@ -578,6 +578,9 @@ url_env = "S_SLACK"
     def test_whoever_does_not_answer_is_told_again_until_he_does(self):
         session = self.server.create('deploy A')['id']
         (call,) = self.server.open_calls(session)
+        for n in 1, 2:
+            self.told(n)
+            self.server.advance(60)
         first, second, third = self.told(3)
         self.assertTrue(first.startswith('Approval wanted: '), first)
         for text in second, third:
@@ -586,16 +589,14 @@ url_env = "S_SLACK"
         self.assertStatus(self.server.decide(call, False), 200)
         self.server.at_rest(session)
         told = self.types(session).count('reminded')
-        time.sleep(2.5)  # until after the next would have come
+        self.server.advance(600)  # until after the next would have come
         self.assertEqual(self.types(session).count('reminded'), told)
         self.assertEqual(len(self.receiver.received), 1 + told)
 
     def test_reminders_are_due_over_a_crash_and_those_missed_are_one(self):
         session = self.server.create('ask How many?')['id']
         self.in_state('delivered', 1)
-        self.server.kill()
-        time.sleep(3.5)
-        self.server.start()
+        self.server.restart(down=600)
         asked, reminder = self.told(2)
         self.assertTrue(reminder.startswith('Still waiting: '), reminder)
         self.assertIn('How many?', reminder)
@@ -610,6 +611,7 @@ url_env = "S_SLACK"
         session = self.server.create('approve X')['id']  # of a gate that says nothing of it
         (call,) = self.server.open_calls(session)
         self.told(1)
+        self.server.advance(600)
         eventually(lambda: 'reminded' in self.types(session), 'the reminder of [server]')
         self.assertStatus(self.server.decide(call, True), 200)
         self.server.at_rest(session)
@@ -618,11 +620,12 @@ url_env = "S_SLACK"
 
 
 class Deadlines(Sent):
-    more = 'timeout = "10s"\nwarn_before = "8s"\n'
+    more = 'timeout = "10m"\nwarn_before = "8m"\n'
 
     def test_a_warning_comes_before_the_deadline_and_survives_a_crash(self):
         session, pending = self.job()
         self.server.restart()
+        self.server.advance(120)
         events = eventually(
             lambda: [e for e in self.server.events(session) if e['type'] == 'deadline_near'],
             'a warning',
@@ -631,6 +634,7 @@ class Deadlines(Sent):
         call = self.server.get(f'/async-tool/pending/{pending}').json
         self.assertEqual(call['status'], 'waiting')
         self.assertEqual(events[0]['data']['timeout'], call['timeout'])
+        self.server.advance(480)
         (got,) = self.receiver.wait(1)
         body = json.loads(got['body'])
         self.assertEqual((body['status'], body['error']), ('expired', 'Tool execution timed out'))
@@ -644,7 +648,7 @@ class Deadlines(Sent):
         session, pending = self.job()
         self.server.result(pending, 'soon')
         self.server.at_rest(session)
-        time.sleep(2.5)  # until after the warning would have come
+        self.server.advance(300)  # until after the warning would have come
         self.assertNotIn('deadline_near', [e['type'] for e in self.server.events(session)])
 
 

@@ -29,6 +29,8 @@ IMPURE = re.compile(
     r'std::cout|std::cerr|'
     r'[io]?fstream)\b|(?<![\w>])::(open|read|write|socket|connect|fsync|unlink)\('
 )
+# A test that waits for time to pass is slow, and fails on a slow machine.
+SLEEP = re.compile(r'\b(time\.sleep|sleep_for|usleep|nanosleep)\(')
 # Libraries that only tests use.
 TEST_LIBRARIES = ('gtest', 'gmock', 'rapidcheck', 'rapidcheck.h', 'benchmark')
 # (pattern, why, layers that may all the same). The first are looked for in comments, too.
@@ -347,6 +349,15 @@ def check_file(path, root, table, findings):
     check_coroutines(text, emit)
 
 
+def check_sleeps(relative, lines, findings):
+    for number, line in enumerate(lines, 1):
+        before = lines[number - 2].strip() if number > 1 else ''
+        reason = re.search(r'\s(#|//) \w', line) or before.startswith(('#', '//'))
+        if SLEEP.search(line) and not reason:
+            findings.append(f'{relative}:{number}: a sleep without a comment that says why: '
+                            'advance the clock, or wait for a condition')
+
+
 def files_in(folder):
     """What is ours: not what npm puts there."""
     return sorted(p for p in folder.rglob('*') if 'node_modules' not in p.parts)
@@ -356,6 +367,9 @@ def check_scripts(root, findings):
     scripts = [root / name for name in ('run', 'test', '.ci/run', 'CMakeLists.txt')]
     for folder in ('cmake', 'tools', 'tests'):
         scripts += [p for p in files_in(root / folder) if p.suffix in ('.py', '.sh', '.cmake')]
+    for path in files_in(root / 'tests'):
+        if path.suffix == '.py':
+            check_sleeps(path.relative_to(root), path.read_text().splitlines(), findings)
     for path in sorted(p for p in scripts if p.exists()):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if len(line) > COLUMNS_MAX and '://' not in line:

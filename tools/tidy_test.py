@@ -167,6 +167,13 @@ class Tidy(unittest.TestCase):
             with self.subTest(statement):
                 self.expect_none('Task h() {\n    ' + statement + '\n}\n')
 
+    def test_a_sleep_in_a_test_has_a_reason(self):
+        self.expect('a sleep', 'time.sleep(1)\n', 'tests/x.py')
+        self.expect('a sleep', 'i = 1\nwhile x: time.sleep(0.1)\n', 'tests/x.py', line=2)
+        self.expect_none('time.sleep(1)  # a slow reader\n', 'tests/x.py')
+        self.expect_none('# A slow reader.\ntime.sleep(1)\n', 'tests/x.py')
+        self.expect_none('time.sleep(1)\n', 'bench/x.py')
+
     def test_structured_binding_of_a_co_await(self):
         self.expect(
             'structured binding', 'Task h() {\n    auto [a, b] = co_await f();\n}\n', line=2

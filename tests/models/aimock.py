@@ -6,9 +6,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 
 import npm
+from dormouse import wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / 'node_modules/.bin/llmock'
@@ -37,13 +37,12 @@ class Aimock:
         self.url = self._url()
 
     def _url(self):
-        deadline = time.monotonic() + START_LIMIT_S
-        while time.monotonic() < deadline and self.process.poll() is None:
-            found = re.search(r'listening on (http://\S+)', self.log.read_text())
-            if found:
-                return found[1]
-            time.sleep(0.02)
-        raise AssertionError(f'aimock does not start: {self.log.read_text()}')
+        def found():
+            if self.process.poll() is not None:
+                raise AssertionError(f'aimock does not start: {self.log.read_text()}')
+            return re.search(r'listening on (http://\S+)', self.log.read_text())
+
+        return wait_for(found, START_LIMIT_S, 'the URL of aimock')[1]
 
     def stop(self):
         self.process.kill()

@@ -182,7 +182,7 @@ class Typing(Attach):
             self.server.restart()
             self.assertStatus(self.server.post(f'/api/sessions/{session}/attach'), 200)
             wait_for(lambda: self.typed(session), 20, 'what was typed')
-            time.sleep(0.5)
+            self.server.advance(5)
         self.assertEqual(self.typed(session), ['remember TOKEN-99'])
 
     def test_a_session_without_a_prompt_begins_on_the_screen(self):
@@ -203,7 +203,7 @@ class Typing(Attach):
         terminal.until('the screen of')
         terminal.type('ask me\n')
         terminal.until('said: ask me')
-        time.sleep(2)
+        self.server.advance(5)  # less than the lease
         self.assertEqual(self.log('answered'), [], 'the person decides')
         self.assertEqual(self.server.open_calls(session), [])
         self.quit(terminal)
@@ -219,7 +219,7 @@ class Lease(Attach):
         (pid,) = self.programs()
         screens = children_of(terminal.process.pid)
         self.assertEqual(len(screens), 1)
-        time.sleep(LEASE_S + 3 * IDLE_S)
+        time.sleep(LEASE_S + 3 * IDLE_S)  # the command renews the lease by its own clock
         self.assertEqual(self.programs(), [pid], 'it was put away under the screen')
         terminal.process.send_signal(signal.SIGKILL)
         terminal.process.wait()

@@ -328,8 +328,7 @@ class Run:
         everyone = threads + ([follower] if follower else [])
         for thread in everyone:
             thread.start()
-        time.sleep(self.draw.uniform(*LOAD_S))
-        self.server.kill()
+        self.server.kill(after=self.draw.uniform(*LOAD_S))
         stop.set()
         for thread in everyone:
             thread.join()
@@ -344,8 +343,7 @@ class Run:
         while self.draw.random() < 0.15:  # killed again while it recovers
             self.early_kills += 1
             with self.server.spawn():
-                time.sleep(self.draw.uniform(0, 0.03))
-                self.server.kill()
+                self.server.kill(after=self.draw.uniform(0, 0.03))
         self.server.start()
 
     def ask_again(self):

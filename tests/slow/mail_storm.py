@@ -45,20 +45,20 @@ class Storm:
 
     def acknowledged(self, body, key):
         """Asked again under its key until somebody answers."""
-        while True:
-            client = self.server.new_client(timeout=20)
-            try:
-                answer = client.post('/api/mail', body, **{'Idempotency-Key': key})
-                if answer.status == 202:
-                    return True
-                if answer.status != 503:
-                    self.wrong.append(f'{answer} for {body}')
-                    return False
-            except NO_ANSWER:
-                pass
-            finally:
-                client.close()
-            time.sleep(0.05)
+        answer = wait_for(lambda: self.answer(body, key), 3600)
+        if answer.status != 202:
+            self.wrong.append(f'{answer} for {body}')
+        return answer.status == 202
+
+    def answer(self, body, key):
+        client = self.server.new_client(timeout=20)
+        try:
+            answer = client.post('/api/mail', body, **{'Idempotency-Key': key})
+            return None if answer.status == 503 else answer
+        except NO_ANSWER:
+            return None
+        finally:
+            client.close()
 
     def inbox(self, session):
         found, after = [], 0
@@ -104,8 +104,7 @@ def main(agents=1000, kills=12, seed=None):
         for thread in threads:
             thread.start()
         for _ in range(kills):
-            time.sleep(storm.random.uniform(0.3, 1.5))
-            server.restart()
+            server.restart(after=storm.random.uniform(0.3, 1.5))
         storm.stopping.set()
         for thread in threads:
             thread.join()

@@ -10,7 +10,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from dormouse import Server, end_on_sigterm  # noqa: E402
+from dormouse import Server, end_on_sigterm, wait_for  # noqa: E402
 
 KEY = {'Idempotency-Key': 'to-all'}
 
@@ -60,14 +60,14 @@ def main(agents=10_000):
         sender = server.create(alias='sender')['id']
         sessions = [server.create(alias=f'a{n}')['id'] for n in range(agents - 1)]
         quiet = Neighbour(server)
-        time.sleep(1)
+        wait_for(lambda: len(quiet.took) >= 50, what='what it takes alone')
         alone = quiet.stop()
         begin = time.monotonic()
         busy = Neighbour(server)
         body = {'from': sender, 'text': 'hello everybody'}
         answer = server.call('POST', '/api/mail', body, headers=KEY)
         assert answer.status == 202 and len(answer['receivers']) == agents - 1, answer
-        time.sleep(0.3)
+        wait_for(lambda: len(busy.took) >= 10, what='what it takes beside the mail')
         beside = busy.stop()
         server.restart()
         again = server.call('POST', '/api/mail', body, headers=KEY)

@@ -37,9 +37,9 @@ class Screen(real_agent.Played):
         self.addCleanup(terminal.close)
         terminal.until('TOKEN-17', real_agent.LIMIT_S)
         self.assertEqual(len(self.server.turns(session)), 1, 'woken without a turn')
-        time.sleep(3)
+        time.sleep(3)  # the real screen draws, and drops what is typed before it is done
         terminal.type('remember TOKEN-23')
-        time.sleep(1)
+        time.sleep(1)  # else it takes both for a paste
         terminal.type('\r')
 
         def answered():

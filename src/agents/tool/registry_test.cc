@@ -1,5 +1,6 @@
 #include <dormouse/registry.h>
 
+#include "base/test_wait.h"
 #include "json/json.h"
 
 #include <gtest/gtest.h>
@@ -197,8 +198,7 @@ TEST(TimeLimit, AToolThatIsTooSlowIsStoppedAndItsOutcomeIsInDoubt) {
                                   {.time_limit = 20ms})));
     EXPECT_EQ(told(registry.run(call("slow"))),
               "in doubt: the tool took longer than its time limit of 20 ms");
-    auto const until = std::chrono::steady_clock::now() + 10s;
-    while (!*stopped && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+    wait_while([&] { return !*stopped; });
     EXPECT_TRUE(*stopped);
 }
 

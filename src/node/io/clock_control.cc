@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t line_max = 64;
 constexpr std::int64_t step_max_ms = std::int64_t{100} * 366 * 24 * 3'600'000;  // a century
 
+constexpr std::string_view wrong = "error: must be advance MILLISECONDS, at most 100 years\n";
+
 template <class Number> bool parse(std::string_view text, Number& out) {
     auto const end = text.data() + text.size();
     auto const [stop, code] = std::from_chars(text.data(), end, out);
@@ -55,18 +57,38 @@ struct ClockControl::Impl : std::enable_shared_from_this<ClockControl::Impl> {
                                });
     }
 
+    // What was sent before the process started counts from its start.
+    void take_waiting() {
+        std::string waiting(line_max, '\0');
+        auto const got =
+            ::recv(socket.native_handle(), waiting.data(), waiting.size(), MSG_DONTWAIT);
+        if (got <= 0) return;
+        in.assign(waiting, 0, static_cast<std::size_t>(got));
+        for (auto end = in.find('\n'); end != std::string::npos; end = in.find('\n')) {
+            std::string_view const reply = moved(next_line(end + 1)) ? "ok\n" : wrong;
+            (void)::send(socket.native_handle(), reply.data(), reply.size(), MSG_NOSIGNAL);
+        }
+    }
+
     void take(std::size_t size) {
-        std::string const line = in.substr(0, size - 1);
-        in.erase(0, size);
-        constexpr std::string_view command = "advance ";
-        std::int64_t ms = -1;
-        bool const known =
-            line.starts_with(command) && parse(std::string_view(line).substr(command.size()), ms);
-        if (!known || ms < 0 || ms > step_max_ms)
-            return answer("error: must be advance MILLISECONDS, at most 100 years\n");
-        clock.advance(Duration(ms));
+        if (!moved(next_line(size))) return answer(std::string(wrong));
         loop.run_due();
         settle([self = shared_from_this()] { self->answer("ok\n"); });
+    }
+
+    std::string next_line(std::size_t size) {
+        std::string line = in.substr(0, size - 1);
+        in.erase(0, size);
+        return line;
+    }
+
+    bool moved(std::string_view line) {
+        constexpr std::string_view command = "advance ";
+        std::int64_t ms = -1;
+        bool const known = line.starts_with(command) && parse(line.substr(command.size()), ms);
+        if (!known || ms < 0 || ms > step_max_ms) return false;
+        clock.advance(Duration(ms));
+        return true;
     }
 
     void answer(std::string line) {
@@ -96,7 +118,9 @@ Result<std::unique_ptr<ClockControl>> ClockControl::of_environment(AsioLoop& loo
                         " must be the number of an inherited, connected Unix socket; it is for "
                         "tests only, so unset it");
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-    return std::make_unique<ClockControl>(loop, clock, fd);
+    auto control = std::make_unique<ClockControl>(loop, clock, fd);
+    control->impl_->take_waiting();
+    return control;
 }
 
 ClockControl::ClockControl(AsioLoop& loop, MovableClock& clock, int socket)

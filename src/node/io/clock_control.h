@@ -10,7 +10,8 @@
 namespace dormouse::io {
 
 // Reads lines such as `advance 3600000` (milliseconds) and answers each with `ok` once what fell
-// due has run, or with `error` and the reason. On the loop.
+// due has run, or with `error` and the reason. Lines that wait when the process starts are taken
+// before it looks at its store. On the loop.
 class ClockControl {
 public:
     // The number of a connected Unix socket (a stream) that the process inherited.

@@ -62,7 +62,7 @@ TEST(ClockControl, Environment_NotAnInheritedSocket_Refused) {
     EXPECT_EQ(*none, nullptr);
     int const file = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     auto const packets = socket_pair(SOCK_DGRAM);
-    for (std::string const wrong :
+    for (std::string const& wrong :
          {std::string(), std::string("1"), std::string("x"), std::string("999"),
           std::to_string(file), std::to_string(packets[0])}) {
         ::setenv(ClockControl::variable, wrong.c_str(), 1);

@@ -373,7 +373,7 @@ TEST_F(HttpClient, bytes_that_come_keep_the_idle_limit_away) {
         peer.read_request();
         peer.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n");
         for (int i = 0; i < 10; ++i) {
-            std::this_thread::sleep_for(20ms);
+            std::this_thread::sleep_for(20ms);  // a slow peer
             peer.send("x");
         }
     });

@@ -1,5 +1,7 @@
 #include "io/tool_threads.h"
 
+#include "base/test_wait.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -31,7 +33,7 @@ TEST(ToolThreads, tell_a_running_job_that_it_is_cancelled) {
     std::promise<bool> stopped;
     auto job = pool.run([&](std::stop_token token) {
         begun.set_value();
-        while (!token.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        wait_while([&] { return !token.stop_requested(); });
         stopped.set_value(true);
     });
     ASSERT_TRUE(job);
@@ -90,8 +92,7 @@ TEST(ToolThreads, stop_tells_every_job_and_waits_for_all) {
     std::atomic<int> told = 0;
     for (int i = 0; i < 20; ++i) {
         ASSERT_TRUE(pool.run([&](std::stop_token token) {
-            while (!token.stop_requested())
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            wait_while([&] { return !token.stop_requested(); });
             ++told;
         }));
     }

@@ -1,3 +1,4 @@
+#include "base/test_wait.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <condition_variable>
@@ -38,15 +39,13 @@ protected:
         };
     }
     bool logged(std::string_view word) {
-        for (int i = 0; i < 2'000; ++i) {
-            {
-                std::lock_guard const lock(mutex);
-                if (std::ranges::any_of(lines, [&](auto const& l) { return l.contains(word); }))
-                    return true;
-            }
-            std::this_thread::sleep_for(Duration(5));
-        }
-        return false;
+        bool found = false;
+        wait_while([&] {
+            std::lock_guard const lock(mutex);
+            found = std::ranges::any_of(lines, [&](auto const& l) { return l.contains(word); });
+            return !found;
+        });
+        return found;
     }
 
     std::mutex mutex;
@@ -131,7 +130,7 @@ TEST_F(CallbacksTest, SlowObservers_DelayNoSession) {
                                           })
                                  .value());
     }
-    while (inside < 4) std::this_thread::sleep_for(Duration(1));
+    wait_while([&] { return inside < 4; });
     // All four stand in their observers, and the one tool thread is free.
     EXPECT_EQ(start("job").pending.size(), 1U);
     std::promise<bool> told;
@@ -171,15 +170,15 @@ TEST_F(CallbacksTest, Executor_RunsCompletionsAndObservers) {
     std::thread::id ran;
     runtime->create({.agent = "ops"},
                     [&](Result<SessionId> const&) { ran = std::this_thread::get_id(); });
-    for (int i = 0; i < 2'000 && ran == std::thread::id(); ++i) {
-        std::this_thread::sleep_for(Duration(5));
+    wait_while([&] {
         std::vector<std::function<void()>> taken;
         {
             std::lock_guard const lock(queue_mutex);
             taken = std::exchange(queue, {});
         }
         for (auto const& work : taken) work();
-    }
+        return ran == std::thread::id();
+    });
     EXPECT_EQ(ran, std::this_thread::get_id());
 }
 
@@ -220,7 +219,7 @@ TEST_F(CallbacksTest, Close_TellsToolsToStopFirstAndTakesTheirResults) {
     std::promise<void> begun;
     settings.tools[1] = tool("now", [&](Work const&, Call const& call) {
         begun.set_value();
-        while (!call.stop().stop_requested()) std::this_thread::sleep_for(Duration(1));
+        wait_while([&] { return !call.stop().stop_requested(); });
         return Outcome{"half of it"};
     });
     open();
@@ -245,8 +244,7 @@ TEST_F(CallbacksTest, Close_AToolThatFailsBecauseOfItRunsAgainLikeAfterACrash) {
     settings.tools[1] = tool("now",
                              [&](Work const&, Call const& call) -> dormouse::Outcome<Outcome> {
                                  begun.set_value();
-                                 while (!call.stop().stop_requested())
-                                     std::this_thread::sleep_for(Duration(1));
+                                 wait_while([&] { return !call.stop().stop_requested(); });
                                  return Failed{"was stopped"};
                              },
                              {.crash = Crash::retry});

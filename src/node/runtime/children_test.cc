@@ -1,3 +1,4 @@
+#include "base/test_wait.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <map>
@@ -38,12 +39,11 @@ protected:
     // The calls of the tool `job` that wait, once there are `count`.
     std::vector<PendingCall> jobs(std::size_t count) {
         std::vector<PendingCall> calls;
-        for (int i = 0; i < 5'000; ++i) {
+        wait_while([&] {
             calls = runtime->waiting({.tool = "job"}).value().calls;
-            if (calls.size() == count) return calls;
-            std::this_thread::sleep_for(Duration(2));
-        }
-        ADD_FAILURE() << calls.size() << " calls wait, not " << count;
+            return calls.size() != count;
+        });
+        EXPECT_EQ(calls.size(), count);
         return calls;
     }
 
@@ -66,8 +66,7 @@ TEST_F(ChildrenTest, AnAgentAsAToolAnswersItsCallOnceAlsoInAnotherProcess) {
     open();
     EXPECT_FALSE(runtime->submit(asked.pending[0].id, Json())) << "only the child answers";
     ASSERT_TRUE(runtime->submit(job, output("done")));
-    for (int i = 0; i < 2'500 && at_rest(asked.id).activity != SessionView::Activity::idle; ++i)
-        std::this_thread::sleep_for(Duration(2));
+    wait_while([&] { return at_rest(asked.id).activity != SessionView::Activity::idle; });
     EXPECT_EQ(runtime->said(asked.id).value(), "Shipped.");
     EXPECT_EQ(count(asked.id, "submitted"), 1U);
     EXPECT_EQ(count(asked.id, "model_replied"), 2U);
@@ -93,7 +92,7 @@ TEST_F(ChildrenTest, EventsOfChildrenAreFollowedThroughTheParent) {
         std::lock_guard const lock(mutex);
         return told && seen[session.text()].size() == at_rest(session).head;
     };
-    for (int i = 0; i < 2'500 && !over(); ++i) std::this_thread::sleep_for(Duration(2));
+    wait_while([&] { return !over(); });
     EXPECT_TRUE(over());
     following = Following();
     std::lock_guard const lock(mutex);
@@ -118,8 +117,7 @@ TEST_F(ChildrenTest, TheEndOfABackgroundTaskWakesItsParentOnce) {
     EXPECT_EQ(runtime->said(asked.id).value(), "Started.");
     EXPECT_EQ(asked.activity, SessionView::Activity::idle);
     ASSERT_TRUE(runtime->submit(jobs(1)[0].id, output("done")));
-    for (int i = 0; i < 2'500 && count(asked.id, "turn_ended") < 2; ++i)
-        std::this_thread::sleep_for(Duration(2));
+    wait_while([&] { return count(asked.id, "turn_ended") < 2; });
     EXPECT_EQ(runtime->said(asked.id).value(), "Told.");
     EXPECT_EQ(count(asked.id, "turn_ended"), 2U);
     SessionView const told = at_rest(asked.id);

@@ -1,3 +1,4 @@
+#include "base/test_wait.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <fcntl.h>
@@ -249,8 +250,7 @@ TEST_F(CrashTest, AContinuationThatIsOwedIsDoneByTheNextProcessWithNobodyAsking)
     });
     open();
     auto const session = id_in_ledger("A").session;
-    for (int i = 0; i < 1'000 && runtime->said(session).value() != "Done."; ++i)
-        std::this_thread::sleep_for(Duration(10));
+    wait_while([&] { return runtime->said(session).value() != "Done."; });
     EXPECT_EQ(runtime->said(session).value(), "Done.");
     EXPECT_EQ(count(session, "submitted"), 1U);
 }
@@ -281,12 +281,11 @@ TEST_F(CrashTest, WhatExpiredWhileNobodyRanIsToldAtTheStart) {
         if (!in.rest(*session, Duration(20'000))) ::_exit(6);
         die();
     });
-    std::this_thread::sleep_for(Duration(250));  // the deadline itself passes
+    std::this_thread::sleep_for(Duration(250));  // the machine's own clock passes the deadline
     open();
     PendingId const id = id_in_ledger("A");
     EXPECT_EQ(code_of(runtime->submit(job, id, {"late"})), "expired");
-    for (int i = 0; i < 1'000 && runtime->said(id.session).value() != "Done."; ++i)
-        std::this_thread::sleep_for(Duration(10));
+    wait_while([&] { return runtime->said(id.session).value() != "Done."; });
     EXPECT_EQ(count(id.session, "expired"), 1U);
     EXPECT_EQ(runtime->said(id.session).value(), "Done.") << "and the session went on";
 }
@@ -336,16 +335,14 @@ TEST_F(CrashTest, InterceptorsOfATurnAreAskedAgain) {
     at_rest(session);
     EXPECT_EQ(ledger->count("before"), 2U);
     EXPECT_EQ(count(session, "turn_checked"), 1U);
-    for (int i = 0; i < 1'000 && count(session, "turn_told") < 1; ++i)
-        std::this_thread::sleep_for(Duration(10));
+    wait_while([&] { return count(session, "turn_told") < 1; });
     runtime.reset();
     dies_at = "after";
     killed([&](Runtime& in) {
         if (!in.prompt(session, "and now?")) ::_exit(6);
     });
     open();
-    for (int i = 0; i < 1'000 && count(session, "turn_told") < 2; ++i)
-        std::this_thread::sleep_for(Duration(10));
+    wait_while([&] { return count(session, "turn_told") < 2; });
     EXPECT_EQ(count(session, "turn_told"), 2U) << "with nobody asking";
     EXPECT_EQ(ledger->count("after stop"), 3U);
     EXPECT_EQ(count(session, "turn_ended"), 2U);

@@ -1,3 +1,4 @@
+#include "base/test_wait.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <algorithm>
@@ -159,8 +160,7 @@ TEST_F(LibraryTest, APausedSessionTakesOutcomesAndGoesOnWhenItIsResumed) {
     EXPECT_EQ(script.asked(), asked);
     ASSERT_TRUE(runtime->resume(asleep.id));
     EXPECT_EQ(at_rest(asleep.id).lifecycle, "active");
-    for (int i = 0; i < 400 && runtime->said(asleep.id).value() != "Done."; ++i)
-        std::this_thread::sleep_for(Duration(5));
+    wait_while([&] { return runtime->said(asleep.id).value() != "Done."; });
     EXPECT_EQ(runtime->said(asleep.id).value(), "Done.");
     EXPECT_EQ(code_of(runtime->resume(asleep.id)), "wrong_state");
 }
@@ -175,7 +175,6 @@ TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
              },
              {.validate = [&](Outcome const& outcome) -> std::optional<std::string> {
                  ++judged;
-                 std::this_thread::sleep_for(Duration(20));  // it may block
                  if (outcome.status == "boom") throw std::runtime_error("no luck");
                  if (outcome.status != "live") return "status must be live";
                  return std::nullopt;
@@ -202,7 +201,7 @@ TEST_F(LibraryTest, OfTwoResultsThatAreJudgedAtOnceOneWins) {
                                  return Pending<Outcome>{{"queued"}, {.ref = "j"}};
                              },
                              {.validate = [](Outcome const&) -> std::optional<std::string> {
-                                 std::this_thread::sleep_for(Duration(30));
+                                 std::this_thread::sleep_for(Duration(30));  // it may block
                                  return std::nullopt;
                              }});
     open();

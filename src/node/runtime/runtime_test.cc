@@ -1,3 +1,4 @@
+#include "base/test_wait.h"
 #include "runtime/testing/runtime_fixture.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -162,8 +163,7 @@ TEST_F(RuntimeTest, WhatExpiresIsToldAndALateResultIsANote) {
     open();
     auto const asleep = start("job");
     PendingId const id = asleep.pending.at(0).id;
-    for (int i = 0; i < 400 && !at_rest(asleep.id).pending.empty(); ++i)
-        std::this_thread::sleep_for(Duration(25));
+    wait_while([&] { return !at_rest(asleep.id).pending.empty(); });
     EXPECT_EQ(at_rest(asleep.id).activity, SessionView::Activity::idle);
     EXPECT_EQ(count(asleep.id, "expired"), 1U);
     EXPECT_EQ(code_of(runtime->submit(job, id, {"late"})), "expired");
@@ -320,7 +320,7 @@ TEST_F(RuntimeTest, AFollowerSeesEachEventOnceInOrderFromItsCursorOn) {
     });
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(runtime->prompt(session, "hello"));
     Seq const head = at_rest(session).head;
-    for (int i = 0; i < 400 && newest < head; ++i) std::this_thread::sleep_for(Duration(10));
+    wait_while([&] { return newest < head; });
     std::lock_guard const lock(mutex);
     ASSERT_EQ(seen.size(), head - 1);
     for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i + 2);
@@ -412,7 +412,7 @@ TEST_F(RuntimeTest, CompletionsComeOnToolThreadsAndMayBlock) {
         ASSERT_TRUE(runtime->submit(job, view->pending.at(0).id, {"live"}));
         ended = true;
     });
-    for (int i = 0; i < 1'000 && !ended; ++i) std::this_thread::sleep_for(Duration(10));
+    wait_while([&] { return !ended; });
     EXPECT_TRUE(ended);
 }
 
@@ -429,7 +429,7 @@ TEST_F(RuntimeTest, TheEndOfTheRuntimeLetsABlockedToolGo) {
     open();
     face = &*runtime;
     ASSERT_TRUE(runtime->create({.agent = "ops", .prompt = "both steps"}));
-    while (!inside) std::this_thread::sleep_for(Duration(1));
+    wait_while([&] { return !inside; });
     runtime.reset();
     EXPECT_EQ(refused, "draining");
 }

@@ -1,3 +1,4 @@
+#include "base/test_wait.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <mutex>
@@ -12,7 +13,7 @@ protected:
 
     // Readers hear on a thread of their own.
     template <class Test> static bool eventually(Test const& test) {
-        for (int i = 0; i < 2'500 && !test(); ++i) std::this_thread::sleep_for(Duration(2));
+        wait_while([&] { return !test(); });
         return test();
     }
 
@@ -58,8 +59,7 @@ TEST_F(ScriptTest, TextIsStreamedInPiecesOfWholeCharacters) {
     auto const following = listen(session);
     ASSERT_TRUE(runtime->prompt(session, "hello"));
     at_rest(session);
-    for (int i = 0; i < 400 && heard.all().size() < 17; ++i)
-        std::this_thread::sleep_for(Duration(5));
+    wait_while([&] { return heard.all().size() < 17; });
     EXPECT_EQ(heard.all(), "Grüße aus Köln") << "each piece once, and not the whole again";
     EXPECT_GT(heard.count(), 4U);
     for (std::string const& piece : heard.pieces) {
@@ -113,7 +113,7 @@ TEST_F(ScriptTest, ADelayEndsWhenTheTurnIsCancelled) {
     own.otherwise().says("late").after(Duration(600'000));
     play();
     auto const session = runtime->create({.agent = "ops", .prompt = "hello"}).value();
-    for (int i = 0; i < 1'000 && own.asked() == 0; ++i) std::this_thread::sleep_for(Duration(2));
+    wait_while([&] { return own.asked() == 0; });
     ASSERT_TRUE(runtime->cancel(session));
     EXPECT_EQ(at_rest(session).activity, SessionView::Activity::idle);
 }  // and the runtime ends, which waits for the thread
@@ -161,7 +161,7 @@ TEST_F(ScriptTest, AModelOfOnesOwnMayStreamToo) {
     auto const following = listen(session);
     ASSERT_TRUE(runtime->prompt(session, "hello"));
     at_rest(session);
-    for (int i = 0; i < 400 && heard.count() < 2; ++i) std::this_thread::sleep_for(Duration(5));
+    wait_while([&] { return heard.count() < 2; });
     EXPECT_EQ(heard.pieces, (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(runtime->said(session).value(), "ab");
 }

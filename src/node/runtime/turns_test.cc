@@ -1,3 +1,4 @@
+#include "base/test_wait.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <mutex>
@@ -20,8 +21,7 @@ protected:
         return noted;
     }
     void wait_for(std::size_t count) {
-        for (int i = 0; i < 2'000 && notes().size() < count; ++i)
-            std::this_thread::sleep_for(Duration(5));
+        wait_while([&] { return notes().size() < count; });
     }
     TurnInterceptor recorder(std::string name) {
         TurnInterceptor out{.name = name};
@@ -126,8 +126,7 @@ TEST_F(TurnsTest, WhatThrowsBeforeRefusesAndAfterwardsChangesNothing) {
     ASSERT_TRUE(runtime->prompt(view.id, "hello"));
     at_rest(view.id);
     EXPECT_EQ(runtime->said(view.id).value(), "Done.");
-    for (int i = 0; i < 400 && count(view.id, "turn_told") < 2; ++i)
-        std::this_thread::sleep_for(Duration(5));
+    wait_while([&] { return count(view.id, "turn_told") < 2; });
     EXPECT_EQ(count(view.id, "turn_told"), 2U);
 }
 

@@ -53,7 +53,7 @@ std::array<Seq, sessions + 1> run_and_kill(std::filesystem::path const& director
     std::array<Seq, sessions + 1> acked{};
     // The first acknowledgement says that it runs.
     EXPECT_EQ(read(ends[0], acked.data(), sizeof acked), static_cast<ssize_t>(sizeof acked));
-    usleep(milliseconds * 1000);
+    usleep(milliseconds * 1000);  // the moment of the crash is what is tested
     EXPECT_EQ(kill(child, SIGKILL), 0);
     while (read(ends[0], acked.data(), sizeof acked) == sizeof acked) {}
     close(ends[0]);

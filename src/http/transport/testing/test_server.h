@@ -2,13 +2,13 @@
 // For tests: an HttpServer on a thread of its own, with a handler made of functions and a clock
 // that stands still until a test moves it.
 
+#include "base/test_wait.h"
 #include "http/transport/testing/test_client.h"
 #include "http/transport/transport.h"
 #include "io/log.h"
 #include "io/loop.h"
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -115,16 +115,14 @@ public:
             loop_.run_due();
         });
     }
-    // Asks on the loop until it is so, for at most five seconds.
+    // Asks on the loop until it is so, for at most 20 seconds.
     [[nodiscard]] bool eventually(std::function<bool()> const& is_so) {
-        for (int i = 0; i < 1'000; ++i) {
-            bool yes = false;
+        bool yes = false;
+        wait_while([&] {
             on_loop([&] { yes = is_so(); });
-            if (yes) return true;
-            // Sockets and other threads say nothing when they are done.
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        }
-        return false;
+            return !yes;
+        });
+        return yes;
     }
 
 private:
