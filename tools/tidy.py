@@ -40,6 +40,7 @@ BANNED = (
     (re.compile(r'\b(design/\d\d|[Ss]pec 00\d)\b'), 'not in the repository; see docs/design', ()),
     (re.compile(r'using namespace std\b(?!::\w*literals)'), 'qualify names', ()),
     (re.compile(r'\bconst_cast\b'), 'change the type', ()),
+    (re.compile(r'\bco_(await|return|yield)\b'), 'g++ 12 destroys its temporaries twice', ()),
     (re.compile(r'\bstd::endl\b'), "write '\\n'", ()),
     (re.compile(r'(?<![\w:])assert\('), 'CHECK (base/check.h) stays on in release', ()),
     (
@@ -234,96 +235,6 @@ def check_functions(plain, emit):
             open_blocks.append((len(opening) - len(opening.lstrip()), begin))
 
 
-def opens_value(text, brace):
-    """Whether the brace at offset `brace` opens a value, not a block (spaced by clang-format)."""
-    before = text[:brace].rstrip()
-    if not before:
-        return False
-    if brace and not text[brace - 1].isspace():
-        return before[-1] not in '{};'
-    return (
-        before[-1] in '=,(?:'
-        and not before.endswith('::')
-        or bool(re.search(r'\b(co_)?return$', before))
-    )
-
-
-def statement_start(text, offset):
-    """Start of the statement around `offset`; a value's braces on the way are no end."""
-    depth = 0
-    for at in range(offset - 1, -1, -1):
-        c = text[at]
-        if c == '}':
-            follows = text[at + 1 : offset].lstrip()
-            if depth == 0 and not (follows and follows[0] in '.,)]>?:+-*/|&='):
-                return at + 1
-            depth += 1
-        elif c == '{':
-            if depth:
-                depth -= 1
-            elif not opens_value(text, at):
-                return at + 1
-        elif (
-            c == ';'
-            and depth == 0
-            and not re.match(r'[^{}]*\bfor \([^{}]*$', text[:at].rpartition('\n')[2])
-        ):
-            return at + 1
-    return 0
-
-
-def statement_has_braces(text, start):
-    """Whether a brace stands in the statement at `start`, the block of a control aside."""
-    control = re.match(r'\s*(else\s+)?(if|while|for|switch)\b', text[start:])
-    depth = 0
-    for at in range(start, len(text)):
-        c = text[at]
-        if c == '{':
-            return not (control and depth == 0)
-        if c in '([':
-            depth += 1
-        elif c in ')]':
-            depth -= 1
-            if control and depth == 0 and c == ')' and text[at + 1 :].lstrip()[:1] != '{':
-                control = None
-        elif (c == ';' and depth <= 0) or c == '}':
-            return False
-    return False
-
-
-def closing(text, opening):
-    depth = 0
-    for at in range(opening, len(text)):
-        depth += {'{': 1, '}': -1}.get(text[at], 0)
-        if depth == 0:
-            return at
-    return len(text)
-
-
-LAMBDA = re.compile(r'(?<![\w\])])\[([^\[\]]*)\]\s*(?:\([^{};]*\))?[^;{}()]*\{')
-
-
-def check_coroutines(text, emit):
-    """g++ 12 destroys a braced temporary in a statement with co_await twice; the object of a lambda
-    may be gone before its coroutine ends."""
-    line = lambda offset: text.count('\n', 0, offset) + 1  # noqa: E731
-    for found in re.finditer(r'\bco_await\b', text):
-        if statement_has_braces(text, statement_start(text, found.start())):
-            emit(
-                line(found.start()),
-                'braces in a statement with co_await: build the value on the line above',
-            )
-    for found in re.finditer(r'\bauto\b[\s&]*(const)?[\s&]*\[[^\]]*\]\s*=\s*co_await\b', text):
-        emit(line(found.start()), 'structured binding of a co_await: name the value first')
-    for found in LAMBDA.finditer(text):
-        body = text[found.end() : closing(text, found.end() - 1)]
-        while inner := LAMBDA.search(body):
-            end = closing(body, inner.end() - 1)
-            body = body[: inner.start()] + body[end + 1 :]
-        if found[1].strip() and re.search(r'\bco_(await|return|yield)\b', body):
-            emit(line(found.start()), 'a coroutine lambda captures nothing: pass parameters')
-
-
 def check_file(path, root, table, findings):
     relative = path.relative_to(root)
     emit = lambda number, text: findings.append(f'{relative}:{number}: {text}')  # noqa: E731
@@ -346,7 +257,6 @@ def check_file(path, root, table, findings):
         check_public_includes(lines, emit)
     check_words(lines, plain, layer_name, pure, emit)
     check_functions(plain, emit)
-    check_coroutines(text, emit)
 
 
 def check_sleeps(relative, lines, findings):

@@ -1,6 +1,7 @@
 #include "acp/screen.h"
 
 #include "base/text.h"
+#include "base/url.h"
 #include "base/utf8.h"
 
 #include <algorithm>
@@ -16,22 +17,6 @@ namespace {
 constexpr int newest = 50;
 constexpr std::size_t answer_max = std::size_t{32} << 20;
 constexpr std::size_t text_max = std::size_t{1} << 20;
-
-std::string in_url(std::string_view text) {
-    static constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string out;
-    for (char const c : text) {
-        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (letter || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.') {
-            out += c;
-        } else {
-            auto const byte = static_cast<unsigned char>(c);
-            (out += '%') += digits[byte >> 4U];
-            out += digits[byte & 15U];
-        }
-    }
-    return out;
-}
 
 std::string fitting(std::string text, std::size_t most) {
     if (text.size() <= most) return text;
@@ -92,8 +77,9 @@ port::HttpRequest request_for(ScreenPlace const& place) {
     std::string const secret = "opencode:" + place.password;
     auto const* const bytes = reinterpret_cast<std::uint8_t const*>(secret.data());
     port::HttpRequest request;
-    request.url = place.url + "/session/" + in_url(place.session) +
-                  "/message?limit=" + std::to_string(newest) + "&directory=" + in_url(place.folder);
+    request.url = place.url + "/session/" + percent_encode(place.session) +
+                  "/message?limit=" + std::to_string(newest) +
+                  "&directory=" + percent_encode(place.folder);
     request.headers = {{"Authorization", "Basic " + base64({bytes, secret.size()})}};
     request.total_limit = Duration(10'000);
     request.response_max = answer_max;

@@ -46,22 +46,6 @@ Result<std::string> text_of(json::View value, std::string const& name) {
 
 }  // namespace
 
-std::string percent_encode(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string out;
-    for (char const c : text) {
-        if (in_name(c) || c == '.' || c == '~') {
-            out += c;
-            continue;
-        }
-        auto const byte = static_cast<unsigned char>(c);
-        out += '%';
-        out += digits[byte >> 4];
-        out += digits[byte & 0xF];
-    }
-    return out;
-}
-
 Result<UrlTemplate> UrlTemplate::parse(std::string_view text, bool of_poll) {
     if (origin_of(text).find_first_of("{@\\") != text.npos)
         return malformed(text,

@@ -34,7 +34,4 @@ private:
     std::vector<Part> parts_;
 };
 
-// All but unreserved characters (RFC 3986) as %XX.
-[[nodiscard]] std::string percent_encode(std::string_view text);
-
 }  // namespace dormouse::external

@@ -2,6 +2,7 @@
 
 #include "cli/bench/measure.h"
 
+#include "base/url.h"
 #include "cli/render/render.h"
 
 #include <poll.h>
@@ -116,7 +117,7 @@ Outcome<std::uint64_t> content_of(Client& client, std::string const& session) {
     std::string cursor;
     do {
         auto const target = "/api/sessions/" + session + "/messages?limit=200" +
-                            (cursor.empty() ? "" : "&cursor=" + encode(cursor));
+                            (cursor.empty() ? "" : "&cursor=" + percent_encode(cursor));
         auto const page = client.get(target);
         if (!page) return std::unexpected(page.error());
         total += content_bytes(json::View(page->body)["items"]);

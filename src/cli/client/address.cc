@@ -28,20 +28,4 @@ Outcome<Address> parse_url(std::string_view url) {
                    parsed->secure};
 }
 
-std::string encode(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string out;
-    for (char const c : text) {
-        auto const byte = static_cast<unsigned char>(c);
-        bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-        if (plain) {
-            out += c;
-        } else {
-            out += {'%', digits[byte >> 4], digits[byte & 15]};
-        }
-    }
-    return out;
-}
-
 }  // namespace dormouse::cli

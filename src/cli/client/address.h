@@ -19,7 +19,4 @@ struct Address {
 // "http://host[:port][/]" or https; everything else is a usage failure.
 [[nodiscard]] Outcome<Address> parse_url(std::string_view url);
 
-// A path segment or a query value, percent-encoded.
-[[nodiscard]] std::string encode(std::string_view text);
-
 }  // namespace dormouse::cli

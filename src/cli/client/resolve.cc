@@ -3,6 +3,7 @@
 #include <dormouse/id.h>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "base/width.h"
 #include "json/json.h"
 
@@ -30,7 +31,8 @@ Outcome<void> each_item(Client& client, std::string const& target,
                         std::function<bool(json::View)> const& each) {
     std::string cursor;
     for (std::size_t seen = 0; seen < resolve_max;) {
-        auto const page = client.get(target + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
+        auto const page =
+            client.get(target + (cursor.empty() ? "" : "&cursor=" + percent_encode(cursor)));
         if (!page) return std::unexpected(page.error());
         bool go_on = true;
         json::View const body(page->body);
@@ -64,7 +66,7 @@ Outcome<std::vector<std::string>> sessions_beginning(Client& client, std::string
                                                      std::string const& beginning) {
     if (SessionId::parse(beginning)) return std::vector{beginning};
     std::vector<std::string> found;
-    auto const target = "/api/projects/" + encode(project) + "/sessions?limit=200";
+    auto const target = "/api/projects/" + percent_encode(project) + "/sessions?limit=200";
     auto const done = each_item(client, target, [&](json::View item) {
         auto id = item["id"].string_or("");
         if (id.starts_with(beginning)) found.push_back(std::move(id));
@@ -82,7 +84,7 @@ Outcome<std::string> open_call_ending(Client& client, std::string const& project
     constexpr std::size_t ending_min = 4;
     if (ending.starts_with(cut_mark)) ending.remove_prefix(cut_mark.size());
     std::vector<std::string> ids;
-    auto const target = "/async-tool/pending?limit=200&project=" + encode(project);
+    auto const target = "/async-tool/pending?limit=200&project=" + percent_encode(project);
     auto const done = each_item(client, target, [&](json::View item) {
         auto id = item["id"].string_or("");
         if (ending.size() >= ending_min && id.ends_with(ending)) ids.push_back(std::move(id));
@@ -127,8 +129,8 @@ Outcome<std::string> resolve_session(Client& client, std::string const& project,
                                      std::string const& given) {
     if (given.empty()) return failure(status::usage, "the session's id is empty");
     if (SessionId::parse(given)) return given;
-    return resolve(client, "/api/projects/" + encode(project) + "/sessions?limit=200", given,
-                   "ses_");
+    return resolve(client, "/api/projects/" + percent_encode(project) + "/sessions?limit=200",
+                   given, "ses_");
 }
 
 namespace {
@@ -146,7 +148,7 @@ Outcome<std::string> call_beginning(Client& client, std::string const& project,
     }
     std::vector<std::string> ids;
     for (auto const& session : *sessions) {
-        auto const reply = client.get("/api/explain/" + encode(session));
+        auto const reply = client.get("/api/explain/" + percent_encode(session));
         if (!reply && reply.error().exit == status::not_found) continue;  // deleted just now
         if (!reply) return std::unexpected(reply.error());
         json::View(reply->body)["calls"].elements(

@@ -3,6 +3,7 @@
 #include "cli/commands/commands.h"
 
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/render/qr.h"
 
 #include <ostream>
@@ -95,7 +96,7 @@ Outcome<int> revoke(Context const& context, Client& client, std::string const& w
         return failure(status::not_found, "there is no token with this id or name: " + which,
                        "See: dormouse token list");
     for (std::string const& id : ids) {
-        auto const reply = client.remove("/api/tokens/" + encode(id));
+        auto const reply = client.remove("/api/tokens/" + percent_encode(id));
         if (!reply) return std::unexpected(reply.error());
         if (!context.global.json) context.out << "revoked " << escape_for_terminal(id) << '\n';
     }

@@ -2,6 +2,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/commands/commands.h"
 #include "opencode/source.h"
 
@@ -127,8 +128,8 @@ void Import::take(opencode::Session const& session) {
 
 // What one request does not hold follows in others; each is taken once, so all may be sent again.
 Outcome<Reply> Import::send(opencode::Session const& session, Json const& body) {
-    auto const key = "import-opencode-" + encode(session.id);
-    auto const target = "/api/projects/" + encode(context_.global.project) + "/import";
+    auto const key = "import-opencode-" + percent_encode(session.id);
+    auto const target = "/api/projects/" + percent_encode(context_.global.project) + "/import";
     auto const parts = parts_of(json::View(body)["messages"]);
     if (parts.size() == 1) return client_->post_as(key, target, body);
     auto first = client_->post_as(key, target, first_of(body, parts));

@@ -1,5 +1,6 @@
 // Mail between agents: mail, inbox, release, alias.
 
+#include "base/url.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
 
@@ -87,9 +88,10 @@ Outcome<int> execute(Context const& context, SentArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     std::string const limit = "limit=" + std::to_string(args.limit);
-    std::string target = "/api/mail?project=" + encode(context.global.project) + "&" + limit;
+    std::string target =
+        "/api/mail?project=" + percent_encode(context.global.project) + "&" + limit;
     if (args.what.starts_with("mail_")) {
-        target = "/api/mail/" + encode(args.what) + "?" + limit;
+        target = "/api/mail/" + percent_encode(args.what) + "?" + limit;
     } else if (!args.what.empty()) {
         auto const id = resolve_session(*client, context.global.project, args.what);
         if (!id) return std::unexpected(id.error());
@@ -109,8 +111,8 @@ Outcome<int> execute(Context const& context, MailArgs const& args) {
     if (!body) return std::unexpected(body.error());
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const reply =
-        client->post("/api/mail?project=" + encode(context.global.project), *body, Keyed::yes);
+    auto const reply = client->post("/api/mail?project=" + percent_encode(context.global.project),
+                                    *body, Keyed::yes);
     if (!reply) return std::unexpected(reply.error());
     std::string text;
     bool failed = false;
@@ -142,7 +144,7 @@ Outcome<int> execute(Context const& context, ReleaseArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     auto const reply =
-        client->post("/api/mail/" + encode(args.mail) + "/release", Json::trusted("{}"));
+        client->post("/api/mail/" + percent_encode(args.mail) + "/release", Json::trusted("{}"));
     if (!reply) return std::unexpected(reply.error());
     bool const any = json::View(reply->body)["released"].integer_or(0) > 0;
     context.show(reply->body, any ? "released\n" : "it is not held back anywhere\n");
@@ -153,7 +155,7 @@ Outcome<int> execute(Context const& context, AliasArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     if (args.session.empty()) {
-        auto const list = client->get("/api/projects/" + encode(context.global.project) +
+        auto const list = client->get("/api/projects/" + percent_encode(context.global.project) +
                                       "/sessions?alias=*&limit=200");
         if (!list) return std::unexpected(list.error());
         context.show(list->body, aliases_text(json::View(list->body)));

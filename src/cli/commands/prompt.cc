@@ -4,6 +4,7 @@
 
 #include "base/media.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/client/interrupts.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
@@ -136,7 +137,7 @@ Outcome<Json> Follower::turn() const {
     std::string cursor;
     do {
         auto const reply =
-            client_.get(target + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
+            client_.get(target + (cursor.empty() ? "" : "&cursor=" + percent_encode(cursor)));
         if (!reply) return std::unexpected(reply.error());
         json::View const page(reply->body);
         page["items"].elements([&](json::View turn) {
@@ -186,7 +187,7 @@ Outcome<std::string> make_session(Context const& context, Client& client,
                                   std::string const& agent) {
     json::Writer body;
     body.begin_object().member("agentID", agent).end_object();
-    auto const target = "/api/projects/" + encode(context.global.project) + "/sessions";
+    auto const target = "/api/projects/" + percent_encode(context.global.project) + "/sessions";
     auto const reply = client.post(target, body.json(), Keyed::yes);
     if (!reply) return std::unexpected(reply.error());
     return json::View(reply->body)["id"].string_or("");

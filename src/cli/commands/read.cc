@@ -1,6 +1,7 @@
 // Commands that change nothing: sessions, show, tail, pending, agents, tools, explain, artifact,
 // doctor.
 
+#include "base/url.h"
 #include "cli/client/interrupts.h"
 #include "cli/client/known_agents.h"
 #include "cli/client/resolve.h"
@@ -25,7 +26,8 @@ Outcome<int> print_pages(Context const& context, Client& client, std::string con
     std::string cursor;
     auto const more = (target.find('?') == std::string::npos ? "?cursor=" : "&cursor=");
     do {
-        auto const page = client.get(target + (cursor.empty() ? "" : more + encode(cursor)));
+        auto const page =
+            client.get(target + (cursor.empty() ? "" : more + percent_encode(cursor)));
         if (!page) return std::unexpected(page.error());
         json::View const body(page->body);
         cursor = body["next"].string_or("");
@@ -76,7 +78,7 @@ std::string stopped_line(std::string const& why) {
 Outcome<int> execute(Context const& context, SessionsArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const target = "/api/projects/" + encode(context.global.project) +
+    auto const target = "/api/projects/" + percent_encode(context.global.project) +
                         "/sessions?limit=" + std::to_string(args.all ? 200 : args.limit);
     return print_pages(context, *client, target, args.all, [&](json::View items) {
         return sessions_table(items, wall_clock(), context.style, context.columns);
@@ -89,7 +91,7 @@ namespace {
 Outcome<std::string> pending_target(Context const& context, Client& client,
                                     PendingArgs const& args) {
     auto const target = "/async-tool/pending?limit=" + std::to_string(args.limit);
-    if (args.session.empty()) return target + "&project=" + encode(context.global.project);
+    if (args.session.empty()) return target + "&project=" + percent_encode(context.global.project);
     auto const session = resolve_session(client, context.global.project, args.session);
     if (!session) return std::unexpected(session.error());
     return target + "&sessionID=" + *session;
@@ -145,8 +147,8 @@ Outcome<int> execute(Context const& context, PendingArgs const& args) {
     auto const all = pending_target(context, *client, args);
     if (!all) return std::unexpected(all.error());
     auto target = *all;
-    if (!args.tool.empty()) target += "&tool=" + encode(args.tool);
-    if (!args.status.empty()) target += "&status=" + encode(args.status);
+    if (!args.tool.empty()) target += "&tool=" + percent_encode(args.tool);
+    if (!args.status.empty()) target += "&status=" + percent_encode(args.status);
     auto const page = client->get(target);
     if (!page) return std::unexpected(page.error());
     json::View const body(page->body);
@@ -258,7 +260,7 @@ Outcome<int> execute(Context const& context, ExplainArgs const& args) {
     if (!client) return std::unexpected(client.error());
     auto const id = resolve_any(*client, context.global.project, args.id);
     if (!id) return std::unexpected(id.error());
-    auto const reply = client->get("/api/explain/" + encode(*id));
+    auto const reply = client->get("/api/explain/" + percent_encode(*id));
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, explain_text(json::View(reply->body), wall_clock(), context.style));
     return status::done;
@@ -284,7 +286,7 @@ Outcome<int> print_bytes(Context const& context, std::string const& bytes) {
 Outcome<int> execute(Context const& context, ArtifactArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const bytes = client->bytes("/api/artifacts/" + encode(args.id));
+    auto const bytes = client->bytes("/api/artifacts/" + percent_encode(args.id));
     if (!bytes) return std::unexpected(bytes.error());
     if (args.file.empty()) return print_bytes(context, *bytes);
     std::ofstream file(args.file, std::ios::binary | std::ios::trunc);
@@ -330,8 +332,8 @@ namespace {
 // The newest sessions whose last turn failed. That is no damage: a person decides what to do. Empty
 // also when the list cannot be had: the report stands without it.
 std::string failed_turns(Context const& context, Client& client) {
-    auto const page =
-        client.get("/api/projects/" + encode(context.global.project) + "/sessions?limit=200");
+    auto const page = client.get("/api/projects/" + percent_encode(context.global.project) +
+                                 "/sessions?limit=200");
     if (!page) return {};
     constexpr std::size_t shown_max = 10;
     std::size_t count = 0;
@@ -363,7 +365,7 @@ Outcome<int> execute(Context const& context, DoctorArgs const& args) {
         context.show(reply->body, doctor_text(report, wall_clock(), context.style, before));
         before = before.value_or(true) && report["ok"].boolean_or(false);
         auto const next = report["next"].string_or("");
-        path = next.empty() ? "" : "/api/doctor?cursor=" + encode(next);
+        path = next.empty() ? "" : "/api/doctor?cursor=" + percent_encode(next);
     }
     if (!context.global.json) context.out << failed_turns(context, *client);
     auto const found = args.check || args.repair ? look_at_all(context, *client, !args.repair)

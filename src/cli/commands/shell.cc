@@ -1,6 +1,7 @@
 // Commands for the shell around us: completion, man, and the ids that completion asks for.
 
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/shell_texts.h"
 
@@ -20,8 +21,9 @@ struct List {
 List list_of(std::string const& kind, std::string const& project) {
     if (kind == "agent") return {"/api/agents", "id"};
     if (kind == "tool") return {"/api/tools", "name"};
-    if (kind == "call") return {"/async-tool/pending?limit=200&project=" + encode(project), "id"};
-    return {"/api/projects/" + encode(project) + "/sessions?limit=200", "id"};
+    if (kind == "call")
+        return {"/async-tool/pending?limit=200&project=" + percent_encode(project), "id"};
+    return {"/api/projects/" + percent_encode(project) + "/sessions?limit=200", "id"};
 }
 
 std::string about(std::string const& kind, json::View item) {

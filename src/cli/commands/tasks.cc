@@ -1,6 +1,7 @@
 // Background tasks of a session: tasks.
 
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
 
@@ -61,7 +62,8 @@ Outcome<int> output(Context const& context, Client& client, TasksArgs const& arg
     auto const wait_ms = milliseconds("--wait", args.wait);
     if (!wait_ms) return std::unexpected(wait_ms.error());
     auto const seconds = std::min<std::uint64_t>(*wait_ms / 1'000, 30);
-    auto target = "/api/tasks/" + encode(args.task) + "/output?wait=" + std::to_string(seconds);
+    auto target =
+        "/api/tasks/" + percent_encode(args.task) + "/output?wait=" + std::to_string(seconds);
     auto reply = client.get(target);
     auto const runs = [](Outcome<Reply> const& reply) {
         if (!reply) return false;
@@ -77,7 +79,7 @@ Outcome<int> output(Context const& context, Client& client, TasksArgs const& arg
 }
 
 Outcome<int> of_one(Context const& context, Client& client, TasksArgs const& args) {
-    std::string const path = "/api/tasks/" + encode(args.task);
+    std::string const path = "/api/tasks/" + percent_encode(args.task);
     switch (args.what) {
         case TasksArgs::What::output: return output(context, client, args);
         case TasksArgs::What::resume: {

@@ -2,6 +2,7 @@
 // change is a line, or an object with --json.
 
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/client/interrupts.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
@@ -50,7 +51,7 @@ Outcome<std::vector<Json>> Watch::read() {
     std::string cursor;
     do {
         auto const page =
-            client_.get(target_ + (cursor.empty() ? "" : "&cursor=" + encode(cursor)));
+            client_.get(target_ + (cursor.empty() ? "" : "&cursor=" + percent_encode(cursor)));
         if (!page) return std::unexpected(page.error());
         json::View const body(page->body);
         body["items"].elements([&](json::View call) {
@@ -164,13 +165,13 @@ Outcome<int> execute(Context const& context, WatchArgs const& args) {
     if (!client) return std::unexpected(client.error());
     std::string target = "/async-tool/pending?limit=200";
     if (args.session.empty()) {
-        target += "&project=" + encode(context.global.project);
+        target += "&project=" + percent_encode(context.global.project);
     } else {
         auto const session = resolve_session(*client, context.global.project, args.session);
         if (!session) return std::unexpected(session.error());
         target += "&sessionID=" + *session;
     }
-    if (!args.tool.empty()) target += "&tool=" + encode(args.tool);
+    if (!args.tool.empty()) target += "&tool=" + percent_encode(args.tool);
     return Watch(context, *client, std::move(target), args).run(interrupts);
 }
 

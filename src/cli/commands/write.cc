@@ -1,6 +1,7 @@
 // Commands that settle calls and move sessions: result, error, progress, approve, deny, claim,
 // cancel, resume, retry, end, delete, fork.
 
+#include "base/url.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
 
@@ -146,7 +147,7 @@ Outcome<int> execute(Context const& context, CancelArgs const& args) {
     if (!id->starts_with("pnd_")) return cancel_session(context, *client, *id, args);
     if (args.all)
         return failure(status::usage, "--all is for sessions", "Name the session instead.");
-    std::string const why = args.reason.empty() ? "" : "?reason=" + encode(args.reason);
+    std::string const why = args.reason.empty() ? "" : "?reason=" + percent_encode(args.reason);
     auto const reply = client->remove("/async-tool/pending/" + *id + why);
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, submission_text(json::View(reply->body)));

@@ -24,44 +24,6 @@ std::string_view code_of(Paint paint) {
     return "";
 }
 
-// The name of a member or the dash of an element with nothing under it is on one line with its
-// value.
-bool has_lines(json::View value) {
-    auto const kind = value.kind();
-    return (kind == json::Kind::object || kind == json::Kind::array) && value.size() > 0;
-}
-
-void outline_into(std::string& out, json::View value, std::size_t depth);
-
-void outline_member(std::string& out, std::string const& name, json::View value,
-                    std::size_t depth) {
-    out += std::string(depth * 2, ' ') + name;
-    if (has_lines(value)) {
-        out += "\n";
-        outline_into(out, value, depth + 1);
-    } else {
-        out += " " + escape_for_terminal(plain(value)) + "\n";
-    }
-}
-
-void outline_into(std::string& out, json::View value, std::size_t depth) {
-    if (value.kind() == json::Kind::object) {
-        value.members([&](std::string_view key, json::View member) {
-            outline_member(out, escape_for_terminal(key) + ":", member, depth);
-        });
-    } else if (value.kind() == json::Kind::array) {
-        value.elements([&](json::View element) {
-            if (!has_lines(element)) return outline_member(out, "-", element, depth);
-            std::string inner;
-            outline_into(inner, element, depth + 1);
-            inner.replace(depth * 2, 2, "- ");  // the dash stands where the first line is indented
-            out += inner;
-        });
-    } else {
-        out += std::string(depth * 2, ' ') + escape_for_terminal(plain(value)) + "\n";
-    }
-}
-
 using Widths = std::vector<std::size_t>;
 
 constexpr std::size_t words_min = 8;  // a column of words gets no narrower
@@ -259,12 +221,6 @@ std::string plain(json::View value) {
     if (!value.exists() || value.is_null()) return "-";
     if (auto text = value.string()) return *text;
     return std::string(value.raw());
-}
-
-std::string outline(json::View value) {
-    std::string out;
-    outline_into(out, value, 0);
-    return out;
 }
 
 }  // namespace dormouse::cli

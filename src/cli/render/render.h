@@ -70,8 +70,6 @@ private:
 // An output in a line; of one that was kept as an artifact its beginning, its size, and how to get
 // all of it.
 [[nodiscard]] std::string output_words(json::View output);
-// Any JSON as an indented list of "name: value", for answers whose shape has no picture of its own.
-[[nodiscard]] std::string outline(json::View value);
 
 // One line on what the session does: "waits for deploy (pnd_…)", "busy, step 2".
 [[nodiscard]] std::string activity_text(json::View activity);

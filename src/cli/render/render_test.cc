@@ -323,10 +323,5 @@ TEST(Explain, tells_each_call_with_its_end) {
     EXPECT_NE(text.find("attempts  1\n"), std::string::npos) << text;
 }
 
-TEST(Outline, shows_any_json) {
-    EXPECT_EQ(outline(json::View(R"({"a":{"b":1},"c":[],"d":["x",{},{"e":null,"f":2}]})")),
-              "a:\n  b: 1\nc: []\nd:\n  - x\n  - {}\n  - e: -\n    f: 2\n");
-}
-
 }  // namespace
 }  // namespace dormouse::cli

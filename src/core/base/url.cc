@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace dormouse {
 
@@ -89,6 +90,43 @@ std::optional<ListenAddress> parse_listen_address(std::string_view text) {
     if (host == "localhost") host = "127.0.0.1";
     return ListenAddress{std::string(host), static_cast<std::uint16_t>(*port),
                          host.starts_with("127.") || host == "::1"};
+}
+
+bool is_unreserved(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+std::string percent_encode(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (char const c : text) {
+        auto const byte = static_cast<unsigned char>(c);
+        if (is_unreserved(c)) {
+            out += c;
+        } else {
+            out += {'%', digits[byte >> 4U], digits[byte & 15U]};
+        }
+    }
+    return out;
+}
+
+std::optional<std::string> percent_decode(std::string_view text, Plus plus) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out += text[i] == '+' && plus == Plus::space ? ' ' : text[i];
+            continue;
+        }
+        if (i + 2 >= text.size()) return std::nullopt;
+        unsigned char byte = 0;
+        char const* const end = text.data() + i + 3;
+        if (std::from_chars(text.data() + i + 1, end, byte, 16).ptr != end) return std::nullopt;
+        out += static_cast<char>(byte);
+        i += 2;
+    }
+    return out;
 }
 
 }  // namespace dormouse

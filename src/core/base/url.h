@@ -31,6 +31,18 @@ struct Url {
 // That error; empty: there is none.
 [[nodiscard]] std::string_view wrong_url(std::string_view text);
 
+// RFC 3986, unreserved: letters, digits and - . _ ~
+[[nodiscard]] bool is_unreserved(char c);
+// A path segment or the value of a query: every byte that is reserved becomes %XX.
+[[nodiscard]] std::string percent_encode(std::string_view text);
+
+// '+' stands for a space in queries and forms (URL Standard, application/x-www-form-urlencoded)
+// and for itself in paths.
+enum class Plus : bool { itself, space };
+// The bytes, which may be no UTF-8. nullopt: a '%' without two hexadecimal digits.
+[[nodiscard]] std::optional<std::string> percent_decode(std::string_view text,
+                                                        Plus plus = Plus::itself);
+
 struct ListenAddress {
     std::string host;  // without brackets
     std::uint16_t port = 0;

@@ -107,6 +107,25 @@ TEST(Url, Loopback_IsThisMachineByAddressOrByName) {
         EXPECT_FALSE(parse_url(url)->is_loopback()) << url;
 }
 
+TEST(Percent, Encode_ReservedBytes_AreEscaped) {
+    EXPECT_EQ(percent_encode("a b/c?d&ü"), "a%20b%2Fc%3Fd%26%C3%BC");
+    EXPECT_EQ(percent_encode("ses_A-z.9~"), "ses_A-z.9~");
+}
+
+TEST(Percent, Decode_EveryByte_IsWhatWasEncoded) {
+    std::string bytes;
+    for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
+    EXPECT_EQ(percent_decode(percent_encode(bytes)), bytes);
+    EXPECT_EQ(percent_decode("%c3%BC"), "ü");
+    EXPECT_EQ(percent_decode("a+b"), "a+b");
+    EXPECT_EQ(percent_decode("a+b%2B", Plus::space), "a b+");
+}
+
+TEST(Percent, Decode_BrokenEscape_IsNone) {
+    for (std::string_view const broken : {"%", "%4", "a%4", "%zz", "%4z", "%-1", "%+1", "% 1"})
+        EXPECT_FALSE(percent_decode(broken)) << broken;
+}
+
 TEST(ListenAddress, HostAndPort_AreRead) {
     using Address = ListenAddress;
     EXPECT_EQ(parse_listen_address("[::1]:0"), (Address{"::1", 0, true}));

@@ -1,6 +1,7 @@
 #include "http/transport/target.h"
 
 #include "base/text.h"
+#include "base/url.h"
 
 #include <boost/beast/core/string.hpp>
 
@@ -13,35 +14,9 @@ namespace dormouse::server {
 
 namespace {
 
-// '+' stands for a space in queries (URL Standard, application/x-www-form-urlencoded) and for
-// itself in paths.
-enum class Plus : bool { itself, space };
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 std::optional<std::string> decode(std::string_view text, Plus plus) {
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '+' && plus == Plus::space) {
-            out += ' ';
-        } else if (text[i] != '%') {
-            out += text[i];
-        } else {
-            if (i + 2 >= text.size()) return std::nullopt;
-            int const high = hex_digit(text[i + 1]);
-            int const low = hex_digit(text[i + 2]);
-            if (high < 0 || low < 0) return std::nullopt;
-            out += static_cast<char>(high * 16 + low);
-            i += 2;
-        }
-    }
-    if (out.find('\0') != std::string::npos || !valid_utf8(out)) return std::nullopt;
+    auto out = percent_decode(text, plus);
+    if (out && (out->contains('\0') || !valid_utf8(*out))) return std::nullopt;
     return out;
 }
 

@@ -17,7 +17,6 @@ using namespace dormouse::session;
 
 namespace {
 
-constexpr std::size_t past_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t page_bytes = std::size_t{1} << 20;
 
 // Those of the frames with numbers from `from` to `to`.
@@ -252,9 +251,8 @@ Result<Found> read_found(port::JournalStore& store, SessionId session, Wanted co
     return found;
 }
 
-Result<ArtifactCopies> read_artifacts(
-    port::JournalStore& store, SessionId session,
-    std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
+Result<ArtifactCopies> read_artifacts(port::JournalStore& store, SessionId session,
+                                      NamedArtifacts const& artifacts) {
     ArtifactCopies out;
     for (auto const& [seq, artifact] : artifacts) {
         auto bytes = store.artifact(session, seq);
@@ -270,6 +268,19 @@ Result<ArtifactCopies> read_artifacts(
     return out;
 }
 
+std::optional<ForkDraft> draft_fork(State const& state, wire::History const& history, Seq seq,
+                                    bool cut) {
+    Seq const step = wire::last_step(history, seq);
+    if (step == 0 && history.forked_messages().is_null()) return std::nullopt;
+    auto past = wire::transcript(state, history, step);
+    if (cut) past.cut(fork_transcript_bytes_max);
+    auto const count = static_cast<std::uint32_t>(past.messages.size());
+    ForkDraft out{{state.id, step, Json::trusted(past.text()), count}, {}};
+    out.artifacts = wire::artifacts_of(state.id, history, step, out.fork.messages.text());
+    for (auto const& [at, artifact] : out.artifacts) out.artifact_bytes += artifact.bytes;
+    return out;
+}
+
 Result<std::optional<Create::ForkOf>> read_past(port::JournalStore& store, SessionId session,
                                                 Seq seq) {
     auto const loaded = read_session(store, session);
@@ -281,22 +292,15 @@ Result<std::optional<Create::ForkOf>> read_past(port::JournalStore& store, Sessi
     if (!records) return std::unexpected(records.error());
     wire::History history(session);
     for (wire::RecordPtr const& record : *records) history.add(*record);
-    Seq const step = wire::last_step(history, seq);
-    if (step == 0 && history.forked_messages().is_null()) return std::nullopt;
-    auto past = wire::transcript(loaded->state, history, step);
-    past.cut(past_bytes_max);
-    Create::ForkOf out{session, step, Json::trusted(past.text()),
-                       static_cast<std::uint32_t>(past.messages.size())};
-    auto artifacts = wire::artifacts_of(session, history, step, out.messages.text());
-    std::uint64_t bytes = 0;
-    for (auto const& [at, artifact] : artifacts) bytes += artifact.bytes;
-    bool const too_many =
-        artifacts.size() > limits::fork_artifacts_max || bytes > limits::fork_artifact_bytes_max;
-    if (too_many) return out;  // it goes without them
-    auto copies = read_artifacts(store, session, artifacts);
+    auto draft = draft_fork(loaded->state, history, seq, true);
+    if (!draft) return std::nullopt;
+    bool const too_many = draft->artifacts.size() > limits::fork_artifacts_max ||
+                          draft->artifact_bytes > limits::fork_artifact_bytes_max;
+    if (too_many) return std::move(draft->fork);
+    auto copies = read_artifacts(store, session, draft->artifacts);
     if (!copies) return std::unexpected(std::move(copies.error()));
-    out.artifacts = *std::move(copies);
-    return out;
+    draft->fork.artifacts = *std::move(copies);
+    return std::move(draft->fork);
 }
 
 }  // namespace dormouse::runner

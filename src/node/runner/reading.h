@@ -11,6 +11,10 @@
 #include <string>
 #include <vector>
 
+namespace dormouse::wire {
+class History;
+}
+
 namespace dormouse::runner {
 
 // A session as it stands in the store. `state.lifecycle` is none when there is no such session.
@@ -53,16 +57,27 @@ using FilesById = std::map<std::string, std::shared_ptr<std::string const>, std:
 [[nodiscard]] Result<FilesById> read_files(port::JournalStore& store, SessionId session,
                                            std::vector<Seq> const& events);
 
-// What the session has said up to its last step at or before `seq`, with the artifacts that it
-// names: the beginning of a fork. Of a very long one the newest part. nullopt: nothing yet, or the
-// session is gone.
+// The beginning of a fork: what the session has said up to its last step at or before `seq`, and
+// the artifacts that it names, whose bytes are still to be read. nullopt: nothing yet.
+using NamedArtifacts = std::vector<std::pair<Seq, session::ArtifactEmitted>>;
+struct ForkDraft {
+    session::Create::ForkOf fork;
+    NamedArtifacts artifacts;
+    std::uint64_t artifact_bytes = 0;
+};
+// `cut`: of a transcript over `fork_transcript_bytes_max` the newest part.
+inline constexpr std::size_t fork_transcript_bytes_max = std::size_t{8} << 20;
+[[nodiscard]] std::optional<ForkDraft> draft_fork(session::State const& state,
+                                                  wire::History const& history, Seq seq, bool cut);
+
+// The beginning of a fork with its artifacts; without them if they are more than a fork may copy.
+// Of a very long transcript the newest part. nullopt: nothing yet, or the session is gone.
 [[nodiscard]] Result<std::optional<session::Create::ForkOf>> read_past(port::JournalStore& store,
                                                                        SessionId session, Seq seq);
 // The bytes of artifacts, for a fork.
 using ArtifactCopies = std::vector<std::pair<Seq, session::Artifact>>;
-[[nodiscard]] Result<ArtifactCopies> read_artifacts(
-    port::JournalStore& store, SessionId session,
-    std::vector<std::pair<Seq, session::ArtifactEmitted>> const& artifacts);
+[[nodiscard]] Result<ArtifactCopies> read_artifacts(port::JournalStore& store, SessionId session,
+                                                    NamedArtifacts const& artifacts);
 
 // What was found for a command's Wanted. `base`: the event up to which the journal is gone.
 [[nodiscard]] Result<session::Found> read_found(port::JournalStore& store, SessionId session,

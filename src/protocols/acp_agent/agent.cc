@@ -1,5 +1,6 @@
 #include "acp_agent/agent.h"
 
+#include "base/url.h"
 #include "cli/client/fault.h"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 namespace dormouse::acp_agent {
 
 using cli::bad_params;
-using cli::encode;
 using cli::Keyed;
 namespace fault = cli::fault;
 
@@ -17,10 +17,12 @@ namespace {
 constexpr int protocol_version = 1;
 constexpr std::size_t sessions_max = 32;  // that one editor follows at once
 
-std::string session_path(std::string_view session) { return "/api/sessions/" + encode(session); }
+std::string session_path(std::string_view session) {
+    return "/api/sessions/" + percent_encode(session);
+}
 
 std::string sessions_of(std::string const& project) {
-    return "/api/projects/" + encode(project) + "/sessions";
+    return "/api/projects/" + percent_encode(project) + "/sessions";
 }
 
 // ISO 8601, in UTC, as editors want it.
@@ -180,7 +182,8 @@ AcpAgent::Result AcpAgent::make(json::View params) {
 
 AcpAgent::Result AcpAgent::list(json::View params) {
     auto target = sessions_of(settings_.project) + "?limit=50";
-    if (auto const cursor = params["cursor"].string()) target += "&cursor=" + encode(*cursor);
+    if (auto const cursor = params["cursor"].string())
+        target += "&cursor=" + percent_encode(*cursor);
     auto const reply = client_.get(target);
     if (!reply) return std::unexpected(fault_of(reply.error()));
     auto const wanted = params["cwd"].string();

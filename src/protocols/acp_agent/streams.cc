@@ -2,6 +2,7 @@
 
 #include "acp_agent/agent.h"
 
+#include "base/url.h"
 #include "cli/client/fault.h"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 namespace dormouse::acp_agent {
 
 using cli::bad_params;
-using cli::encode;
 
 namespace {
 
@@ -19,7 +19,7 @@ constexpr int pause_max_s = 30;
 }  // namespace
 
 void AcpAgent::connect(std::string const& id, Session& session) {
-    session.stream = client_.open("/api/sessions/" + encode(id) + "/events", session.after);
+    session.stream = client_.open("/api/sessions/" + percent_encode(id) + "/events", session.after);
 }
 
 // Sessions outlive a server that is started again: it is waited for as long as the editor stays.
@@ -86,7 +86,7 @@ void AcpAgent::end_prompt(Session& session, AcpEnd const& end) {
 }
 
 void AcpAgent::ask(std::string const& id, Session& session, std::string const& pending) {
-    auto const reply = client_.get("/async-tool/pending/" + encode(pending));
+    auto const reply = client_.get("/async-tool/pending/" + percent_encode(pending));
     if (!reply) {
         log_ << "dormouse acp: " << pending << ": " << text(reply.error()) << std::flush;
         return;

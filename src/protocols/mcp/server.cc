@@ -1,5 +1,6 @@
 #include "mcp/server.h"
 
+#include "base/url.h"
 #include "cli/client/fault.h"
 #include "mcp/tools.h"
 
@@ -11,7 +12,6 @@
 namespace dormouse::mcp {
 
 using cli::bad_params;
-using cli::encode;
 using cli::failure;
 namespace status = cli::status;
 
@@ -39,7 +39,7 @@ std::string mcp_words(json::View value) {
 }
 
 std::string task_path(std::string_view task, std::string_view what) {
-    return "/api/tasks/" + encode(task) + std::string(what);
+    return "/api/tasks/" + percent_encode(task) + std::string(what);
 }
 
 bool task_runs(json::View task) {
@@ -132,7 +132,7 @@ McpServer::Result McpServer::list_tools() {
 
 // Those of the session's agent, and asking a person, which every session has.
 Outcome<void> McpServer::read_tools(json::Writer& out) {
-    auto const session = client_.get("/api/sessions/" + encode(settings_.session));
+    auto const session = client_.get("/api/sessions/" + percent_encode(settings_.session));
     if (!session) return std::unexpected(session.error());
     auto const agent = json::View(session->body)["agentID"].string_or("");
     auto const list = client_.get("/api/tools");
@@ -209,7 +209,7 @@ McpServer::Said McpServer::call_durable(Tool const& tool, json::View arguments) 
     body.member("arguments", input);
     if (key) body.member("key", *key);
     auto const reply = client_.post_patiently(
-        "/api/sessions/" + encode(settings_.session) + "/calls", body.end_object().json());
+        "/api/sessions/" + percent_encode(settings_.session) + "/calls", body.end_object().json());
     if (!reply) return std::unexpected(reply.error());
     json::View const call(reply->body);
     std::string const what =
@@ -228,7 +228,7 @@ McpServer::Said McpServer::start_task(json::View arguments) {
     if (arguments["fork"].boolean_or(false)) body.member("fork", true);
     body.member("description", arguments["description"].string_or("")).end_object();
     auto const reply = client_.post_patiently(
-        "/api/sessions/" + encode(settings_.session) + "/tasks", body.json());
+        "/api/sessions/" + percent_encode(settings_.session) + "/tasks", body.json());
     if (!reply) return std::unexpected(reply.error());
     return "Started task " + json::View(reply->body)["taskID"].string_or("") +
            ". You will be told when it has ended.";
@@ -236,8 +236,9 @@ McpServer::Said McpServer::start_task(json::View arguments) {
 
 McpServer::Said McpServer::history(json::View arguments) {
     auto const page = arguments["page"].string();
-    auto const reply = client_.get("/api/sessions/" + encode(settings_.session) +
-                                   "/messages?limit=20" + (page ? "&cursor=" + encode(*page) : ""));
+    auto const reply =
+        client_.get("/api/sessions/" + percent_encode(settings_.session) + "/messages?limit=20" +
+                    (page ? "&cursor=" + percent_encode(*page) : ""));
     if (!reply) return std::unexpected(reply.error());
     return history_words(json::View(reply->body));
 }
@@ -258,7 +259,7 @@ McpServer::Said McpServer::resume_task(json::View arguments) {
 }
 
 Outcome<Json> McpServer::tasks() {
-    auto reply = client_.get("/api/sessions/" + encode(settings_.session) + "/tasks");
+    auto reply = client_.get("/api/sessions/" + percent_encode(settings_.session) + "/tasks");
     if (!reply) return std::unexpected(reply.error());
     return reply->body;
 }
@@ -341,10 +342,11 @@ McpServer::Said McpServer::broadcast(json::View arguments) {
 
 // The newest is last.
 McpServer::Said McpServer::inbox(json::View arguments) {
-    std::string target = "/api/sessions/" + encode(settings_.session) + "/inbox?limit=50";
+    std::string target = "/api/sessions/" + percent_encode(settings_.session) + "/inbox?limit=50";
     if (auto const after = arguments["after"].integer())
         target += "&after=" + std::to_string(*after);
-    if (auto const only = arguments["status"].string()) target += "&status=" + encode(*only);
+    if (auto const only = arguments["status"].string())
+        target += "&status=" + percent_encode(*only);
     auto const reply = client_.get(target);
     if (!reply) return std::unexpected(reply.error());
     std::string out;
@@ -361,7 +363,8 @@ McpServer::Said McpServer::inbox(json::View arguments) {
 }
 
 McpServer::Said McpServer::mail_status(json::View arguments) {
-    auto const reply = client_.get("/api/mail/" + encode(arguments["mail_id"].string_or("")));
+    auto const reply =
+        client_.get("/api/mail/" + percent_encode(arguments["mail_id"].string_or("")));
     if (!reply) return std::unexpected(reply.error());
     std::string out;
     json::View(reply->body)["receivers"].elements([&](json::View fate) {
@@ -377,7 +380,7 @@ McpServer::Said McpServer::report_progress(json::View arguments) {
     json::Writer body;
     body.begin_object().member("text", arguments["text"].string_or("")).end_object();
     auto const reply =
-        client_.post("/api/sessions/" + encode(settings_.session) + "/report", body.json());
+        client_.post("/api/sessions/" + percent_encode(settings_.session) + "/report", body.json());
     if (!reply) return std::unexpected(reply.error());
     return "It was told.";
 }

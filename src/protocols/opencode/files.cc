@@ -2,6 +2,7 @@
 
 #include "base/media.h"
 #include "base/text.h"
+#include "base/url.h"
 
 #include <algorithm>
 
@@ -10,29 +11,6 @@ namespace dormouse::opencode {
 namespace {
 
 constexpr std::size_t address_bytes_max = 2'048;
-
-int digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-    std::string out;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        if (text[at] != '%') {
-            out += text[at];
-            continue;
-        }
-        int const high = at + 2 < text.size() ? digit(text[at + 1]) : -1;
-        int const low = at + 2 < text.size() ? digit(text[at + 2]) : -1;
-        if (high < 0 || low < 0) return std::nullopt;
-        out += static_cast<char>(high * 16 + low);
-        at += 2;
-    }
-    return out;
-}
 
 // What it was called: without folders, which are another machine's or nobody's business.
 std::string name_of(json::View file) {
@@ -81,7 +59,7 @@ std::optional<DataUrl> read_data_url(std::string_view url) {
     std::string_view const rest = url.substr(comma + 1);
     bool const coded = head.ends_with(";base64");
     if (coded) head.remove_suffix(7);
-    auto bytes = coded ? parse_base64(rest) : percent_decoded(rest);
+    auto bytes = coded ? parse_base64(rest) : percent_decode(rest);
     if (!bytes) return std::nullopt;
     return DataUrl{std::string(head), *std::move(bytes)};
 }

@@ -1,6 +1,7 @@
 #include "webhook/source.h"
 
 #include "base/text.h"
+#include "base/url.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -82,26 +83,9 @@ bool is_meant(Source const& source, json::View body) {
     });
 }
 
-int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 std::optional<std::string> form_text(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out += text[i] == '+' ? ' ' : text[i];
-            continue;
-        }
-        int const high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
-        int const low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
-        if (high < 0 || low < 0) return std::nullopt;
-        out += static_cast<char>(high * 16 + low);
-        i += 2;
-    }
-    return valid_utf8(out) ? std::optional(out) : std::nullopt;
+    auto out = percent_decode(text, Plus::space);
+    return out && valid_utf8(*out) ? out : std::nullopt;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/sha256_stream.h"
 #include "base/text.h"
+#include "base/url.h"
 
 #include <algorithm>
 #include <array>
@@ -33,25 +34,12 @@ bool shown_in_place(std::string_view mime) {
 
 // RFC 6266 and RFC 8187: the name as it is, where it is plain ASCII; else percent-encoded UTF-8.
 std::string disposition(ArtifactEmitted const& artifact) {
-    static constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out = shown_in_place(artifact.mime) ? "inline" : "attachment";
-    std::string encoded;
-    bool plain = true;
-    for (char const c : artifact.name) {
-        auto const byte = static_cast<unsigned char>(c);
-        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (letter || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_') {
-            encoded += c;
-        } else {
-            plain = plain && c == ' ';
-            encoded += '%';
-            encoded += digits[byte >> 4];
-            encoded += digits[byte & 15];
-        }
-    }
     if (artifact.name.empty()) return out;
+    bool const plain =
+        std::ranges::all_of(artifact.name, [](char c) { return c == ' ' || is_unreserved(c); });
     if (plain) return out + "; filename=\"" + artifact.name + "\"";
-    return out + "; filename*=UTF-8''" + encoded;
+    return out + "; filename*=UTF-8''" + percent_encode(artifact.name);
 }
 
 std::vector<std::pair<std::string, std::string>> headers_of(ArtifactEmitted const& artifact) {

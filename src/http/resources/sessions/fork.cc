@@ -5,7 +5,6 @@
 #include "json/json.h"
 #include "runner/reading.h"
 #include "session/limits.h"
-#include "wire/transcript.h"
 
 namespace dormouse::server {
 
@@ -13,17 +12,18 @@ using namespace dormouse::session;
 
 namespace {
 
-constexpr std::size_t fork_bytes_max = std::size_t{8} << 20;
-
-std::optional<Error> too_many(std::vector<std::pair<Seq, ArtifactEmitted>> const& artifacts) {
-    if (artifacts.size() > limits::fork_artifacts_max) {
+std::optional<Error> too_large(runner::ForkDraft const& draft) {
+    if (draft.fork.messages.text().size() > runner::fork_transcript_bytes_max) {
+        return Error{Code::too_large,
+                     "A fork copies at most 8 MiB of transcript; fork at an earlier seq.",
+                     Json::trusted(R"({"limit":"fork_bytes","max":8388608})"), 0};
+    }
+    if (draft.artifacts.size() > limits::fork_artifacts_max) {
         return Error{Code::too_large,
                      "A fork copies at most 10,000 artifacts; fork at an earlier seq.",
                      Json::trusted(R"({"limit":"fork_artifacts","max":10000})"), 0};
     }
-    std::uint64_t bytes = 0;
-    for (auto const& [seq, artifact] : artifacts) bytes += artifact.bytes;
-    if (bytes <= limits::fork_artifact_bytes_max) return std::nullopt;
+    if (draft.artifact_bytes <= limits::fork_artifact_bytes_max) return std::nullopt;
     return Error{Code::too_large,
                  "A fork copies at most 64 MiB of artifacts; fork at an earlier seq.",
                  Json::trusted(R"({"limit":"fork_artifact_bytes","max":67108864})"), 0};
@@ -49,7 +49,7 @@ void create_fork(Api& api, ExchangePtr const& x, Create create) {
 
 // The deleting of the original in between is met like its deleting before.
 void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
-                         std::vector<std::pair<Seq, ArtifactEmitted>> artifacts) {
+                         runner::NamedArtifacts artifacts) {
     if (artifacts.empty()) return create_fork(api, x, std::move(create));
     SessionId const from = create.fork->from;
     port::ask(
@@ -87,28 +87,17 @@ void fork_session(Api& api, ExchangePtr const& x) {
         if (upto > state.head)
             return x->fail(bad_value("/seq", "the session has only " + std::to_string(state.head)));
         if (upto <= state.base.through) return x->fail(history_gone());
-        Seq const step = wire::last_step(snapshot->history, upto);
-        if (step == 0 && snapshot->history.forked_messages().is_null()) {
-            return x->fail(bad_value("/seq", "no step of the model was committed by then"));
-        }
-        auto const past = wire::transcript(state, snapshot->history, step);
-        std::string messages = past.text();
-        auto const count = static_cast<std::uint32_t>(past.messages.size());
-        if (messages.size() > fork_bytes_max) {
-            return x->fail({Code::too_large,
-                            "A fork copies at most 8 MiB of transcript; fork at an earlier seq.",
-                            Json::trusted(R"({"limit":"fork_bytes","max":8388608})"), 0});
-        }
-        auto artifacts = wire::artifacts_of(id, snapshot->history, step, messages);
-        if (auto const error = too_many(artifacts)) return x->fail(*error);
+        auto draft = runner::draft_fork(state, snapshot->history, upto, false);
+        if (!draft) return x->fail(bad_value("/seq", "no step of the model was committed by then"));
+        if (auto const error = too_large(*draft)) return x->fail(*error);
         Create create;
         create.project = state.project;
         create.agent = state.agent;
         if (auto const error = refuse_agent(api, *x, create.agent)) return x->fail(*error);
         create.title = title.empty() ? state.title : title;
         create.labels = state.labels;
-        create.fork = Create::ForkOf{id, step, Json::trusted(std::move(messages)), count};
-        fork_with_artifacts(api, x, std::move(create), std::move(artifacts));
+        create.fork = std::move(draft->fork);
+        fork_with_artifacts(api, x, std::move(create), std::move(draft->artifacts));
     });
 }
 
