@@ -48,6 +48,12 @@ add_library(unicode INTERFACE)
 target_include_directories(unicode SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
 target_link_libraries(unicode INTERFACE ${UTF8PROC_LIBRARY})
 
+find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+find_library(RE2_LIBRARY re2 REQUIRED)
+add_library(re2 INTERFACE)
+target_include_directories(re2 SYSTEM INTERFACE ${RE2_INCLUDE_DIR})
+target_link_libraries(re2 INTERFACE ${RE2_LIBRARY})
+
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 add_library(tomlplusplus INTERFACE)
 target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})

@@ -19,6 +19,7 @@ LIBRARIES = {
     'libgcc_s.so',
     'libm.so',
     'libqrencode.so',
+    'libre2.so',
     'libspdlog.so',
     'libssl.so',
     'libstdc++.so',

@@ -22,7 +22,7 @@ fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 packages=(g++ cmake ninja-build ccache python3 libboost1.81-dev libfmt-dev libspdlog-dev
           libcli11-dev libvalijson-dev librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev
           libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev
-          libqrencode-dev libutf8proc-dev)
+          libqrencode-dev libutf8proc-dev libre2-dev)
 # procps to iproute2: what a minimal Debian does not have and scripts expect.
 test_packages=(python3-pytest python3-pytest-xdist python3-pytest-timeout
                curl jq openssl pkg-config bubblewrap chromium-headless-shell

@@ -1,34 +1,31 @@
-// valijson behind violations(). Its own code trusts schema and value more than we may, so some of
-// its member functions are replaced here, by explicit specialisation for the adapters that we use:
-//   validateSchema      counts steps and depth: "$ref" can make a schema that never ends;
-//   pattern,            use libstdc++'s matcher without backtracking, on strings of bounded length:
-//   patternProperties   the other one recurses for each character until the stack is full, and
-//                       takes time without bound for "(a+)+$";
-//   format              says nothing in draft 7 unless asked for, and theirs throws on numbers;
-//   uniqueItems         compares each with each: here by a set of their texts.
-// The subset of draft 7: no remote references, "format" is a comment, patterns are ECMAScript's
-// without back references, integers beyond 64 bits are not of type "integer".
+// valijson reads the schema; the values are checked here, by a visitor of what it read, so that a
+// check has bounds: it counts steps ("$ref" can make a schema that never ends) and depth, and it
+// matches patterns by RE2.
+// The subset of draft 7: no remote references, "format" is a comment, patterns have no look-around
+// and no back-references.
 
 #include "json/schema.h"
 
 #include "base/sha256.h"
 #include "json/json.h"
+#include "json/schema_patterns.h"
 
 #include <boost/json.hpp>
 
 // valijson aborts the process on a broken schema unless it may throw.
 #define VALIJSON_USE_EXCEPTIONS 1
 #include <valijson/adapters/boost_json_adapter.hpp>
-#include <valijson/adapters/std_string_adapter.hpp>
+#include <valijson/constraints/concrete_constraints.hpp>
+#include <valijson/constraints/constraint_visitor.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validation_visitor.hpp>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <unordered_map>
@@ -37,241 +34,498 @@ namespace dormouse::json {
 
 namespace {
 
-constexpr std::size_t levels_max = 400;             // of subschemas within subschemas
-constexpr std::size_t violations_max = 100;         // a list longer than this helps nobody
-constexpr std::size_t pattern_length_max = 1'000;   // bytes
-constexpr std::size_t matched_length_max = 65'536;  // bytes of a string that has a pattern
+using Value = boost::json::value;
+using valijson::Subschema;
+using valijson::constraints::TypeConstraint;
+
+constexpr std::size_t levels_max = 400;      // of subschemas within subschemas
+constexpr std::size_t violations_max = 100;  // a list longer than this helps nobody
 // What else counts as steps, so that a step is about a microsecond whatever the schema says.
-constexpr std::size_t matched_bytes_a_step = 32;  // bytes of a string × bytes of a pattern
-constexpr std::size_t name_steps = 4;             // a name held against a pattern
+constexpr std::size_t name_steps = 4;  // a name held against a pattern
 constexpr std::size_t unique_bytes_a_step = 64;
 constexpr int references_in_a_row_max = 64;
-
-// What one run of valijson uses up. It hands one map of regular expressions by reference to every
-// visitor that it makes; as that map is always a Run, the visitors find their Run through it.
-struct Run : std::unordered_map<std::string, std::regex> {
-    explicit Run(std::size_t most) : allowed(most) {}
-
-    std::size_t const allowed;
-    std::size_t steps = 0;
-    std::size_t level = 0;
-};
 
 struct EnoughViolations {};
 struct TooCostly {};
 
-void spend(std::unordered_map<std::string, std::regex>& run, std::size_t steps) {
-    auto& counted = static_cast<Run&>(run);
-    counted.steps += steps;
-    if (counted.steps > counted.allowed) throw TooCostly();
-}
-
-// One entry into a subschema.
-class Step {
-public:
-    Step(std::unordered_map<std::string, std::regex>& run, valijson::ValidationResults* results)
-        : run_(static_cast<Run&>(run)) {
-        if (results != nullptr && results->numErrors() >= violations_max) {
-            throw EnoughViolations();
-        }
-        bool const last = ++run_.steps > run_.allowed;
-        if (last && run_.allowed < steps_max) throw TooCostly();
-        if (last || run_.level >= levels_max) {
-            throw std::runtime_error("the schema refers to itself without end, or is too large");
-        }
-        ++run_.level;
-    }
-    Step(Step const&) = delete;
-    Step& operator=(Step const&) = delete;
-    ~Step() { --run_.level; }
-
-private:
-    Run& run_;
-};
-
-// Searches by matching from the front, the pattern behind "anything": one pass over the text, where
-// std::regex_search would begin one at each character.
-std::regex const& compiled(std::unordered_map<std::string, std::regex>& cache,
-                           std::string const& pattern) {
-    auto const known = cache.find(pattern);
-    if (known != cache.end()) {
-        return known->second;
-    }
-    if (pattern.size() > pattern_length_max) {
-        throw std::runtime_error("a pattern is longer than " + std::to_string(pattern_length_max) +
-                                 " bytes");
-    }
-    auto const linear = std::regex_constants::ECMAScript | std::regex_constants::nosubs |
-                        std::regex_constants::__polynomial;
-    std::regex regex(pattern, linear);  // throws unless the pattern is valid alone, too
-    regex.assign("[\\s\\S]*(?:" + pattern + ")", linear);
-    return cache.emplace(pattern, std::move(regex)).first->second;
-}
-
-bool occurs(std::unordered_map<std::string, std::regex>& cache, std::string const& pattern,
-            std::string const& text) {
-    return std::regex_search(text, compiled(cache, pattern),
-                             std::regex_constants::match_continuous);
-}
-
-// The message of a violation, empty if `text` matches.
-std::string mismatch(std::unordered_map<std::string, std::regex>& cache, std::string const& pattern,
-                     std::string const& text) {
-    if (text.size() > matched_length_max) {
-        return "longer than the " + std::to_string(matched_length_max) +
-               " bytes that are checked against a pattern";
-    }
-    spend(cache, 1 + text.size() * pattern.size() / matched_bytes_a_step);
-    return occurs(cache, pattern, text) ? "" : "does not match the pattern " + pattern;
-}
-
-// The same text for values that are equal, and for no others. `number`: of the item, for what has
-// no text of its own.
-void append_text(std::string& out, valijson::adapters::BoostJsonAdapter const& value,
-                 std::size_t number) {
-    if (value.isObject()) {
+// The same text for values that are equal, and for no others.
+void append_text(std::string& out, Value const& value) {
+    if (auto const* const object = value.if_object()) {
         out += '{';
         // In the order of their names: the value was read from its canonical form.
-        for (auto const member : value.asObject()) {
-            out += quote(member.first) + ":";
-            append_text(out, member.second, number);
+        for (auto const& [name, member] : *object) {
+            out += quote(name) + ":";
+            append_text(out, member);
             out += ',';
         }
         out += '}';
-    } else if (value.isArray()) {
+    } else if (auto const* const array = value.if_array()) {
         out += '[';
-        for (auto const element : value.asArray()) {
-            append_text(out, element, number);
+        for (auto const& element : *array) {
+            append_text(out, element);
             out += ',';
         }
         out += ']';
-    } else if (value.isString()) {
-        out += quote(value.asString());
-    } else if (value.isBool()) {
-        out += value.asBool() ? "true" : "false";
-    } else if (value.isNull()) {
-        out += "null";
-    } else if (value.isInteger()) {
-        out += std::to_string(value.asInteger());
-    } else if (value.isDouble()) {
-        auto const bits = std::bit_cast<std::uint64_t>(value.asDouble());
-        out += "d" + std::to_string(bits);
+    } else if (auto const* const number = value.if_double()) {
+        out += "d" + std::to_string(std::bit_cast<std::uint64_t>(*number));
     } else {
-        out += "?" + std::to_string(number);
+        out += boost::json::serialize(value);
     }
 }
 
-bool report(valijson::ValidationResults* results, std::vector<std::string> const& context,
-            std::string const& message) {
-    if (results != nullptr) {
-        results->pushError(context, message);
+std::string number_text(double number) {
+    Writer out;
+    out.value(number);
+    return std::string(out.json().text());
+}
+
+// A place in the value that is checked.
+struct Place {
+    Place const* parent = nullptr;
+    std::string_view name = {};
+    std::size_t index = 0;
+    bool is_item = false;
+
+    [[nodiscard]] std::string pointer() const {
+        if (parent == nullptr) return {};
+        std::string out = parent->pointer() + '/';
+        if (is_item) return out + std::to_string(index);
+        for (char const c : name) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+        return out;
     }
-    return false;
-}
+};
 
-}  // namespace
+// One check of a value. The visits return whether the value at `place_` fits, and collect why not.
+class Check final : public valijson::constraints::ConstraintVisitor {
+public:
+    Check(Patterns const& patterns, std::size_t steps) : patterns_(patterns), allowed_(steps) {}
 
-}  // namespace dormouse::json
+    // Throws TooCostly, EnoughViolations, and std::exception for a schema without end.
+    bool fits(Subschema const& schema, Value const& value) { return at(Place(), value, schema); }
+    std::vector<Violation> take() { return std::move(found_); }
 
-namespace valijson {
-
-using OfValue = ValidationVisitor<adapters::BoostJsonAdapter>;
-using OfName = ValidationVisitor<adapters::StdStringAdapter>;
-
-template <> bool OfValue::validateSchema(Subschema const& subschema) {
-    dormouse::json::Step const step(m_regexesCache, m_results);
-    if (subschema.getAlwaysInvalid()) {
-        return dormouse::json::report(m_results, m_context, "nothing is allowed here");
+    bool visit(AllOfConstraint const& c) override {
+        return every([&](auto const& each) {
+            c.applyToSubschemas([&](unsigned, Subschema const* one) { return each(check(*one)); });
+        });
     }
-    Subschema::ApplyFunction fn(
-        [this](constraints::Constraint const& constraint) { return constraint.accept(*this); });
-    return m_results == nullptr ? subschema.applyStrict(fn) : subschema.apply(fn);
-}
 
-template <> bool OfName::validateSchema(Subschema const& subschema) {
-    dormouse::json::Step const step(m_regexesCache, m_results);
-    Subschema::ApplyFunction fn(
-        [this](constraints::Constraint const& constraint) { return constraint.accept(*this); });
-    return !subschema.getAlwaysInvalid() && subschema.applyStrict(fn);
-}
+    bool visit(AnyOfConstraint const& c) override {
+        std::size_t const before = found_.size();
+        bool const fits = alternatives(c, 1) > 0;
+        if (fits) found_.resize(before);
+        return fits || wrong("does not fit any of the schemas of anyOf");
+    }
 
-template <> bool OfValue::visit(PatternConstraint const& constraint) {
-    if (!m_target.isString()) {
+    bool visit(OneOfConstraint const& c) override {
+        std::size_t const before = found_.size();
+        auto const fitting = alternatives(c, 2);
+        if (fitting > 0) found_.resize(before);
+        if (fitting == 0) return wrong("does not fit any of the schemas of oneOf");
+        return fitting == 1 || wrong("fits more than one of the schemas of oneOf");
+    }
+
+    bool visit(ConditionalConstraint const& c) override {
+        auto const* const next =
+            quietly(*value_, *c.getIfSubschema()) ? c.getThenSubschema() : c.getElseSubschema();
+        return next == nullptr || check(*next);
+    }
+
+    bool visit(ConstConstraint const& c) override {
+        return c.getValue()->equalTo(Adapter(*value_), true) || wrong("is not the value of const");
+    }
+
+    bool visit(ContainsConstraint const& c) override {
+        auto const* const array = value_->if_array();
+        return array == nullptr ||
+               std::ranges::any_of(
+                   *array, [&](Value const& one) { return quietly(one, *c.getSubschema()); }) ||
+               wrong("has no item that fits the schema of contains");
+    }
+
+    bool visit(DependenciesConstraint const& c) override {
+        auto const* const object = value_->if_object();
+        if (object == nullptr) return true;
+        return every([&](auto const& each) {
+            c.applyToPropertyDependencies([&](auto const& name, auto const& needed) {
+                if (!object->contains(name.c_str())) return true;
+                return std::ranges::all_of(needed, [&](auto const& one) {
+                    return each(object->contains(one.c_str()) || missing(one.c_str()));
+                });
+            });
+            c.applyToSchemaDependencies([&](auto const& name, Subschema const* one) {
+                return each(!object->contains(name.c_str()) || check(*one));
+            });
+        });
+    }
+
+    bool visit(EnumConstraint const& c) override {
+        bool equal = false;
+        c.applyToValues(
+            [&](auto const& one) { return !(equal = one.equalTo(Adapter(*value_), true)); });
+        return equal || wrong("is none of the values of enum");
+    }
+
+    bool visit(FormatConstraint const&) override { return true; }
+
+    bool visit(LinearItemsConstraint const& c) override {
+        auto const* const array = value_->if_array();
+        if (array == nullptr) return true;
+        std::size_t const count = c.getItemSubschemaCount();
+        auto const* const further = c.getAdditionalItemsSubschema();
+        return every([&](auto const& each) {
+            c.applyToItemSubschemas([&](unsigned index, Subschema const* one) {
+                return index < array->size() && each(item(*array, index, *one));
+            });
+            if (array->size() <= count) return;
+            if (further == nullptr) {
+                each(wrong("must have at most " + std::to_string(count) + " items"));
+                return;
+            }
+            for (std::size_t i = count; i < array->size(); ++i)
+                if (!each(item(*array, i, *further))) return;
+        });
+    }
+
+    bool visit(SingularItemsConstraint const& c) override {
+        auto const* const array = value_->if_array();
+        auto const* const items = c.getItemsSubschema();
+        if (array == nullptr || items == nullptr) return true;
+        return every([&](auto const& each) {
+            for (std::size_t i = 0; i < array->size(); ++i)
+                if (!each(item(*array, i, *items))) return;
+        });
+    }
+
+    bool visit(MaximumConstraint const& c) override {
+        auto const number = number_of(*value_);
+        double const most = c.getMaximum();
+        if (!number || *number < most || (*number == most && !c.getExclusiveMaximum())) return true;
+        return wrong((c.getExclusiveMaximum() ? "must be less than " : "must be at most ") +
+                     number_text(most));
+    }
+
+    bool visit(MinimumConstraint const& c) override {
+        auto const number = number_of(*value_);
+        double const least = c.getMinimum();
+        if (!number || *number > least || (*number == least && !c.getExclusiveMinimum()))
+            return true;
+        return wrong((c.getExclusiveMinimum() ? "must be more than " : "must be at least ") +
+                     number_text(least));
+    }
+
+    bool visit(MultipleOfDoubleConstraint const& c) override {
+        auto const number = number_of(*value_);
+        auto const rest = number ? std::remainder(*number, c.getDivisor()) : 0;
+        return std::abs(rest) <= std::numeric_limits<double>::epsilon() ||
+               wrong("must be a multiple of " + number_text(c.getDivisor()));
+    }
+
+    bool visit(MultipleOfIntConstraint const& c) override {
+        auto const number = number_of(*value_);
+        bool const multiple =
+            !number ||
+            (value_->is_int64() ? value_->get_int64() % c.getDivisor() == 0
+                                : std::fmod(*number, static_cast<double>(c.getDivisor())) == 0);
+        return multiple || wrong("must be a multiple of " + std::to_string(c.getDivisor()));
+    }
+
+    bool visit(MaxItemsConstraint const& c) override {
+        return at_most(items(), c.getMaxItems(), "items");
+    }
+    bool visit(MinItemsConstraint const& c) override {
+        return at_least(items(), c.getMinItems(), "items");
+    }
+    bool visit(MaxLengthConstraint const& c) override {
+        return at_most(characters(), c.getMaxLength(), "characters");
+    }
+    bool visit(MinLengthConstraint const& c) override {
+        return at_least(characters(), c.getMinLength(), "characters");
+    }
+    bool visit(MaxPropertiesConstraint const& c) override {
+        return at_most(properties(), c.getMaxProperties(), "properties");
+    }
+    bool visit(MinPropertiesConstraint const& c) override {
+        return at_least(properties(), c.getMinProperties(), "properties");
+    }
+
+    bool visit(NotConstraint const& c) override {
+        return !quietly(*value_, *c.getSubschema()) || wrong("fits the schema of not");
+    }
+
+    bool visit(PatternConstraint const& c) override {
+        auto const* const text = value_->if_string();
+        return text == nullptr || matches(c.getPattern<std::string::allocator_type>(), *text);
+    }
+
+    bool visit(PolyConstraint const&) override {
+        throw std::runtime_error("the schema has a keyword of no draft");
+    }
+
+    bool visit(PropertiesConstraint const& c) override {
+        auto const* const object = value_->if_object();
+        if (object == nullptr) return true;
+        std::vector<bool> known(object->size(), false);
+        return every([&](auto const& each) {
+            named_properties(c, *object, known, each);
+            pattern_properties(c, *object, known, each);
+            further_properties(c, *object, known, each);
+        });
+    }
+
+    bool visit(PropertyNamesConstraint const& c) override {
+        auto const* const object = value_->if_object();
+        if (object == nullptr) return true;
+        return every([&](auto const& each) {
+            for (auto const& member : *object) {
+                if (quietly(Value(member.key()), *c.getSubschema())) continue;
+                if (!each(wrong("has a name that is not allowed: " + std::string(member.key()))))
+                    return;
+            }
+        });
+    }
+
+    bool visit(RequiredConstraint const& c) override {
+        auto const* const object = value_->if_object();
+        if (object == nullptr) return true;
+        return every([&](auto const& each) {
+            c.applyToRequiredProperties([&](auto const& name) {
+                return each(object->contains(name.c_str()) || missing(name.c_str()));
+            });
+        });
+    }
+
+    bool visit(TypeConstraint const& c) override {
+        bool fits = false;
+        std::string types;
+        c.applyToNamedTypes([&](TypeConstraint::JsonType type) {
+            auto const [is, name] = has_type(type);
+            types += (types.empty() ? "" : " or ") + std::string(name);
+            return !(fits = is);
+        });
+        c.applyToSchemaTypes([&](unsigned, Subschema const* one) {
+            return !(fits = fits || quietly(*value_, *one));
+        });
+        return fits || wrong("must be of type " + types);
+    }
+
+    bool visit(UniqueItemsConstraint const&) override {
+        auto const* const array = value_->if_array();
+        if (array == nullptr) return true;
+        std::unordered_map<std::string, std::size_t> seen;  // digest of the text, number of item
+        std::size_t number = 0;
+        for (Value const& one : *array) {
+            std::string text;
+            append_text(text, one);
+            spend(1 + text.size() / unique_bytes_a_step);
+            auto const digest = sha256(text);
+            auto const [first, is_new] =
+                seen.emplace(std::string(digest.begin(), digest.end()), number++);
+            if (!is_new)
+                return wrong("item " + std::to_string(first->second) +
+                             " comes again; items must be unique");
+        }
         return true;
     }
-    std::string const pattern(constraint.getPattern<std::string::allocator_type>());
-    std::string const why = dormouse::json::mismatch(m_regexesCache, pattern, m_target.asString());
-    return why.empty() || dormouse::json::report(m_results, m_context, why);
-}
 
-template <> bool OfName::visit(PatternConstraint const& constraint) {
-    std::string const pattern(constraint.getPattern<std::string::allocator_type>());
-    return dormouse::json::mismatch(m_regexesCache, pattern, m_target.asString()).empty();
-}
+private:
+    using Adapter = valijson::adapters::BoostJsonAdapter;
+    using Object = boost::json::object;
+    using Array = boost::json::array;
 
-// The names of a patternProperties constraint come as strings with valijson's own allocator.
-using PatternName =
-    std::basic_string<char, std::char_traits<char>, internal::CustomAllocator<char>>;
+    // One entry into a subschema.
+    bool check(Subschema const& schema) {
+        bool const last = ++steps_ > allowed_;
+        if (last && allowed_ < steps_max) throw TooCostly();
+        if (last || level_ >= levels_max)
+            throw std::runtime_error("the schema refers to itself without end, or is too large");
+        if (schema.getAlwaysInvalid()) return wrong("nothing is allowed here");
+        Subschema::ApplyFunction each(
+            [this](valijson::constraints::Constraint const& c) { return c.accept(*this); });
+        ++level_;
+        bool const fits = quiet_ > 0 ? schema.applyStrict(each) : schema.apply(each);
+        --level_;
+        return fits;
+    }
 
-template <>
-template <>
-bool OfValue::ValidatePatternPropertySubschemas::operator()(PatternName const& name,
-                                                            Subschema const* subschema) const {
-    std::string const pattern(name.c_str(), name.size());
-    for (auto const member : m_object) {
-        dormouse::json::spend(m_regexesCache, dormouse::json::name_steps);
-        std::string const why = dormouse::json::mismatch(m_regexesCache, pattern, member.first);
-        bool const too_long = member.first.size() > dormouse::json::matched_length_max;
-        if (!why.empty() && !too_long) {
-            continue;
-        }
-        m_propertiesMatched->insert(member.first);
-        std::vector<std::string> context = m_context;
-        context.push_back("[" + member.first + "]");
-        OfValue validator(member.second, context, m_strictTypes, m_results, m_regexesCache);
-        if (too_long) {
-            *m_validated = dormouse::json::report(m_results, m_context, "has a name " + why);
-        } else if (!validator.validateSchema(*subschema)) {
-            *m_validated = false;
+    bool at(Place const& place, Value const& value, Subschema const& schema) {
+        auto const* const outer_value = std::exchange(value_, &value);
+        auto const* const outer_place = std::exchange(place_, &place);
+        bool const fits = check(schema);
+        value_ = outer_value;
+        place_ = outer_place;
+        return fits;
+    }
+
+    bool quietly(Value const& value, Subschema const& schema) {
+        ++quiet_;
+        bool const fits = at(Place(), value, schema);
+        --quiet_;
+        return fits;
+    }
+
+    bool item(Array const& array, std::size_t index, Subschema const& schema) {
+        return at({.parent = place_, .index = index, .is_item = true}, array[index], schema);
+    }
+
+    bool member(Object::value_type const& one, Subschema const& schema) {
+        return at({.parent = place_, .name = one.key()}, one.value(), schema);
+    }
+
+    // How many of the schemas fit, up to `most`. Their violations are not yet those of the value.
+    std::size_t alternatives(auto const& c, std::size_t most) {
+        std::size_t fitting = 0;
+        ++tentative_;
+        c.applyToSubschemas([&](unsigned, Subschema const* one) {
+            fitting += check(*one) ? 1 : 0;
+            return fitting < most;
+        });
+        --tentative_;
+        return fitting;
+    }
+
+    // Whether each part fits. `parts` calls its argument with that of each one, which returns
+    // whether to go on: where nobody reads why, the first misfit ends it.
+    bool every(auto const& parts) {
+        bool fits = true;
+        parts([&](bool one) {
+            fits = fits && one;
+            return fits || quiet_ == 0;
+        });
+        return fits;
+    }
+
+    bool wrong(std::string message) {
+        if (quiet_ > 0 || found_.size() >= violations_max) return false;
+        found_.push_back({place_->pointer(), std::move(message)});
+        if (found_.size() == violations_max && tentative_ == 0) throw EnoughViolations();
+        return false;
+    }
+
+    bool missing(std::string const& name) {
+        return wrong("Missing required property '" + name + "'.");
+    }
+
+    void spend(std::size_t steps) {
+        steps_ += steps;
+        if (steps_ > allowed_) throw TooCostly();
+    }
+
+    // An object's name or a string. Says what is wrong with a string.
+    bool matches(std::string const& pattern, std::string_view text) {
+        if (text.size() > matched_length_max)
+            return wrong("longer than the " + std::to_string(matched_length_max) +
+                         " bytes that are checked against a pattern");
+        return found(pattern, text) || wrong("does not match the pattern " + pattern);
+    }
+
+    bool found(std::string const& pattern, std::string_view text) {
+        Pattern const& compiled = patterns_.at(pattern);
+        spend(compiled.steps(text.size()));
+        return compiled.found_in(text);
+    }
+
+    void named_properties(PropertiesConstraint const& c, Object const& object,
+                          std::vector<bool>& known, auto const& each) {
+        c.applyToProperties([&](auto const& name, Subschema const* schema) {
+            auto const one = object.find({name.data(), name.size()});
+            if (one == object.end()) return true;
+            known[static_cast<std::size_t>(one - object.begin())] = true;
+            return each(member(*one, *schema));
+        });
+    }
+
+    void pattern_properties(PropertiesConstraint const& c, Object const& object,
+                            std::vector<bool>& known, auto const& each) {
+        c.applyToPatternProperties([&](auto const& name, Subschema const* schema) {
+            std::string const pattern(name.c_str(), name.size());
+            std::size_t at = 0;
+            for (auto const& one : object) {
+                spend(name_steps);
+                std::size_t const index = at++;
+                bool const too_long = one.key().size() > matched_length_max;
+                if (!too_long && !found(pattern, one.key())) continue;
+                known[index] = true;
+                bool const fits = too_long ? wrong("has a name longer than the " +
+                                                   std::to_string(matched_length_max) +
+                                                   " bytes that are checked against a pattern")
+                                           : member(one, *schema);
+                if (!each(fits)) return false;
+            }
+            return true;
+        });
+    }
+
+    void further_properties(PropertiesConstraint const& c, Object const& object,
+                            std::vector<bool> const& known, auto const& each) {
+        auto const* const schema = c.getAdditionalPropertiesSubschema();
+        std::size_t at = 0;
+        for (auto const& one : object) {
+            if (known[at++]) continue;
+            bool const fits = schema == nullptr
+                                  ? wrong("has the property '" + std::string(one.key()) +
+                                          "', which is not allowed")
+                                  : member(one, *schema);
+            if (!each(fits) || schema == nullptr) return;
         }
     }
-    return true;
-}
 
-template <> bool OfValue::visit(FormatConstraint const&) { return true; }
-
-template <> bool OfName::visit(FormatConstraint const&) { return true; }
-
-template <> bool OfValue::visit(UniqueItemsConstraint const&) {
-    if (!m_target.isArray()) {
-        return true;
+    static std::optional<double> number_of(Value const& value) {
+        if (auto const* const number = value.if_int64()) return static_cast<double>(*number);
+        if (auto const* const number = value.if_uint64()) return static_cast<double>(*number);
+        if (auto const* const number = value.if_double()) return *number;
+        return std::nullopt;
     }
-    auto const items = m_target.asArray();
-    std::unordered_map<std::string, std::size_t> seen;  // digest of the text, number of the item
-    std::size_t number = 0;
-    for (auto const item : items) {
-        std::string text;
-        dormouse::json::append_text(text, item, number);
-        dormouse::json::spend(m_regexesCache,
-                              1 + text.size() / dormouse::json::unique_bytes_a_step);
-        auto const digest = dormouse::sha256(text);
-        auto const [first, is_new] =
-            seen.emplace(std::string(digest.begin(), digest.end()), number);
-        if (!is_new) {
-            return dormouse::json::report(
-                m_results, m_context,
-                "item " + std::to_string(first->second) + " comes again; items must be unique");
+
+    [[nodiscard]] std::pair<bool, std::string_view> has_type(TypeConstraint::JsonType type) const {
+        switch (type) {
+            case TypeConstraint::kAny: return {true, "any"};
+            case TypeConstraint::kArray: return {value_->is_array(), "array"};
+            case TypeConstraint::kBoolean: return {value_->is_bool(), "boolean"};
+            case TypeConstraint::kInteger:
+                return {value_->is_int64() || value_->is_uint64(), "integer"};
+            case TypeConstraint::kNull: return {value_->is_null(), "null"};
+            case TypeConstraint::kNumber: return {value_->is_number(), "number"};
+            case TypeConstraint::kObject: return {value_->is_object(), "object"};
+            case TypeConstraint::kString: return {value_->is_string(), "string"};
         }
-        ++number;
+        return {false, "unknown"};
     }
-    return true;
-}
 
-}  // namespace valijson
+    // nullopt: the value has no such size.
+    using Size = std::optional<std::size_t>;
+    [[nodiscard]] Size items() const {
+        return value_->is_array() ? Size(value_->get_array().size()) : std::nullopt;
+    }
+    [[nodiscard]] Size properties() const {
+        return value_->is_object() ? Size(value_->get_object().size()) : std::nullopt;
+    }
+    [[nodiscard]] Size characters() const {
+        if (!value_->is_string()) return std::nullopt;
+        return std::ranges::count_if(value_->get_string(), [](char c) {
+            return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+        });
+    }
 
-namespace dormouse::json {
+    bool at_most(Size size, std::uint64_t most, std::string_view what) {
+        return !size || *size <= most ||
+               wrong("must have at most " + std::to_string(most) + " " + std::string(what));
+    }
+    bool at_least(Size size, std::uint64_t least, std::string_view what) {
+        return !size || *size >= least ||
+               wrong("must have at least " + std::to_string(least) + " " + std::string(what));
+    }
 
-namespace {
+    Patterns const& patterns_;
+    std::size_t const allowed_;
+    std::size_t steps_ = 0;
+    std::size_t level_ = 0;
+    std::size_t quiet_ = 0;      // within schemas of which only the answer counts
+    std::size_t tentative_ = 0;  // within alternatives
+    Value const* value_ = nullptr;
+    Place const* place_ = nullptr;
+    std::vector<Violation> found_;
+};
 
 boost::json::value parse(Json const& json) {
     // The canonical form has no number that Boost.JSON 1.81 misreads (0E1122 becomes NaN there),
@@ -311,78 +565,6 @@ void check_references(View schema, View part) {
     part.elements([&](View element) { check_references(schema, element); });
 }
 
-// valijson's path is "<root>", "[name]", "[3]", …
-std::string pointer(std::vector<std::string> const& context) {
-    std::string out;
-    for (std::size_t i = 1; i < context.size(); ++i) {
-        std::string_view const step = context[i];
-        out += '/';
-        for (char const c : step.substr(1, step.size() - 2)) {
-            out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-        }
-    }
-    return out;
-}
-
-// Says of a value only that one inside it is wrong, which has its own violation.
-bool is_echo(std::string const& message) {
-    constexpr std::string_view echoes[] = {
-        "Failed to validate against schema associated with property name",
-        "Failed to validate against schema associated with pattern",
-        "Failed to validate against additional properties schema",
-        "Failed to validate item #",
-        "Failed to validate against child schema #",
-    };
-    return std::ranges::any_of(echoes, [&](auto echo) { return message.starts_with(echo); });
-}
-
-std::vector<Violation> collect(valijson::ValidationResults const& results) {
-    std::vector<Violation> all;
-    std::vector<Violation> causes;
-    for (auto const& error : results) {
-        all.push_back({pointer(error.context), error.description});
-        if (!is_echo(error.description)) {
-            causes.push_back(all.back());
-        }
-    }
-    return causes.empty() ? all : causes;
-}
-
-// Throws what valijson throws: std::exception for a broken schema.
-void compile(Json const& schema, valijson::Schema& compiled) {
-    View const view(schema);
-    check_references(view, view);
-    boost::json::value const tree = parse(schema);
-    valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-    parser.populateSchema(valijson::adapters::BoostJsonAdapter(tree), compiled);
-}
-
-std::optional<std::vector<Violation>> validate(std::size_t steps, valijson::Schema const& schema,
-                                               Json const& value) {
-    boost::json::value const tree = parse(value);
-    valijson::ValidationResults results;
-    Run run(steps);
-    valijson::OfValue visitor(valijson::adapters::BoostJsonAdapter(tree), {"<root>"}, true,
-                              &results, run);
-    bool satisfied = false;
-    try {
-        satisfied = visitor.validateSchema(schema);
-    } catch (EnoughViolations const&) {
-        satisfied = false;  // what is collected is told
-    } catch (TooCostly const&) {
-        if (steps < steps_max) return std::nullopt;
-        return std::vector<Violation>{{"", "takes too long to be checked against its schema"}};
-    }
-    if (satisfied) {
-        return std::vector<Violation>();
-    }
-    auto found = collect(results);
-    if (found.empty()) {
-        found.push_back({"", "does not satisfy the schema"});
-    }
-    return found;
-}
-
 std::vector<Violation> broken(std::string const& why) {
     return {{"#", "the schema is broken: " + why}};
 }
@@ -391,13 +573,39 @@ std::vector<Violation> broken(std::string const& why) {
 
 struct Schema::Compiled {
     valijson::Schema schema;
+    Patterns patterns;
     std::string broken;  // why; empty: it is not
+
+    // Throws what valijson throws: std::exception for a broken schema.
+    void read(Json const& text) {
+        View const view(text);
+        check_references(view, view);
+        Value const tree = parse(text);
+        valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+        parser.populateSchema(valijson::adapters::BoostJsonAdapter(tree), schema);
+        patterns = patterns_of(schema);
+    }
+
+    [[nodiscard]] std::optional<std::vector<Violation>> check(std::size_t steps,
+                                                              Json const& value) const {
+        Value const tree = parse(value);
+        Check run(patterns, steps);
+        try {
+            if (run.fits(schema, tree)) return std::vector<Violation>();
+        } catch (EnoughViolations const&) {
+            return run.take();
+        } catch (TooCostly const&) {
+            if (steps < steps_max) return std::nullopt;
+            return std::vector<Violation>{{"", "takes too long to be checked against its schema"}};
+        }
+        return run.take();
+    }
 };
 
 Schema::Schema(Json const& schema) {
     auto compiled = std::make_unique<Compiled>();
     try {
-        compile(schema, compiled->schema);
+        compiled->read(schema);
     } catch (std::bad_alloc const&) {
         throw;
     } catch (std::exception const& error) {
@@ -418,7 +626,7 @@ std::optional<std::vector<Violation>> Schema::violations_within(std::size_t step
                                                                 Json const& value) const {
     if (!compiled_->broken.empty()) return broken(compiled_->broken);
     try {
-        return validate(steps, compiled_->schema, value);
+        return compiled_->check(steps, value);
     } catch (std::bad_alloc const&) {
         throw;  // nothing is known of the value
     } catch (std::exception const& error) {
@@ -433,31 +641,6 @@ std::vector<Violation> violations(Json const& schema, Json const& value) {
 std::optional<std::vector<Violation>> violations_within(std::size_t steps, Json const& schema,
                                                         Json const& value) {
     return Schema(schema).violations_within(steps, value);
-}
-
-std::string pattern_mismatch(std::string const& pattern, std::string const& text) {
-    try {
-        Run cache(steps_max);
-        return mismatch(cache, pattern, text);
-    } catch (TooCostly const&) {
-        return "takes too long to be compared with the pattern " + pattern;
-    } catch (std::bad_alloc const&) {
-        throw;
-    } catch (std::exception const& error) {
-        return "can not be compared with the pattern " + pattern + ": " + error.what();
-    }
-}
-
-std::string pattern_error(std::string const& pattern) {
-    try {
-        std::unordered_map<std::string, std::regex> cache;
-        static_cast<void>(compiled(cache, pattern));
-        return {};
-    } catch (std::bad_alloc const&) {
-        throw;
-    } catch (std::exception const& error) {
-        return error.what();
-    }
 }
 
 }  // namespace dormouse::json

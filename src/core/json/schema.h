@@ -1,5 +1,5 @@
 #pragma once
-// JSON Schema check (draft 7 subset, valijson). The only place that names valijson.
+// JSON Schema check (draft 7 subset). schema.cc is the only place that names valijson.
 
 #include <dormouse/error.h>
 #include <dormouse/json.h>
@@ -47,11 +47,5 @@ private:
 [[nodiscard]] std::optional<std::vector<Violation>> violations_within(std::size_t steps,
                                                                       Json const& schema,
                                                                       Json const& value);
-
-// Why `text` does not match an ECMAScript pattern (searched for, as in a schema); empty: it does.
-// Compiles the pattern each time.
-[[nodiscard]] std::string pattern_mismatch(std::string const& pattern, std::string const& text);
-// Why it is no pattern; empty: it is one.
-[[nodiscard]] std::string pattern_error(std::string const& pattern);
 
 }  // namespace dormouse::json

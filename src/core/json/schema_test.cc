@@ -124,7 +124,18 @@ INSTANTIATE_TEST_SUITE_P(
                     R"({"properties":{"a":{"$ref":"#/d"}},"d":{"anyOf":[{"$ref":"#/d"}]}})",
                     R"({"propertyNames":{"$ref":"#/d"},"d":{"not":{"$ref":"#/d"}}})",
                     "{\"properties\":{\"a\":{\"pattern\":\"" + std::string(2'000, 'a') + "\"}}}",
-                    R"({"properties":{"a":{"pattern":"(a)\\1"}}})"));
+                    R"({"properties":{"a":{"pattern":"(a)\\1"}}})",
+                    R"_({"properties":{"a":{"pattern":"a(?=b)"}}})_",
+                    R"({"properties":{"a":{"pattern":"(?<!a)b"}}})",
+                    R"({"properties":{"b":{"pattern":"((a{0,500}){0,500}){0,500}"}}})",
+                    R"({"patternProperties":{"(":{}}})", R"({"multipleOf":0})"));
+
+// A schema is refused when it is given, not when the first value comes to its pattern.
+TEST(Violations, BrokenPattern_NoValueForIt_IsToldAtOnce) {
+    auto const found = violations(R"_({"properties":{"a":{"pattern":"a(?!b)"}}})_", "null");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_TRUE(found[0].message.contains("look-around")) << found[0].message;
+}
 
 TEST(Violations, ASchemaThatDoublesItsWorkAtEachLevelIsStopped) {
     std::string schema = R"({"allOf":[{"$ref":"#/d/d0"}],"d":{)";
@@ -150,6 +161,25 @@ TEST(Violations, PatternsAreSearchedForAndAnchorsHold) {
     EXPECT_FALSE(violations(R"({"pattern":"^(a|b)$"})", R"("ab")").empty());
     EXPECT_TRUE(violations(R"({"pattern":"x|b$"})", R"("ab")").empty());
     EXPECT_EQ(violations(R"({"pattern":"a)|(b"})", R"("a")")[0].pointer, "#");
+}
+
+TEST(Violations, Patterns_OfEcmaScript_AreUnderstood) {
+    EXPECT_TRUE(violations(R"({"pattern":"^.$"})", R"("é")").empty());
+    EXPECT_FALSE(violations(R"({"pattern":"^.$"})", R"("\r")").empty());
+    EXPECT_TRUE(violations(R"({"pattern":"^[.]$"})", R"(".")").empty());
+    EXPECT_FALSE(violations(R"({"pattern":"^[.]$"})", R"("a")").empty());
+    EXPECT_TRUE(violations(R"({"pattern":"^\\u00e9[\\u20ac\\]]\\cJ$"})", R"("é€\n")").empty());
+    EXPECT_TRUE(
+        violations(R"({"pattern":"^(?<year>\\d{4})-(?:0|1)\\/$"})", R"("2026-1/")").empty());
+}
+
+TEST(Violations, AnyOf_ManyViolationsInOneChoice_OtherChoiceFits) {
+    std::string value = "[0";
+    for (int i = 0; i < 500; ++i) value += ",0";
+    std::string_view const schema =
+        R"({"anyOf":[{"items":{"type":"string"}},{"items":{"type":"integer"}}]})";
+    EXPECT_TRUE(violations(schema, value + "]").empty());
+    EXPECT_EQ(violations(schema, value + ",true]").size(), 100u);
 }
 
 TEST(Violations, NamesAreMatchedInBoundedTimeToo) {

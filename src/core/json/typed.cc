@@ -1,7 +1,7 @@
 #include "json/typed.h"
 
 #include "base/check.h"
-#include "json/schema.h"
+#include "json/pattern.h"
 
 #include <cstring>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "json/schema.h"
+#include "json/pattern.h"
 #include "json/typed.h"
 
 #include <array>
