@@ -1,6 +1,7 @@
 #include "external/validator.h"
 
 #include "base/check.h"
+#include "base/enum_words.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -204,15 +205,7 @@ void Validators::drop(Number number) {
     waiting_.erase(at);
 }
 
-std::string_view text(Validators::Word word) {
-    switch (word) {
-        case Validators::Word::fits: return "fits";
-        case Validators::Word::misfit: return "misfit";
-        case Validators::Word::failed: return "failed";
-        case Validators::Word::refused: break;
-    }
-    return "refused";
-}
+std::string_view text(Validators::Word word) { return word_of(word); }
 
 namespace {
 

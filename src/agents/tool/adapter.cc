@@ -1,5 +1,6 @@
 #include "tool/adapter.h"
 
+#include "base/enum_words.h"
 #include "tool/names.h"
 #include "tool/run.h"
 
@@ -11,10 +12,9 @@ namespace {
 
 using session::Continuation;
 
-// The enumerations of the public headers are those of the core, in their order.
-static_assert(static_cast<int>(PauseReason::handoff) ==
-              static_cast<int>(session::PauseReason::handoff));
-static_assert(static_cast<int>(Crash::never) == static_cast<int>(session::CrashPolicy::never));
+// The enumerations of the public headers are those of the core.
+static_assert(words_of<PauseReason> == words_of<session::PauseReason>);
+static_assert(words_of<Crash> == words_of<session::CrashPolicy>);
 
 session::PauseReason core(PauseReason reason) { return static_cast<session::PauseReason>(reason); }
 

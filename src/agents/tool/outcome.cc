@@ -1,14 +1,10 @@
 #include <dormouse/outcome.h>
 
-#include <array>
+#include "base/enum_words.h"
 
 namespace dormouse::inline v0 {
 
-std::string_view text(PauseReason reason) {
-    constexpr std::array<std::string_view, 5> words{"tool_result", "user_input", "approval",
-                                                    "elicitation", "handoff"};
-    return words[static_cast<std::size_t>(reason)];
-}
+std::string_view text(PauseReason reason) { return word_of(reason); }
 
 PauseReason reason(Await const& await) { return static_cast<PauseReason>(await.index()); }
 

@@ -1,15 +1,9 @@
 #include "wire/names.h"
 
+#include "base/enum_words.h"
 #include "base/text.h"
 
-#include <array>
-
 namespace dormouse::wire {
-
-namespace {
-constexpr std::array<std::string_view, 6> source_words{"prompt", "mail",     "task",
-                                                       "result", "external", "timer"};
-}
 
 std::string call_text(CallNo call) { return "call_" + std::to_string(call); }
 
@@ -35,15 +29,10 @@ session::Actor parse_actor(std::string_view text) {
     return actor;
 }
 
-std::string_view source_text(session::InputSource source) {
-    return source_words.at(static_cast<std::size_t>(source));
-}
+std::string_view source_text(session::InputSource source) { return word_of(source); }
 
 session::InputSource parse_source(std::string_view text) {
-    for (std::size_t i = 0; i < source_words.size(); ++i) {
-        if (source_words[i] == text) return static_cast<session::InputSource>(i);
-    }
-    return session::InputSource::external;
+    return from_word<session::InputSource>(text).value_or(session::InputSource::external);
 }
 
 }  // namespace dormouse::wire

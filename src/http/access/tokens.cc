@@ -1,22 +1,17 @@
 #include "http/access/tokens.h"
 
+#include "base/enum_words.h"
+
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace dormouse::server {
 
-namespace {
-constexpr std::array<std::string_view, 5> role_names{"anyone", "read", "answer", "operate",
-                                                     "admin"};
-}  // namespace
-
-std::string_view text(Role role) { return role_names[static_cast<std::size_t>(role)]; }
+std::string_view text(Role role) { return word_of(role); }
 
 std::optional<Role> parse_role(std::string_view word) {
-    auto const found = std::ranges::find(role_names.begin() + 1, role_names.end(), word);
-    if (found == role_names.end()) return std::nullopt;
-    return static_cast<Role>(found - role_names.begin());
+    auto const role = from_word<Role>(word);
+    return role == Role::anyone ? std::nullopt : role;
 }
 
 bool Principal::is_for(std::string_view project) const {

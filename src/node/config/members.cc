@@ -3,6 +3,7 @@
 #include "config/parts.h"
 #include "config/values.h"
 
+#include "base/enum_words.h"
 #include "base/text.h"
 #include "json/json.h"
 #include "json/schema.h"
@@ -290,7 +291,7 @@ void take(Value const& value, std::vector<session::PauseReason>& out) {
             out.push_back(*reason);
         } else {
             value.section.report(value.key.name, "names " + shown(word) + ", which is no reason",
-                                 "write tool_result, user_input, approval, elicitation or handoff");
+                                 "write " + one_of(words_of<session::PauseReason>));
         }
     }
 }

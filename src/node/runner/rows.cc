@@ -1,5 +1,6 @@
 #include "runner/rows.h"
 
+#include "base/enum_words.h"
 #include "session/fold.h"
 #include "wire/post_json.h"
 
@@ -14,13 +15,7 @@ namespace {
 
 port::PendingStatus status_of(std::optional<CallStatus> status) {
     if (!status) return port::PendingStatus::waiting;
-    switch (*status) {
-        case CallStatus::completed: return port::PendingStatus::completed;
-        case CallStatus::failed: return port::PendingStatus::failed;
-        case CallStatus::expired: return port::PendingStatus::expired;
-        case CallStatus::cancelled: return port::PendingStatus::cancelled;
-    }
-    return port::PendingStatus::waiting;
+    return from_word<port::PendingStatus>(text(*status)).value_or(port::PendingStatus::waiting);
 }
 
 bool shown_in_row(State const& state, Event::Body const& body) {

@@ -1,5 +1,6 @@
 #include "runtime/views.h"
 
+#include "base/enum_words.h"
 #include "json/json.h"
 
 namespace dormouse::runtime {
@@ -144,13 +145,11 @@ Event event(SessionId session, wire::Record const& record) {
             session};
 }
 
-static_assert(static_cast<int>(session::PauseReason::handoff) ==
-              static_cast<int>(PauseReason::handoff));
-static_assert(static_cast<int>(session::CallStatus::cancelled) ==
-              static_cast<int>(CallStatus::cancelled));
-static_assert(static_cast<int>(session::TaskStatus::resumed) ==
-              static_cast<int>(ChildSession::Status::resumed));
-static_assert(static_cast<int>(session::Activity::waiting_async) ==
-              static_cast<int>(SessionView::Activity::waiting_async));
+// The enumerations of the public headers are those of the core.
+static_assert(words_of<PauseReason> == words_of<session::PauseReason>);
+static_assert(words_of<CallStatus> == words_of<session::CallStatus>);
+static_assert(words_of<ChildSession::Status> == words_of<session::TaskStatus>);
+static_assert(words_of<SessionView::Activity> == words_of<session::Activity>);
+static_assert(words_of<PromptOptions::When> == words_of<session::PromptMode>);
 
 }  // namespace dormouse::runtime

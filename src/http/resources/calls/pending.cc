@@ -3,11 +3,11 @@
 #include "http/resources/read_part.h"
 #include "http/streams/changes.h"
 
+#include "base/enum_words.h"
 #include "json/json.h"
 #include "session/limits.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <span>
 #include <tuple>
@@ -53,8 +53,16 @@ struct Filter {
     }
 };
 
-constexpr std::array status_names{"waiting", "processing", "completed",
-                                  "failed",  "expired",    "cancelled"};
+// The status of a PendingCall: open, claimed, or how it ended.
+enum class CallState : std::uint8_t {
+    waiting,
+    processing,
+    completed,
+    failed,
+    expired,
+    cancelled,
+};
+constexpr auto& status_names = words_of<CallState>;
 
 // Open calls unless asked otherwise; of what changed also what was settled.
 std::vector<std::string> read_statuses(Query& query) {
@@ -64,8 +72,7 @@ std::vector<std::string> read_statuses(Query& query) {
         return {status_names.begin(), changed ? status_names.end() : status_names.begin() + 2};
     }
     if (std::ranges::find(status_names, status) == status_names.end()) {
-        query.error = bad_value(
-            "?status", "must be waiting, processing, completed, failed, expired or cancelled");
+        query.error = bad_value("?status", "must be " + one_of(status_names));
     }
     return {status};
 }
@@ -86,8 +93,7 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
         filter.changed_since = from_ms(static_cast<std::int64_t>(ms));
     }
     if (!filter.reason.empty() && !parse<PauseReason>(filter.reason)) {
-        query.error = bad_value(
-            "?reason", "must be tool_result, user_input, approval, elicitation or handoff");
+        query.error = bad_value("?reason", "must be " + one_of(words_of<PauseReason>));
     }
     if (auto const cursor = x->request.query_value("cursor")) {
         filter.cursor = PendingId::parse(*cursor);
@@ -304,14 +310,6 @@ void gather(std::shared_ptr<Gather> const& g) {
                                   });
 }
 
-port::PendingStatus row_status(std::string const& status) {
-    if (status == "completed") return port::PendingStatus::completed;
-    if (status == "failed") return port::PendingStatus::failed;
-    if (status == "expired") return port::PendingStatus::expired;
-    if (status == "cancelled") return port::PendingStatus::cancelled;
-    return port::PendingStatus::waiting;
-}
-
 // The order of lists: newest session first, in it the newest call, of that the newest pause.
 bool comes_first(PendingId const& a, PendingId const& b) {
     return std::tuple(b.session.number(), b.call, b.generation) <
@@ -345,7 +343,9 @@ void gather_rows(std::shared_ptr<Gather> const& g) {
     if (filter.external_ref.empty()) rows.session = g->session;
     bool const all = filter.statuses.size() == status_names.size();
     for (std::string const& status : filter.statuses)
-        if (!all) rows.statuses.push_back(row_status(status));
+        if (!all)
+            rows.statuses.push_back(
+                from_word<port::PendingStatus>(status).value_or(port::PendingStatus::waiting));
     rows.tool = filter.tool;
     rows.external_ref = filter.external_ref;
     rows.before = filter.cursor;

@@ -3,6 +3,7 @@
 // store two bounded questions. Labels come from small closed sets: never an id, a path or a
 // secret. On the loop.
 
+#include "base/enum_words.h"
 #include "http/resources/operations/exposition.h"
 #include "port/effects.h"
 #include "port/meter.h"
@@ -56,6 +57,11 @@ public:
 
 private:
     using Counts = std::map<std::string, std::uint64_t, std::less<>>;
+    [[nodiscard]] static Counts zeros(std::span<std::string_view const> words) {
+        Counts out;
+        for (std::string_view const word : words) out.emplace(word, 0);
+        return out;
+    }
 
     void note(session::Event const& event);
     void settled(session::CallStatus status) { ++settled_[std::string(session::text(status))]; }
@@ -74,9 +80,8 @@ private:
 
     Time const start_;
     Counts events_;
-    Counts paused_{
-        {"tool_result", 0}, {"user_input", 0}, {"approval", 0}, {"elicitation", 0}, {"handoff", 0}};
-    Counts settled_{{"completed", 0}, {"failed", 0}, {"expired", 0}, {"cancelled", 0}};
+    Counts paused_ = zeros(words_of<session::PauseReason>);
+    Counts settled_ = zeros(words_of<session::CallStatus>);
     Counts submissions_{{"applied", 0},  {"duplicate", 0}, {"counted", 0},
                         {"conflict", 0}, {"expired", 0},   {"not_found", 0}};
     Counts validations_{{"fits", 0}, {"misfit", 0}, {"failed", 0}, {"refused", 0}};

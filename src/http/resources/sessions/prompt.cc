@@ -1,6 +1,7 @@
 #include "http/objects/objects.h"
 #include "http/resources/sessions/handlers.h"
 
+#include "base/enum_words.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ Result<AskedPrompt> read_prompt(ExchangePtr const& x) {
     if (query.error) body.refuse(*query.error);
     if (auto const when = body.string("when")) {
         asked.command.when = parse<PromptMode>(*when);
-        if (!asked.command.when) body.refuse("when", "must be queue, steer, interrupt or reject");
+        if (!asked.command.when) body.refuse("when", "must be " + one_of(words_of<PromptMode>));
     }
     asked.command.reopen = body.boolean("reopen").value_or(false);
     auto const answers = body.string("answers");

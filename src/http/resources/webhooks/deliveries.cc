@@ -1,11 +1,9 @@
 #include "http/objects/objects.h"
+#include "http/resources/query_word.h"
 #include "http/resources/webhooks/handlers.h"
 
 #include "json/json.h"
 #include "webhook/outgoing.h"
-
-#include <algorithm>
-#include <array>
 
 // What is sent out: webhooks and word to people, and what became of them.
 namespace dormouse::server {
@@ -14,8 +12,6 @@ using port::PostRow;
 using port::PostState;
 
 namespace {
-
-constexpr std::array<std::string_view, 4> states{"pending", "delivered", "dead", "disabled"};
 
 std::string type_of(PostRow const& row) {
     auto const letter = webhook::read_letter(row.body);
@@ -31,7 +27,7 @@ std::string delivery_object(PostRow const& row) {
     out.begin_object().member("id", webhook::delivery_text(row.key));
     out.member("sessionID", row.key.from.text()).member("seq", row.key.seq);
     out.member("url", row.target).member("type", type_of(row));
-    out.member("state", states[static_cast<std::size_t>(row.state)]);
+    out.member("state", word_of(row.state));
     out.member("attempts", row.attempts);
     out.member("nextAt", open ? std::optional(to_ms(row.next_at)) : std::nullopt);
     row.last_status == 0 ? out.member_null("lastStatus")
@@ -47,14 +43,7 @@ std::optional<port::PostFilter> read_filter(ExchangePtr const& x) {
     port::PostFilter filter;
     filter.project = x->request.query_value("project").value_or("default");
     filter.limit = static_cast<std::uint32_t>(query.number("limit", 50, 1, 200));
-    if (auto const state = x->request.query_value("state")) {
-        auto const* const word = std::ranges::find(states, *state);
-        if (word == states.end()) {
-            query.error = bad_value("?state", "must be pending, delivered, dead or disabled");
-        } else {
-            filter.state = static_cast<PostState>(word - states.begin());
-        }
-    }
+    filter.state = query_word<PostState>(query, "state");
     if (auto const cursor = x->request.query_value("cursor")) {
         filter.before = webhook::parse_delivery(*cursor);
         if (!filter.before)
