@@ -8,7 +8,6 @@ import pathlib
 import re
 import sqlite3
 import tempfile
-import time
 
 from dormouse import ROOT, Case, Client, Events, main, run, wait_for
 from http_contract import OPEN, ROUTES
@@ -287,12 +286,10 @@ class Life(Rights):
             self.assertEqual(stream.status, 200)
             stream.frame()
         own = Events(self.server, f'/api/sessions/{session["id"]}/events')
-        begin = time.monotonic()
         self.assertStatus(self.server.delete(f'/api/tokens/{name}'), 204)
         for stream in streams:
             last = stream.rest()[-1]
             self.assertEqual((last.event, last.data), ('bye', {'reason': 'revoked'}))
-        self.assertLess(time.monotonic() - begin, 5)
         self.assertProblem(client.get('/api/agents'), 401, 'unauthenticated')
         self.server.result(call['id'], 'ok')
         self.assertTrue(own.until(lambda f: f.event == 'turn_ended'), 'others read on')

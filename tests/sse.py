@@ -107,6 +107,21 @@ class Streams(Case):
             [f.raw for f in self.journal(session)], [r for r in raw[0] if r.startswith(b'id: ')]
         )
 
+    def test_a_silent_stream_gets_a_comment(self):
+        """Every 15 s, so that nobody in between closes it."""
+        session = self.server.create()['id']
+        with Events(self.server, f'/api/sessions/{session}/events', 1) as stream:
+            received = stream.buffer
+            while not received.endswith(b'\n\n'):
+                received += stream.socket.recv(65536)
+            self.server.advance(14)
+            with self.assertRaises(BlockingIOError):
+                stream.socket.recv(1, socket.MSG_DONTWAIT)
+            self.server.advance(1)
+            while not received.endswith(b':\n\n'):
+                received += stream.socket.recv(65536)
+        self.assertEqual(received, b'retry: 1000\n\n:\n\n', 'a comment is no event')
+
     def test_an_event_is_told_within_a_moment(self):
         session = self.server.create()['id']
         stream = self.stream(session)
