@@ -3,6 +3,7 @@
 
 #include "json/schema_check.h"
 
+#include "base/sha256.h"
 #include "json/json.h"
 
 #include <valijson/constraints/concrete_constraints.hpp>
