@@ -9,6 +9,11 @@ RESUMING = 'Task is currently being resumed. Wait for completion before sending 
 
 
 class Tasks(Contract):
+    def child_waits(self, child):
+        """The child is created a moment after its task."""
+        wait_for(lambda: self.server.get(f'/api/sessions/{child}').status == 200, what='the child')
+        wait_for(lambda: self.server.open_calls(child), what='the call of the child')
+
     def start(self, session, prompt='hello', **more):
         body = {'agentID': 'demo', 'prompt': prompt, 'description': 'look', **more}
         task = self.assertStatus(self.server.post(f'/api/sessions/{session}/tasks', body), 201).json
@@ -124,7 +129,7 @@ class OverHttp(Tasks):
     def test_cancel_stops_the_child(self):
         parent = self.server.create()['id']
         task = self.start(parent, 'deploy A')
-        wait_for(lambda: self.server.open_calls(task['sessionID']), what='the call of the child')
+        self.child_waits(task['sessionID'])
         cancelled = self.server.post(f'/api/tasks/{task["taskID"]}/cancel')
         self.assertEqual(self.assertStatus(cancelled, 200)['status'], 'cancelled')
         wait_for(lambda: not self.server.open_calls(task['sessionID']), what='its cancel')
@@ -190,7 +195,7 @@ class Demo(Tasks):
         (task,) = self.list(session)
         line = f'background_task deploy A: {task["taskID"]}'
         self.assertEqual(self.server.said(session), line)
-        wait_for(lambda: self.server.open_calls(task['sessionID']), what='the call of the child')
+        self.child_waits(task['sessionID'])
         (call,) = self.server.open_calls(task['sessionID'])
         self.server.result(call['id'], 'live')
         self.assertEqual(self.ended(task)['result'], 'deploy A: live')
@@ -205,7 +210,7 @@ class OverKills(Tasks):
         self.server.restart()  # it was acknowledged: the child comes
         child = task['sessionID']
         wait_for(lambda: self.server.get(f'/api/sessions/{child}').status == 200)
-        wait_for(lambda: self.server.open_calls(child), what='the call of the child')
+        self.child_waits(child)
         self.server.restart()
         (call,) = self.server.open_calls(child)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
@@ -239,7 +244,7 @@ class OfParents(Tasks):
     def test_the_end_of_a_parent_ends_its_children(self):
         parent = self.server.create()['id']
         task = self.start(parent, 'deploy A')
-        wait_for(lambda: self.server.open_calls(task['sessionID']), what='the call of the child')
+        self.child_waits(task['sessionID'])
         self.assertStatus(self.server.post(f'/api/sessions/{parent}/end'), 200)
         child = task['sessionID']
         wait_for(lambda: self.server.session(child)['status'] == 'completed')
@@ -249,7 +254,7 @@ class OfParents(Tasks):
     def test_deleting_a_parent_ends_its_children_over_a_kill(self):
         parent = self.server.create()['id']
         task = self.start(parent, 'deploy A')
-        wait_for(lambda: self.server.open_calls(task['sessionID']), what='the call of the child')
+        self.child_waits(task['sessionID'])
         self.assertStatus(self.server.delete(f'/api/sessions/{parent}'), 204)
         self.server.restart()
         wait_for(lambda: self.server.session(task['sessionID'])['status'] == 'completed')
