@@ -433,7 +433,7 @@ public:
     // Offers the HTTP interface, for as long as this lives; the address is the answer. Only in
     // programs that link dormouse::serve. Errors: bad_value, forbidden (others could reach it),
     // conflict (it serves already).
-    [[nodiscard]] Result<std::string> serve(ServeSettings settings = {});
+    [[nodiscard]] Result<std::string> serve(ServeSettings const& settings = {});
 
 private:
     class Engine;

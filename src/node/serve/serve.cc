@@ -71,7 +71,7 @@ Result<serve::ServingSettings> checked(ServeSettings const& settings, std::strin
 
 }  // namespace
 
-Result<std::string> Runtime::serve(ServeSettings settings) {
+Result<std::string> Runtime::serve(ServeSettings const& settings) {
     auto& node = engine_->node();
     auto found = checked(settings, engine_->store(), node.world.entropy);
     if (!found) return std::unexpected(std::move(found.error()));
