@@ -98,6 +98,7 @@ class Package(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix='dormouse-package-')
         cls.addClassCleanup(cls.folder.cleanup)
         cls.prefix = pathlib.Path(cls.folder.name, 'prefix')
+        cls.run_tool('cmake', '--build', BUILD)  # ./test -k builds the program alone
         cls.run_tool('cmake', '--install', BUILD, '--prefix', cls.prefix)
 
     @staticmethod
