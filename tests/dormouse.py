@@ -226,7 +226,7 @@ class Server:
         self.environment = environment(**(env or {}))
         self.process = None
         self.clock = None  # a socket that moves the server's clock
-        self.ahead = 0  # by so many seconds, before its next start too
+        self.ahead = 0  # seconds that its clock is ahead, also after a restart
         self.port = 0
         self.token = ''
         self.client = None

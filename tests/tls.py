@@ -226,7 +226,7 @@ class Tls(Case):
         os.replace(new_key, self.folder / 'server.key')
         server.cert.write_bytes(new.read_bytes())
         server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: 'read anew' in server.tail(), what='the new certificate')
+        wait_for(lambda: 'certificate was reloaded' in server.tail(), what='a reload')
         self.assertEqual(server.new_client().get('/api/agents').status, 200)
         self.assertEqual(open_before.get('/api/agents').status, 200, 'what is open goes on')
         server.finish()

@@ -385,11 +385,11 @@ private:
     }
 
     void reload() {
-        if (!tls_) return serving_->log().info("SIGHUP: there is nothing to read anew");
+        if (!tls_) return serving_->log().info("SIGHUP: no certificate to reload");
         if (auto const done = tls_->reload(); !done)
             return serving_->log().error("SIGHUP: the certificate stays as it was",
                                          {{"why", done.error().detail}});
-        serving_->log().info("SIGHUP: the certificate was read anew");
+        serving_->log().info("SIGHUP: the certificate was reloaded");
     }
 
     // A second signal while stopping ends it at once.

@@ -27,7 +27,7 @@ public:
     [[nodiscard]] std::string const& error() const { return error_; }  // empty: it is a pattern
     // Whether some part of `text` matches. REQUIRES: no error (CHECK).
     [[nodiscard]] bool found_in(std::string_view text) const;
-    // The microseconds that a search in so many bytes takes at most. REQUIRES: no error (CHECK).
+    // Upper bound of the microseconds that a search in `bytes` takes. REQUIRES: no error (CHECK).
     [[nodiscard]] std::size_t steps(std::size_t bytes) const;
 
 private:

@@ -28,7 +28,7 @@ using valijson::constraints::TypeConstraint;
 constexpr std::size_t levels_max = 400;      // of subschemas within subschemas
 constexpr std::size_t violations_max = 100;  // a list longer than this helps nobody
 // What else counts as steps, so that a step is about a microsecond whatever the schema says.
-constexpr std::size_t name_steps = 4;  // a name held against a pattern
+constexpr std::size_t name_steps = 4;  // a name matched against a pattern
 constexpr std::size_t unique_bytes_a_step = 64;
 
 struct EnoughViolations {};

@@ -104,7 +104,7 @@ public:
     [[nodiscard]] virtual Result<std::optional<PostRow>> post(PostKey const& key) = 0;
     // By key, largest first. The project is its sender's.
     [[nodiscard]] virtual Result<std::vector<PostRow>> list_posts(PostFilter const& filter) = 0;
-    // One transaction and one sync for all. A row that is not there is passed over.
+    // One transaction and one sync for all. A row that does not exist is skipped.
     [[nodiscard]] virtual Result<void> update_posts(std::span<PostUpdate const> updates) = 0;
     // Forgets what was delivered before `until`; writes, as update_posts() does.
     [[nodiscard]] virtual Result<void> drop_delivered(Time until) = 0;

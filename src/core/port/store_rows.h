@@ -89,7 +89,7 @@ struct PostKey {
     friend auto operator<=>(PostKey const&, PostKey const&) = default;
 };
 
-// `dead` and `disabled` are tried no more, `delivered` is kept for whoever asks what became of it.
+// `dead` and `disabled` are tried no more, `delivered` is kept so that its outcome can be read.
 enum class PostState : std::uint8_t { pending, delivered, dead, disabled };
 
 struct PostRow {
@@ -180,7 +180,7 @@ struct Append {
     Epoch epoch = 0;
     Seq after = 0;  // the head that it was decided on
     Frame frame;    // frame.first == after + 1
-    // The earliest time at which the session owes something; nullopt: it sleeps. Written only when
+    // The earliest time of outstanding work; nullopt: the session sleeps. Written only when
     // `wake_changed`.
     std::optional<Time> wake_at;
     bool wake_changed = true;
@@ -270,7 +270,7 @@ struct TokenRow {
     std::string name;                        // who it is for
     std::string role;                        // admin, operate, answer, read
     std::vector<std::string> projects = {};  // empty: all
-    std::vector<std::string> agents = {};    // that may be started; empty: the usual ones; "*": all
+    std::vector<std::string> agents = {};    // that may be started; empty: the defaults; "*": all
     Sha256 secret{};                         // of the secret's bytes
     Time created{};
     std::optional<Time> expires = {};

@@ -17,7 +17,7 @@ public:
     virtual void posted() = 0;
     // The outcome of a message between sessions, as far as this process knows it.
     virtual void delivered(session::PostKey const& key, Result<session::Answer> const& answer) = 0;
-    // Retention has deleted so many sessions; called after each batch that deleted some.
+    // Retention has deleted `sessions` sessions; called after each batch that deleted some.
     virtual void swept(std::size_t sessions) = 0;
     // A sync failed: this process writes nothing more (P10). Called once.
     virtual void failed() = 0;
